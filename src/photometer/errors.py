@@ -1,0 +1,111 @@
+"""Every error photometer raises on purpose, one branch a stage.
+
+    PhotometerError
+    ├── DefinitionError       what an author wrote: a suite, a fuzzer's spec, arguments (also a ValueError)
+    │   └── ImpossibleSpec        a fuzzer whose constraints nothing satisfies
+    ├── MeasurementError      a measurement that cannot answer, such as one without samples (also a ValueError)
+    ├── ToolMissing           Valgrind, a compiler, py-spy or a browser is not there, or is too old
+    ├── BuildError            a C++ snippet did not compile
+    ├── WorkerError           the far side of the process line
+    │   ├── WorkerStartError      the environment's server did not come up
+    │   ├── ProtocolError         the far side speaks another version, or nonsense
+    │   ├── SnippetError          the user's code raised; carries its traceback
+    │   ├── WorkerCrashed         the child died (signal, os._exit, out of memory)
+    │   └── WorkerTimeout         the child outran its time limit
+    ├── EnvironmentSpecError  BASE or BRANCH names no usable environment
+    └── ResultsFileError      a results file that is damaged, foreign, or of another version
+
+Each carries what a person needs to act: the command, exit status, the log or the child's traceback, and a remedy at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class PhotometerError(Exception):
+    """The base of all of them: a message, the evidence, and what to do about it."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        command: Sequence[str] | None = None,
+        exit_status: int | None = None,
+        log: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.command = tuple(command) if command is not None else None
+        self.exit_status = exit_status
+        self.log = log
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.command is not None:
+            parts.append("command: " + " ".join(self.command))
+        if self.exit_status is not None:
+            parts.append(f"exit status: {self.exit_status}")
+        if self.log:
+            parts.append(self.log.rstrip())
+        if self.remedy:
+            parts.append(self.remedy)
+        return "\n".join(parts)
+
+
+class DefinitionError(PhotometerError, ValueError):
+    """What an author wrote cannot be meant: raised where it is written, not where it would run."""
+
+
+class ImpossibleSpec(DefinitionError):
+    """A fuzzer's constraints reject (nearly) everything it draws."""
+
+
+class MeasurementError(PhotometerError, ValueError):
+    """A measurement that cannot answer what it was asked."""
+
+
+class ToolMissing(PhotometerError):
+    """A program that this needs is not on the machine, or is too old. The remedy names the install command."""
+
+
+class BuildError(PhotometerError):
+    """A C++ snippet did not compile. The log is the compiler's message, in lines of the user's text."""
+
+
+class WorkerError(PhotometerError):
+    """Something went wrong on the far side of the process line."""
+
+
+class WorkerStartError(WorkerError):
+    """The environment's server did not come up."""
+
+
+class ProtocolError(WorkerError):
+    """The far side speaks another protocol version, or did not send a message at all."""
+
+
+class SnippetError(WorkerError):
+    """The user's code raised in the worker. The log is its traceback, with the user's own lines."""
+
+    def __init__(self, message: str, *, exception_type: str = "", log: str | None = None) -> None:
+        super().__init__(message, log=log)
+        self.exception_type = exception_type
+
+
+class WorkerCrashed(WorkerError):
+    """The child died before it answered: a signal, an exit, or the kernel's out-of-memory killer."""
+
+
+class WorkerTimeout(WorkerError):
+    """The child outran its time limit and was killed."""
+
+
+class EnvironmentSpecError(PhotometerError, ValueError):
+    """A description of an environment (interpreter, git revision, settings) that names no usable one."""
+
+
+class ResultsFileError(PhotometerError):
+    """A results file that cannot be read: the message names the file and the place."""

@@ -1,0 +1,137 @@
+"""From samples and conditions to suspicions: the judge of a measurement. Each rule is a small function.
+
+In: times per run in the order measured, and the conditions. Out: the reasons to doubt them, worst first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from photometer.model.conditions import Conditions
+from photometer.model.suspicion import Suspicion, SuspicionKind
+from photometer.model.units import format_seconds
+from photometer.stats.summary import median, median_absolute_deviation, quantile
+
+# torch's two thresholds: past a tenth the median is shaky, past a quarter the machine was measured, not the code.
+WIDE_SPREAD = 0.10
+VERY_WIDE_SPREAD = 0.25
+# Fewer samples than this have no interquartile range worth the name.
+FEWEST_SAMPLES = 5
+# Rules about shape need enough points that chance alone does not trip them.
+FEWEST_FOR_SHAPE = 20
+# A drift smaller than this is not worth a person's attention even where it is certain.
+DRIFT_WORTH_SAYING = 0.03
+# How many robust standard errors apart the first and last thirds must lie.
+DRIFT_CERTAINTY = 6.0
+# Two modes: the gap between the halves' centres, in units of the spread inside the halves.
+MODES_SEPARATION = 6.0
+MODES_WORTH_SAYING = 0.05
+SMALLEST_MODE_SHARE = 0.15
+# A block must be this many clock ticks long for the tick not to show in the third digit.
+TICKS_PER_BLOCK = 1000
+# The share of wall time in which the thread did not run, from which another process is to blame.
+BUSY_SHARE = 0.05
+# A statement that adds less than this to an empty loop may have been optimised away or be a bare name.
+NOTHING_SECONDS = 2e-9
+
+
+def diagnose(times: Sequence[float], number_per_run: int, conditions: Conditions | None) -> tuple[Suspicion, ...]:
+    """Every reason to doubt these times per run; none is a good sign, not a proof."""
+    found = [_coarse_clock(times, number_per_run, conditions), _may_do_nothing(times, conditions)]
+    if len(times) < FEWEST_SAMPLES:
+        found.append(_too_few(times))
+    else:
+        found += [_busy_core(conditions), _wide_spread(times)]
+    if len(times) >= FEWEST_FOR_SHAPE:
+        found += [_trend(times), _several_modes(times)]
+    return tuple(suspicion for suspicion in found if suspicion is not None)
+
+
+def _too_few(times: Sequence[float]) -> Suspicion:
+    count = "a single measurement" if len(times) == 1 else f"only {len(times)} measurements"
+    return Suspicion(SuspicionKind.TOO_FEW_RUNS, f"There is {count}: too few to know the spread.")
+
+
+def _wide_spread(times: Sequence[float]) -> Suspicion | None:
+    ordered = sorted(times)
+    spread = (quantile(ordered, 0.75) - quantile(ordered, 0.25)) / quantile(ordered, 0.5)
+    if spread < WIDE_SPREAD:
+        return None
+    cause = "the machine is likely measured as much as the code" if spread >= VERY_WIDE_SPREAD else "the machine fluctuates"
+    return Suspicion(
+        SuspicionKind.WIDE_SPREAD, f"The interquartile range is {spread * 100:.1f} % of the median: {cause}."
+    )
+
+
+def _trend(times: Sequence[float]) -> Suspicion | None:
+    third = len(times) // 3
+    first, last = times[:third], times[-third:]
+    start, end = median(first), median(last)
+    change = (end - start) / start
+    # 1.25 is the median's standard error over the mean's; both thirds contribute one.
+    error = 1.25 * math.hypot(median_absolute_deviation(first), median_absolute_deviation(last)) / math.sqrt(third)
+    if abs(change) < DRIFT_WORTH_SAYING or abs(end - start) < DRIFT_CERTAINTY * error:
+        return None
+    if end < start:
+        return Suspicion(
+            SuspicionKind.WARMING_UP, f"The last third runs {-change * 100:.1f} % faster than the first: still warming up."
+        )
+    return Suspicion(SuspicionKind.DRIFT, f"The last third runs {change * 100:.1f} % slower than the first: it drifts.")
+
+
+def _several_modes(times: Sequence[float]) -> Suspicion | None:
+    """Split the ordered times where the largest relative gap lies and ask whether two clusters stand apart."""
+    ordered = sorted(times)
+    smallest = max(int(len(ordered) * SMALLEST_MODE_SHARE), 3)
+    cuts = range(smallest, len(ordered) - smallest + 1)
+    cut = max(cuts, key=lambda i: ordered[i] - ordered[i - 1])
+    low, high = ordered[:cut], ordered[cut:]
+    apart = median(high) - median(low)
+    inside = max(median_absolute_deviation(low), median_absolute_deviation(high))
+    gap = ordered[cut] - ordered[cut - 1]
+    if apart < MODES_WORTH_SAYING * median(low) or apart < MODES_SEPARATION * inside or gap < 2 * inside:
+        return None
+    share = len(high) / len(ordered) * 100
+    return Suspicion(
+        SuspicionKind.SEVERAL_MODES,
+        f"There are two modes: {format_seconds(median(low), 3)} and, in {share:.0f} % of blocks, "
+        f"{format_seconds(median(high), 3)}.",
+    )
+
+
+def _coarse_clock(times: Sequence[float], number_per_run: int, conditions: Conditions | None) -> Suspicion | None:
+    if conditions is None or conditions.clock_resolution_seconds is None:
+        return None
+    block = median(times) * number_per_run
+    if block >= TICKS_PER_BLOCK * conditions.clock_resolution_seconds:
+        return None
+    tick = format_seconds(conditions.clock_resolution_seconds, 2)
+    return Suspicion(
+        SuspicionKind.COARSE_CLOCK, f"A block takes {format_seconds(block, 3)}, and the clock's step is {tick}."
+    )
+
+
+def _busy_core(conditions: Conditions | None) -> Suspicion | None:
+    if conditions is None or not conditions.wall_seconds or conditions.cpu_seconds is None or not conditions.preemptions:
+        return None
+    waited = 1 - conditions.cpu_seconds / conditions.wall_seconds
+    if waited < BUSY_SHARE:
+        return None
+    return Suspicion(
+        SuspicionKind.BUSY_CORE,
+        f"The process was kept off its core for {waited * 100:.0f} % of the time "
+        f"({conditions.preemptions} preemptions): something else runs there.",
+    )
+
+
+def _may_do_nothing(times: Sequence[float], conditions: Conditions | None) -> Suspicion | None:
+    if conditions is None or conditions.loop_overhead_seconds_per_run is None:
+        return None
+    added = median(times) - conditions.loop_overhead_seconds_per_run
+    if added > NOTHING_SECONDS:
+        return None
+    return Suspicion(
+        SuspicionKind.MAY_DO_NOTHING,
+        f"The statement takes {format_seconds(max(added, 0.0), 2)} more than an empty loop: it may do nothing.",
+    )

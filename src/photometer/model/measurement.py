@@ -1,0 +1,261 @@
+"""Measurement: the samples of one statement and everything that can be said from them.
+
+The successor of torch.utils.benchmark.Measurement: same fields and properties, but what was measured cannot be
+changed, and it knows its confidence interval and the reasons to doubt it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from photometer.errors import MeasurementError, ResultsFileError
+from photometer.model.conditions import Conditions
+from photometer.model.diagnosis import WIDE_SPREAD, diagnose
+from photometer.model.suspicion import Suspicion
+from photometer.model.task import TaskSpec
+from photometer.model.units import format_seconds, select_unit
+from photometer.stats.interval import median_interval
+from photometer.stats.summary import mean, quantile, standard_deviation
+
+MOST_SIGNIFICANT_FIGURES = 4
+# Below this no clock of a usual machine resolves a difference, however many samples agree. torch says 25 ns for one
+# sample; the interval of a block of n runs is n times finer, so ours is the clock's step.
+SMALLEST_INTERVAL_SECONDS = 1e-10
+
+
+@dataclasses.dataclass(init=False, repr=False, eq=True)
+class Measurement:
+    """Seconds for blocks of `number_per_run` runs each, and what they are of.
+
+    `metadata` belongs to the user and may be assigned; everything else is fixed once made.
+    """
+
+    number_per_run: int
+    raw_times: tuple[float, ...]
+    task_spec: TaskSpec
+    metadata: dict[Any, Any] | None
+    conditions: Conditions | None
+
+    def __init__(
+        self,
+        number_per_run: int,
+        raw_times: Sequence[float],
+        task_spec: TaskSpec,
+        metadata: dict[Any, Any] | None = None,
+        conditions: Conditions | None = None,
+    ) -> None:
+        if number_per_run < 1:
+            raise MeasurementError(f"number_per_run must be at least 1, not {number_per_run}")
+        self.__dict__.update(
+            number_per_run=int(number_per_run),
+            raw_times=tuple(raw_times),
+            task_spec=task_spec,
+            metadata=metadata,
+            conditions=conditions,
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "metadata":
+            raise dataclasses.FrozenInstanceError(f"a Measurement is fixed: {name!r} cannot be assigned (metadata can)")
+        self.__dict__[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        raise dataclasses.FrozenInstanceError(f"a Measurement is fixed: {name!r} cannot be deleted")
+
+    @property
+    def times(self) -> list[float]:
+        """Seconds per run, one for each block, in the order measured."""
+        return [t / self.number_per_run for t in self.raw_times]
+
+    @cached_property
+    def _ordered(self) -> tuple[float, ...]:
+        if not self.raw_times:
+            raise MeasurementError(
+                f"the measurement of {self.task_spec.title!r} has no samples",
+                remedy="Measure it again: a run that was interrupted before its first block leaves none.",
+            )
+        return tuple(sorted(self.times))
+
+    @property
+    def median(self) -> float:
+        return quantile(self._ordered, 0.5)
+
+    @property
+    def mean(self) -> float:
+        return mean(self._ordered)
+
+    @property
+    def minimum(self) -> float:
+        return self._ordered[0]
+
+    @property
+    def standard_deviation(self) -> float:
+        return standard_deviation(self._ordered)
+
+    @property
+    def iqr(self) -> float:
+        return quantile(self._ordered, 0.75) - quantile(self._ordered, 0.25)
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the median, seconds per run. See stats/interval.py."""
+        return self.confidence_interval()
+
+    def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """The interval that holds the long-run median with this confidence; infinite for a single sample."""
+        _ = self._ordered
+        low, high = median_interval(self.times, confidence)
+        return max(low, 0.0), high
+
+    @property
+    def significant_figures(self) -> int:
+        """How many digits of the median its confidence interval supports: from one to four."""
+        low, high = self.interval
+        half_width = (high - low) / 2
+        if not math.isfinite(half_width):
+            return 1 if len(self._ordered) > 1 else MOST_SIGNIFICANT_FIGURES
+        half_width = max(half_width, SMALLEST_INTERVAL_SECONDS)
+        digits = math.floor(math.log10(max(self.median / half_width, 1.0)))
+        return min(max(digits, 1), MOST_SIGNIFICANT_FIGURES)
+
+    @cached_property
+    def warnings(self) -> tuple[Suspicion, ...]:
+        """The reasons to doubt this measurement, as data: each has a kind, a message and a remedy."""
+        _ = self._ordered
+        return diagnose(self.times, self.number_per_run, self.conditions)
+
+    @property
+    def has_warnings(self) -> bool:
+        return bool(self.warnings)
+
+    def meets_confidence(self, threshold: float = WIDE_SPREAD) -> bool:
+        """Whether the interquartile range is below this share of the median."""
+        return self.iqr / self.median < threshold if self.median > 0 else self.iqr == 0
+
+    @property
+    def stmt(self) -> str:
+        return self.task_spec.stmt
+
+    @property
+    def setup(self) -> str:
+        return self.task_spec.setup
+
+    @property
+    def global_setup(self) -> str:
+        return self.task_spec.global_setup
+
+    @property
+    def label(self) -> str | None:
+        return self.task_spec.label
+
+    @property
+    def sub_label(self) -> str | None:
+        return self.task_spec.sub_label
+
+    @property
+    def description(self) -> str | None:
+        return self.task_spec.description
+
+    @property
+    def num_threads(self) -> int:
+        return self.task_spec.num_threads
+
+    @property
+    def title(self) -> str:
+        return self.task_spec.title
+
+    @property
+    def env(self) -> str | None:
+        return self.task_spec.env
+
+    @property
+    def as_row_name(self) -> str:
+        return self.sub_label or self.stmt or "[Unknown]"
+
+    def __repr__(self) -> str:
+        return "\n".join(self._describe())
+
+    def _describe(self) -> Iterable[str]:
+        yield f"<photometer.Measurement of {len(self.raw_times)} blocks>"
+        yield self.task_spec.summarize()
+        n = len(self.raw_times)
+        if n == 0:
+            yield "  no samples"
+            return
+        if n == 1:
+            yield f"  {format_seconds(self.median)}"
+        else:
+            unit, scale = select_unit(self.median)
+            low, high = self.interval
+            yield f"  Median: {self.median / scale:.2f} {unit}"
+            if math.isfinite(high):
+                yield f"  95 % CI: {low / scale:.2f} to {high / scale:.2f} {unit}"
+            if n >= 4:
+                low, high = quantile(self._ordered, 0.25), quantile(self._ordered, 0.75)
+                yield f"  IQR:    {(high - low) / scale:.2f} {unit} ({low / scale:.2f} to {high / scale:.2f})"
+        blocks = "1 measurement" if n == 1 else f"{n} measurements"
+        runs = "1 run" if self.number_per_run == 1 else f"{self.number_per_run} runs"
+        threads = "1 thread" if self.num_threads == 1 else f"{self.num_threads} threads"
+        yield f"  {blocks}, {runs} per measurement, {threads}"
+        for suspicion in self.warnings:
+            yield f"  WARNING: {suspicion.message}"
+            yield f"           {suspicion.remedy}"
+
+    def _repr_html_(self) -> str:
+        from photometer.model.measurement_html import measurement_html
+
+        return measurement_html(self)
+
+    @staticmethod
+    def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
+        """Replicates (equal task specs) made one measurement each, as times of single runs; metadata is dropped."""
+        groups: dict[TaskSpec, list[Measurement]] = {}
+        for measurement in measurements:
+            groups.setdefault(measurement.task_spec, []).append(measurement)
+        merged = []
+        for task_spec, group in groups.items():
+            times = [t for measurement in group for t in measurement.times]
+            conditions = group[0].conditions if len(group) == 1 else None
+            merged.append(Measurement(1, times, task_spec, conditions=conditions))
+        return merged
+
+    def to_json(self) -> dict[str, Any]:
+        record: dict[str, Any] = {
+            "kind": "measurement",
+            "task_spec": self.task_spec.to_json(),
+            "number_per_run": self.number_per_run,
+            "raw_times": list(self.raw_times),
+        }
+        if self.metadata is not None:
+            record["metadata"] = self.metadata
+        if self.conditions is not None:
+            record["conditions"] = self.conditions.to_json()
+        return record
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Measurement:
+        number = record.get("number_per_run")
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            raise ResultsFileError(f"number_per_run should be a positive whole number, found {number!r}")
+        times = record.get("raw_times")
+        if not isinstance(times, list) or not all(isinstance(t, int | float) and not isinstance(t, bool) for t in times):
+            raise ResultsFileError("raw_times should be a list of seconds")
+        spec = record.get("task_spec")
+        if not isinstance(spec, dict):
+            raise ResultsFileError("task_spec is missing or no object")
+        metadata, conditions = record.get("metadata"), record.get("conditions")
+        if metadata is not None and not isinstance(metadata, dict):
+            raise ResultsFileError("metadata should be an object")
+        if conditions is not None and not isinstance(conditions, dict):
+            raise ResultsFileError("conditions should be an object")
+        return cls(
+            number,
+            [float(t) for t in times],
+            TaskSpec.from_json(spec),
+            metadata,
+            None if conditions is None else Conditions.from_json(conditions),
+        )

@@ -1,0 +1,74 @@
+"""TaskSpec: what was measured. It is the identity of a measurement: equal specs are replicates of one another."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from photometer.errors import ResultsFileError
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskSpec:
+    """The statement, how it is prepared, and where it stands in a table (everything but `globals`)."""
+
+    stmt: str
+    setup: str
+    global_setup: str = ""
+    label: str | None = None
+    sub_label: str | None = None
+    description: str | None = None
+    env: str | None = None
+    num_threads: int = 1
+
+    @property
+    def title(self) -> str:
+        """The label if there is one, else the statement; the sub_label behind it."""
+        if self.label is None and "\n" in self.stmt:
+            head = f"stmt: ({self.sub_label})" if self.sub_label else "stmt:"
+            return head + "\n" + textwrap.indent(self.stmt, "  ")
+        head = self.stmt if self.label is None else self.label
+        return f"{head}: {self.sub_label}" if self.sub_label else head
+
+    def setup_str(self) -> str:
+        """The set-up as a line or a block, empty where there is none."""
+        if self.setup in ("", "pass"):
+            return ""
+        if "\n" in self.setup:
+            return "setup:\n" + textwrap.indent(self.setup, "  ")
+        return f"setup: {self.setup}"
+
+    def summarize(self) -> str:
+        """Title, description and set-up below each other; a block of several lines is set off by an empty one."""
+        sections = [part for part in (self.title, self.description, self.setup_str()) if part]
+        return "\n".join(part + "\n" if "\n" in part else part for part in sections)
+
+    def to_json(self) -> dict[str, Any]:
+        """Only what differs from the default, so that files stay small."""
+        record: dict[str, Any] = {"stmt": self.stmt, "setup": self.setup}
+        for field in dataclasses.fields(self)[2:]:
+            value = getattr(self, field.name)
+            if value != field.default:
+                record[field.name] = value
+        return record
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> TaskSpec:
+        values: dict[str, Any] = {}
+        for field in dataclasses.fields(cls):
+            if field.name not in record:
+                continue
+            value = record[field.name]
+            wanted: type | tuple[type, ...] = int if field.name == "num_threads" else str
+            optional = field.default is None and value is None
+            if not optional and (not isinstance(value, wanted) or isinstance(value, bool)):
+                raise ResultsFileError(f"task_spec.{field.name} should be of type {wanted}, found {value!r}")
+            values[field.name] = value
+        if "stmt" not in values:
+            raise ResultsFileError("task_spec has no stmt")
+        return cls(**{"setup": "pass", **values})
+
+
+TASK_FIELDS = tuple(field.name for field in dataclasses.fields(TaskSpec))

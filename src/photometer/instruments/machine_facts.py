@@ -1,0 +1,147 @@
+"""Gathers the facts of this machine and its software into a `Machine`, by reading files; nothing is changed.
+
+torch is described only where the program has already imported it: saving a result must not cost an import.
+Every fact that cannot be had is None.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from photometer.model.machine import Machine, TorchBuild
+
+GIT_TIMEOUT_SECONDS = 5.0
+# Of torch's compiler flags, those that change speed; the dozens of warning flags say nothing.
+_TELLING_FLAG = re.compile(r"-(O\w*|g|march=\S+|mtune=\S+|m(avx|sse|fma)\S*|flto\S*|fsanitize=\S+|DNDEBUG|DDEBUG)$")
+
+
+def gather_machine(folder: Path | None = None) -> Machine:
+    """The facts as of now; `folder` (the current one if not given) is where a git commit is looked for."""
+    commit, is_dirty, unknown_because = git_commit(folder or Path.cwd())
+    return Machine(
+        cpu_model=_cpu_model(),
+        logical_cores=os.cpu_count(),
+        usable_cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        governor=_read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        memory_bytes=_memory_bytes(),
+        kernel=f"{platform.system()} {platform.release()} {platform.machine()}",
+        hypervisor=_hypervisor(),
+        stolen_share=stolen_share(_read("/proc/stat")),
+        python=f"{platform.python_version()} ({platform.python_implementation()})",
+        torch=_torch_build(),
+        photometer=_photometer_version(),
+        commit=commit,
+        commit_is_dirty=is_dirty,
+        commit_unknown_because=unknown_because,
+        date=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+    )
+
+
+def git_commit(folder: Path) -> tuple[str | None, bool | None, str | None]:
+    """The commit checked out in `folder`, whether tracked files differ from it, and why neither is known."""
+    try:
+        commit = _git(folder, "rev-parse", "HEAD").strip()
+        changed = _git(folder, "status", "--porcelain", "--untracked-files=no").strip()
+    except FileNotFoundError:
+        return None, None, "git is not installed, or the folder is gone"
+    except subprocess.TimeoutExpired:
+        return None, None, f"git did not answer within {GIT_TIMEOUT_SECONDS:g} s"
+    except subprocess.CalledProcessError as error:
+        lines = str(error.stderr).strip().splitlines()
+        return None, None, lines[-1] if lines else f"git ended with status {error.returncode}"
+    except OSError as error:
+        return None, None, f"git could not be run: {error}"
+    return commit, bool(changed), None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    # No optional locks: a benchmark must not write into somebody's repository.
+    command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
+    finished = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=GIT_TIMEOUT_SECONDS,
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    return finished.stdout
+
+
+def stolen_share(proc_stat: str | None) -> float | None:
+    """The share of CPU time since boot that the hypervisor gave to somebody else, from the text of /proc/stat."""
+    fields = proc_stat.split("\n", 1)[0].split() if proc_stat else []
+    if len(fields) < 9 or fields[0] != "cpu":
+        return None
+    # Guest time (the fields behind steal) is already contained in user time.
+    ticks = [int(field) for field in fields[1:9]]
+    return round(ticks[7] / sum(ticks), 6) if sum(ticks) else None
+
+
+def short_flags(config: str) -> str | None:
+    """The flags that matter for speed out of the text of torch.__config__.show()."""
+    found = re.search(r"CXX_FLAGS=(.*?)(, [A-Z_]+=|$)", config, re.DOTALL)
+    if found is None:
+        return None
+    return " ".join(flag for flag in found.group(1).split() if _TELLING_FLAG.match(flag))
+
+
+def _torch_build() -> TorchBuild | None:
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "version"):
+        return None
+    config = torch.__config__.show() if hasattr(torch, "__config__") else ""
+    capability = re.search(r"CPU capability usage: (\S+)", config)
+    return TorchBuild(
+        version=str(torch.__version__),
+        git_version=torch.version.git_version,
+        debug=bool(torch.version.debug),
+        cuda=torch.version.cuda,
+        hip=torch.version.hip,
+        cpu_capability=capability.group(1) if capability else None,
+        cxx_flags=short_flags(config),
+    )
+
+
+@functools.cache
+def _cpu_model() -> str | None:
+    found = re.search(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", _read("/proc/cpuinfo") or "", re.MULTILINE)
+    return found.group(1).strip() if found else platform.processor() or None
+
+
+def _memory_bytes() -> int | None:
+    found = re.search(r"^MemTotal:\s*(\d+) kB", _read("/proc/meminfo") or "", re.MULTILINE)
+    return int(found.group(1)) * 1024 if found else None
+
+
+def _hypervisor() -> str | None:
+    named = _read("/sys/hypervisor/type") or _read("/sys/class/dmi/id/sys_vendor")
+    flags = re.search(r"^flags\s*:(.*)$", _read("/proc/cpuinfo") or "", re.MULTILINE)
+    is_virtual = flags is not None and "hypervisor" in flags.group(1).split()
+    if not is_virtual:
+        return None
+    return named or "yes, of unknown make"
+
+
+def _photometer_version() -> str | None:
+    try:
+        return importlib.metadata.version("photometer")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _read(path: str) -> str | None:
+    """The text of a file of /proc or /sys, or None where the kernel has no such fact or keeps it to itself."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip() or None
+    except OSError:
+        return None

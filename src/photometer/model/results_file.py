@@ -1,0 +1,187 @@
+"""ResultsFile: a results file that records are appended to, by several processes if need be, and that survives a crash.
+
+After each append the file is valid JSON. A crash in the middle of one leaves a torn end, which the next append
+cuts off; the records finished before it are all kept. See results_format.py for the layout.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from photometer.errors import ResultsFileError
+from photometer.model.machine import Machine
+from photometer.model.measurement import Measurement
+from photometer.model.results_format import (
+    FILE_END,
+    HEADER_END,
+    Recordable,
+    encode_header,
+    encode_record,
+    make_header,
+)
+from photometer.model.results_reader import (
+    LARGEST_FILE_BYTES,
+    check_header,
+    decode_line,
+    is_record,
+    load_results,
+    read_limited,
+)
+
+# A header is a few KB; a first line longer than this is some other file.
+LONGEST_HEADER_BYTES = 1024 * 1024
+_NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
+
+
+class ResultsFile:
+    """The path of a file of ours. It holds nothing open between appends."""
+
+    def __init__(self, path: str | Path) -> None:
+        """An existing file; `create` makes a new one."""
+        self.path = Path(path)
+        with self._locked() as file:
+            self._header_bytes(file)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        header: Mapping[str, Any] | None = None,
+        *,
+        machine: Machine | None = None,
+        records: Iterable[Recordable | Mapping[str, Any]] = (),
+        overwrite: bool = False,
+    ) -> ResultsFile:
+        """A new file with these records, written under another name and moved into place whole."""
+        path = Path(path)
+        lines = b",\n".join(encode_record(record) for record in records)
+        content = encode_header(make_header(machine, header)) + (b"\n" if lines else b"") + lines + FILE_END
+        _write_new(path, content, overwrite)
+        return cls(path)
+
+    @classmethod
+    def open_or_create(cls, path: str | Path, *, machine: Machine | None = None) -> ResultsFile:
+        """The file at `path`, made if there is none."""
+        path = Path(path)
+        if not path.exists():
+            try:
+                return cls.create(path, machine=machine)
+            except ResultsFileError:
+                # Another process may have made it meanwhile: then that one is ours too.
+                if not path.exists():
+                    raise
+        return cls(path)
+
+    def append(self, record: Recordable | Mapping[str, Any]) -> None:
+        """Adds one record: on disk when this returns."""
+        line = encode_record(record)
+        with self._locked() as file:
+            end = self._end_of_records(file)
+            comma = b"" if end == self._header_bytes(file) else b","
+            file.seek(end)
+            file.write(comma + b"\n" + line + FILE_END)
+            # A torn end longer than the new record would else stay behind it.
+            file.truncate()
+            os.fsync(file.fileno())
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[BinaryIO]:
+        """The file open for writing, ours alone while the block runs."""
+        try:
+            import fcntl
+        except ImportError as error:  # Windows
+            raise ResultsFileError(
+                "appending needs POSIX file locks", remedy="Save all measurements at once with photometer.save."
+            ) from error
+        while True:
+            try:
+                # Unbuffered: an append must be a single write.
+                file = self.path.open("r+b", buffering=0)
+            except OSError as error:
+                raise ResultsFileError(f"{self.path}: cannot be appended to: {error.strerror or error}") from error
+            with file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                # While this process waited, another may have moved a new file into this one's place.
+                if self.path.exists() and os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
+                    yield file
+                    return
+
+    def _header_bytes(self, file: BinaryIO) -> int:
+        """The length of the open-ended first line, after checking that it is one of ours."""
+        file.seek(0)
+        line = file.read(LONGEST_HEADER_BYTES).split(b"\n", 1)[0]
+        if not line.endswith(HEADER_END):
+            raise ResultsFileError(
+                f"{self.path}, line 1: is not the head of a photometer results file laid out a record a line",
+                remedy="If another program rewrote the file, load it and save it again; else name another file.",
+            )
+        check_header(self.path, decode_line(line + b"]}"))
+        return len(line)
+
+    def _end_of_records(self, file: BinaryIO) -> int:
+        """Where the last whole record (or the header, if there is none) ends."""
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - len(FILE_END), 0))
+        if file.read() == FILE_END:
+            return size - len(FILE_END)
+        content = read_limited(self.path, LARGEST_FILE_BYTES)
+        end = len(content)
+        while end > 0:
+            start = content.rfind(b"\n", 0, end) + 1
+            line = content[start:end].rstrip(b" \r\t")
+            if start == 0 or is_record(decode_line(line)):
+                return start + len(line.removesuffix(b","))
+            end = start - 1
+        return end
+
+
+def _write_new(path: Path, content: bytes, overwrite: bool) -> None:
+    # Not tempfile: it makes files for the owner alone, and results are for others to read too.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.new")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        _move_into_place(temporary, path, overwrite)
+    except OSError as error:
+        raise ResultsFileError(
+            f"{path}: cannot be written: {error.strerror or error}", remedy="Check that the folder exists and is yours."
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _move_into_place(temporary: Path, path: Path, overwrite: bool) -> None:
+    if overwrite:
+        temporary.replace(path)
+        return
+    try:
+        # Unlike a rename, a link refuses to replace what is there, even what came there a moment ago.
+        os.link(temporary, path)
+    except FileExistsError as error:
+        raise ResultsFileError(
+            f"{path}: exists already", remedy="Append to it, give another name, or ask to overwrite it."
+        ) from error
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS or path.exists():
+            raise
+        temporary.replace(path)
+
+
+def save_measurements(
+    path: str | Path, measurements: Iterable[Measurement], *, machine: Machine | None = None
+) -> ResultsFile:
+    """A file with these measurements, in place of whatever stood there."""
+    return ResultsFile.create(path, machine=machine, records=measurements, overwrite=True)
+
+
+def load_measurements(path: str | Path, recover: bool = False) -> list[Measurement]:
+    """The measurements in a file; records of other kinds are left out."""
+    return load_results(path, recover).measurements

@@ -1,0 +1,83 @@
+"""How a results file is spelled: one JSON document, laid out so that each record is one line.
+
+    {"format": "photometer-results", "version": 1, ..., "records": [
+    {"kind": "measurement", ...},
+    {"kind": "failure", ...}
+    ]}
+
+History of the version: 1, the first. It rises only when an older reader would misread a newer file; new kinds of
+record and new fields do not raise it, because readers keep what they do not know.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from photometer.errors import ResultsFileError
+from photometer.model.machine import Machine
+
+FORMAT = "photometer-results"
+VERSION = 1
+HEADER_END = b'"records": ['
+FILE_END = b"\n]}\n"
+
+
+class Recordable(Protocol):
+    """Anything that can stand in a results file: its `to_json` has a "kind"."""
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
+def make_header(machine: Machine | None = None, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The head of a file: format, version, the machine's facts and whatever the caller adds."""
+    clash = {"format", "version", "machine", "records"} & set(extra or ())
+    if clash:
+        raise ResultsFileError(f"the header's own names cannot be given: {', '.join(sorted(clash))}")
+    header: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    if machine is not None:
+        header["machine"] = machine.to_json()
+    return {**header, **(extra or {})}
+
+
+def encode_header(header: Mapping[str, Any]) -> bytes:
+    """The first line, open at its end: `{..., "records": [`."""
+    return encode_line(header, "the header")[:-1] + b", " + HEADER_END
+
+
+def encode_record(record: Recordable | Mapping[str, Any]) -> bytes:
+    """One record as one line of ASCII, without the line's end."""
+    fields = record if isinstance(record, Mapping) else record.to_json()
+    kind = fields.get("kind")
+    if not isinstance(kind, str) or not kind:
+        raise ResultsFileError(f'a record needs a "kind", found {kind!r}')
+    return encode_line(fields, f"the record of kind {kind!r}")
+
+
+def encode_line(value: Mapping[str, Any], what: str) -> bytes:
+    try:
+        # Plain ASCII: no text of a user can hold a raw line end, and a torn byte is never half a character.
+        return json.dumps(value, allow_nan=False, ensure_ascii=True).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ResultsFileError(
+            f"{what} cannot be written as JSON: {error}",
+            remedy="Keep to strings, finite numbers, lists and dicts, in metadata too.",
+        ) from error
+
+
+def decode(text: str | bytes) -> Any:
+    """JSON, strictly: no NaN or Infinity, spelled out or by overflow. Raises ValueError or RecursionError."""
+    return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits} is out of range")
+    return value

@@ -1,0 +1,200 @@
+"""Reading a results file: bytes that anyone may have written, to `Results`, or to an error naming file and place.
+
+Nothing in the file is executed. The usual whole file is one JSON parse; only a damaged one is looked at line by line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from photometer.errors import ResultsFileError
+from photometer.model.machine import Machine
+from photometer.model.measurement import Measurement
+from photometer.model.results_format import FORMAT, VERSION, decode
+
+# Parsing takes some ten times the file in memory. A measurement is about 2 KB: this is a hundred thousand of them.
+LARGEST_FILE_BYTES = 256 * 1024 * 1024
+
+_Decoded = TypeVar("_Decoded")
+
+
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """A loaded file: its header, and its records as plain dicts, each with a "kind".
+
+    `damage` names the places that `recover=True` stepped over; a file that loads without it has none.
+    """
+
+    path: Path
+    header: Mapping[str, Any]
+    records: tuple[Mapping[str, Any], ...]
+    damage: tuple[str, ...] = ()
+
+    @property
+    def machine(self) -> Machine | None:
+        facts = self.header.get("machine")
+        if facts is None:
+            return None
+        if not isinstance(facts, Mapping):
+            raise ResultsFileError(f"{self.path}, header: machine should be an object")
+        try:
+            return Machine.from_json(facts)
+        except ResultsFileError as error:
+            raise ResultsFileError(f"{self.path}, header: {error.message}") from error
+
+    @property
+    def kinds(self) -> Counter[str]:
+        return Counter(record["kind"] for record in self.records)
+
+    def decode(self, kind: str, from_json: Callable[[Mapping[str, Any]], _Decoded]) -> list[_Decoded]:
+        """The records of one kind, made objects; an error names the file and the record."""
+        decoded = []
+        for number, record in enumerate(self.records, start=1):
+            if record["kind"] != kind:
+                continue
+            try:
+                decoded.append(from_json(record))
+            except (ResultsFileError, ValueError, OverflowError, TypeError, KeyError) as error:
+                message = error.message if isinstance(error, ResultsFileError) else f"{type(error).__name__}: {error}"
+                raise ResultsFileError(f"{self.path}, record {number} ({kind}): {message}") from error
+        return decoded
+
+    @property
+    def measurements(self) -> list[Measurement]:
+        return self.decode("measurement", Measurement.from_json)
+
+
+def load_results(path: str | Path, recover: bool = False, largest_bytes: int = LARGEST_FILE_BYTES) -> Results:
+    """Everything in the file. With `recover`, whole records of a damaged file are kept and the damage is named."""
+    path = Path(path)
+    content = read_limited(path, largest_bytes)
+    try:
+        document = decode(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        _reject_or_recover(path, content, recover, _line_of(content, error.start), "is not UTF-8 text")
+    except json.JSONDecodeError as error:
+        _reject_or_recover(path, content, recover, error.lineno, f"column {error.colno}: {error.msg}")
+    except RecursionError:
+        _reject_or_recover(path, content, recover, _first_bad_line(content), "the JSON is nested too deeply")
+    except ValueError as error:
+        # NaN, an overflow or an integer of thousands of digits: the parser does not say where, so look for the line.
+        _reject_or_recover(path, content, recover, _first_bad_line(content), str(error))
+    else:
+        return _results(path, document)
+    return recover_lines(path, content)
+
+
+def read_limited(path: Path, largest_bytes: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(largest_bytes + 1)
+    except FileNotFoundError as error:
+        raise ResultsFileError(f"{path}: there is no such file", remedy="Check the path.") from error
+    except IsADirectoryError as error:
+        raise ResultsFileError(f"{path}: is a folder, not a file", remedy="Name the file in it.") from error
+    except OSError as error:
+        raise ResultsFileError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if len(content) > largest_bytes:
+        raise ResultsFileError(
+            f"{path}: is larger than {largest_bytes:,} bytes",
+            remedy="If it really is a results file, load it with a higher `largest_bytes`.",
+        )
+    if not content.strip():
+        raise ResultsFileError(f"{path}: is empty", remedy="It holds no results; delete it and measure again.")
+    return content
+
+
+def check_header(path: Path, document: object) -> dict[str, Any]:
+    """The header of one of our files, of a version we read; anything else is an error that says what it is."""
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ResultsFileError(
+            f'{path}, line 1: is JSON, but no photometer results file (no "format": "{FORMAT}")',
+            remedy="Name a file that photometer wrote.",
+        )
+    version = document.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ResultsFileError(f"{path}, line 1: has no version number, found {version!r}")
+    if version > VERSION:
+        raise ResultsFileError(
+            f"{path}, line 1: is of version {version}; this photometer reads up to {VERSION}",
+            remedy="Upgrade photometer to read it.",
+        )
+    return {name: value for name, value in document.items() if name != "records"}
+
+
+def _results(path: Path, document: object) -> Results:
+    header = check_header(path, document)
+    records = document.get("records") if isinstance(document, dict) else None
+    if not isinstance(records, list):
+        raise ResultsFileError(f'{path}: "records" should be a list, found {type(records).__name__}')
+    for number, record in enumerate(records, start=1):
+        if not is_record(record):
+            raise ResultsFileError(f'{path}, record {number}: should be an object with a "kind"')
+    return Results(path, header, tuple(records))
+
+
+def is_record(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("kind"), str)
+
+
+def decode_line(line: bytes) -> object:
+    """The value on one record's line, or None where the line is not whole."""
+    try:
+        return decode(line.strip().removesuffix(b",").decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def recover_lines(path: Path, content: bytes) -> Results:
+    """Header and whole record lines of a damaged file; a header that is not whole cannot be recovered from."""
+    lines = content.split(b"\n")
+    header = check_header(path, decode_line(lines[0].rstrip() + b"]}"))
+    records, damage = [], []
+    for number, line in enumerate(lines[1:], start=2):
+        if line.strip() in (b"", b"]}", b"]"):
+            continue
+        record = decode_line(line)
+        if is_record(record):
+            records.append(record)
+        else:
+            damage.append(f"line {number} is not a whole record")
+    if not content.endswith(b"]}\n"):
+        damage.append("the closing line is missing")
+    return Results(path, header, tuple(records), tuple(damage))  # type: ignore[arg-type]
+
+
+def _reject_or_recover(path: Path, content: bytes, recover: bool, line: int | None, problem: str) -> None:
+    """Returns where recovery is asked for and possible; else raises, saying what whole records there still are."""
+    place = f"{path}, line {line}" if line is not None else str(path)
+    if not content.startswith(b'{"format": "' + FORMAT.encode()):
+        _foreign(place, problem)
+    if recover:
+        return
+    kept = len(recover_lines(path, content).records)
+    torn = "torn" if line is None or line >= content.count(b"\n") else "damaged"
+    raise ResultsFileError(
+        f"{place}, {problem}: the file is {torn} here",
+        remedy=f"{kept} whole records can be had with recover=True (`photometer show --recover`). "
+        "Appending to the file repairs a torn end.",
+    )
+
+
+def _foreign(place: str, problem: str) -> NoReturn:
+    raise ResultsFileError(f"{place}, {problem}: this is no JSON", remedy="Name a file that photometer wrote.")
+
+
+def _line_of(content: bytes, offset: int) -> int:
+    return content.count(b"\n", 0, offset) + 1
+
+
+def _first_bad_line(content: bytes) -> int | None:
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        whole = line.rstrip() + b"]}" if number == 1 else line
+        if line.strip() not in (b"", b"]}") and decode_line(whole) is None:
+            return number
+    return None

@@ -1,0 +1,146 @@
+"""Reading results files from strangers: every bad file is an error that names file and place; nothing is executed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from photometer.errors import ResultsFileError
+from photometer.model.measurement import Measurement
+from photometer.model.results_file import save_measurements
+from photometer.model.results_reader import Results, load_results
+from photometer.model.task import TaskSpec
+
+HEADER = '{"format": "photometer-results", "version": 1, "records": [\n'
+WHOLE = '{"kind": "failure", "n": 1}'
+
+
+def load_text(tmp_path: Path, text: str | bytes, **options: object) -> Results:
+    path = tmp_path / "file.json"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return load_results(path, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        (b"\x00" * 100, "line 1"),
+        (b"\xff\xfe{\x00}\x00", "not UTF-8"),
+        ("hello", "line 1, column 1"),
+        ("[1, 2]", "no photometer results file"),
+        ('{"format": "other", "version": 1, "records": []}', "no photometer results file"),
+        ('{"format": "photometer-results", "records": []}', "no version number"),
+        ('{"format": "photometer-results", "version": true, "records": []}', "no version number"),
+        ('{"format": "photometer-results", "version": 2, "records": []}', "version 2.*reads up to 1.*\n.*Upgrade"),
+        ('{"format": "photometer-results", "version": 1}', '"records" should be a list'),
+        ('{"format": "photometer-results", "version": 1, "records": [3]}', "record 1"),
+        (HEADER + WHOLE + ',\n{"n": 2}\n]}\n', "record 2"),
+        (HEADER + WHOLE + ',\n{"kind": "failure", "n": NaN}\n]}\n', "line 3, NaN"),
+        (HEADER + WHOLE + ',\n{"kind": "failure", "n": -Infinity}\n]}\n', "line 3, -Infinity"),
+        (HEADER + WHOLE + ',\n{"kind": "failure", "n": 1e999}\n]}\n', "line 3, 1e999"),
+        (HEADER + '{"kind": "failure", "n": ' + "9" * 5000 + "}\n]}\n", "line 2"),
+        (HEADER + '{"kind": "f", "n": ' + "[" * 100_000 + "]" * 100_000 + "}\n]}\n", "line 2.*nested too deeply"),
+        (HEADER + WHOLE + ',\n{"kind": "fai', "line 3.*torn"),
+        (HEADER + WHOLE + "\n", "torn"),
+        (HEADER + '{"kind": "x" "y"},\n' + WHOLE + "\n]}\n", "line 2, column 14.*damaged"),
+        (HEADER.encode() + b'{"kind": "\xff"}\n]}\n', "line 2, is not UTF-8"),
+    ],
+)
+def test_bad_files_name_file_and_place(tmp_path: Path, text: str | bytes, message: str) -> None:
+    with pytest.raises(ResultsFileError, match=r"(?s)file\.json.*" + message):
+        load_text(tmp_path, text)
+
+
+def test_missing_file_folder_and_too_large(tmp_path: Path) -> None:
+    with pytest.raises(ResultsFileError, match="no such file"):
+        load_results(tmp_path / "none.json")
+    with pytest.raises(ResultsFileError, match="is a folder"):
+        load_results(tmp_path)
+    with pytest.raises(ResultsFileError, match="larger than 50 bytes"):
+        load_text(tmp_path, HEADER + WHOLE + "\n]}\n", largest_bytes=50)
+
+
+def test_torn_file_says_how_many_records_can_be_had(tmp_path: Path) -> None:
+    torn = HEADER + WHOLE + ",\n" + WHOLE + ',\n{"kind'
+    with pytest.raises(ResultsFileError, match="2 whole records"):
+        load_text(tmp_path, torn)
+    results = load_results(tmp_path / "file.json", recover=True)
+    assert results.kinds == {"failure": 2}
+    assert results.damage == ("line 4 is not a whole record", "the closing line is missing")
+
+
+def test_recovering_a_whole_file_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    save_measurements(path, [Measurement(1, [1.0], TaskSpec("a", "b"))])
+    assert load_results(path, recover=True) == load_results(path)
+
+
+def test_a_torn_header_cannot_be_recovered(tmp_path: Path) -> None:
+    with pytest.raises(ResultsFileError, match=r"file\.json"):
+        load_text(tmp_path, '{"format": "photometer-results", "vers', recover=True)
+
+
+def test_unknown_kinds_and_fields_are_kept(tmp_path: Path) -> None:
+    text = HEADER + '{"kind": "hologram", "depth": [1, 2]},\n' + WHOLE + "\n]}\n"
+    results = load_text(tmp_path, text)
+    assert results.records[0] == {"kind": "hologram", "depth": [1, 2]}
+    assert results.measurements == []
+
+
+def test_a_file_reformatted_by_another_program_still_loads(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    saved = [Measurement(1, [1.0, 2.0], TaskSpec("a", "b"))]
+    save_measurements(path, saved)
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=2), encoding="utf-8-sig")
+    assert load_results(path).measurements == saved
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("number_per_run", 0, "number_per_run"),
+        ("number_per_run", "many", "number_per_run"),
+        ("raw_times", None, "raw_times"),
+        ("raw_times", [1, "2"], "raw_times"),
+        ("raw_times", [10**400], "OverflowError"),
+        ("task_spec", [], "task_spec"),
+        ("task_spec", {"stmt": 3}, "task_spec.stmt"),
+        ("task_spec", {"setup": "x"}, "no stmt"),
+        ("metadata", 1, "metadata"),
+        ("conditions", {"wall_seconds": "x"}, "conditions.wall_seconds"),
+    ],
+)
+def test_damaged_measurement_names_record(tmp_path: Path, field: str, value: object, message: str) -> None:
+    good = {"kind": "measurement", "number_per_run": 1, "raw_times": [1.0], "task_spec": {"stmt": "a", "setup": "b"}}
+    text = HEADER + json.dumps(good) + ",\n" + json.dumps({**good, field: value}) + "\n]}\n"
+    results = load_text(tmp_path, text)
+    with pytest.raises(ResultsFileError, match=rf"file\.json, record 2.*{message}"):
+        _ = results.measurements
+
+
+def test_damaged_machine_facts_name_the_header(tmp_path: Path) -> None:
+    text = HEADER.replace('"records"', '"machine": {"logical_cores": "two"}, "records"') + "]}\n"
+    results = load_text(tmp_path, text)
+    with pytest.raises(ResultsFileError, match=r"file\.json, header: machine\.logical_cores"):
+        _ = results.machine
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_bytes_changed_at_random_never_raise_anything_else(tmp_path: Path, data: st.DataObject) -> None:
+    content = bytearray((HEADER + WHOLE + ",\n" + WHOLE + "\n]}\n").encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    content = content[: data.draw(st.integers(0, len(content)))]
+    for recover in (False, True):
+        try:
+            results = load_text(tmp_path, bytes(content), recover=recover)
+        except ResultsFileError as error:
+            assert "file.json" in str(error)
+        else:
+            assert all(isinstance(r["kind"], str) for r in results.records)

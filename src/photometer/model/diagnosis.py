@@ -58,7 +58,9 @@ def _wide_spread(times: Sequence[float]) -> Suspicion | None:
     spread = (quantile(ordered, 0.75) - quantile(ordered, 0.25)) / quantile(ordered, 0.5)
     if spread < WIDE_SPREAD:
         return None
-    cause = "the machine is likely measured as much as the code" if spread >= VERY_WIDE_SPREAD else "the machine fluctuates"
+    cause = (
+        "the machine is likely measured as much as the code" if spread >= VERY_WIDE_SPREAD else "the machine fluctuates"
+    )
     return Suspicion(
         SuspicionKind.WIDE_SPREAD, f"The interquartile range is {spread * 100:.1f} % of the median: {cause}."
     )
@@ -75,7 +77,8 @@ def _trend(times: Sequence[float]) -> Suspicion | None:
         return None
     if end < start:
         return Suspicion(
-            SuspicionKind.WARMING_UP, f"The last third runs {-change * 100:.1f} % faster than the first: still warming up."
+            SuspicionKind.WARMING_UP,
+            f"The last third runs {-change * 100:.1f} % faster than the first: still warming up.",
         )
     return Suspicion(SuspicionKind.DRIFT, f"The last third runs {change * 100:.1f} % slower than the first: it drifts.")
 
@@ -113,7 +116,12 @@ def _coarse_clock(times: Sequence[float], number_per_run: int, conditions: Condi
 
 
 def _busy_core(conditions: Conditions | None) -> Suspicion | None:
-    if conditions is None or not conditions.wall_seconds or conditions.cpu_seconds is None or not conditions.preemptions:
+    if (
+        conditions is None
+        or not conditions.wall_seconds
+        or conditions.cpu_seconds is None
+        or not conditions.preemptions
+    ):
         return None
     waited = 1 - conditions.cpu_seconds / conditions.wall_seconds
     if waited < BUSY_SHARE:

@@ -21,7 +21,8 @@ class Language(enum.Enum):
             found = _SPELLINGS.get(str(getattr(language, "name", "")).lower())
         if found is None:
             raise DefinitionError(
-                f"unknown language {language!r}", remedy="Use Language.PYTHON ('python', 'py') or Language.CPP ('cpp', 'c++')."
+                f"unknown language {language!r}",
+                remedy="Use Language.PYTHON ('python', 'py') or Language.CPP ('cpp', 'c++').",
             )
         return found
 

@@ -242,7 +242,9 @@ class Measurement:
         if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise ResultsFileError(f"number_per_run should be a positive whole number, found {number!r}")
         times = record.get("raw_times")
-        if not isinstance(times, list) or not all(isinstance(t, int | float) and not isinstance(t, bool) for t in times):
+        if not isinstance(times, list) or not all(
+            isinstance(t, int | float) and not isinstance(t, bool) for t in times
+        ):
             raise ResultsFileError("raw_times should be a list of seconds")
         spec = record.get("task_spec")
         if not isinstance(spec, dict):

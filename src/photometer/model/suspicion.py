@@ -21,13 +21,13 @@ class SuspicionKind(enum.Enum):
 
 _REMEDIES = {
     SuspicionKind.WIDE_SPREAD: "Close what else runs on the machine, or compare medians of several runs.",
-    SuspicionKind.DRIFT: "Measure longer, or let the machine settle: clock frequency or temperature may be moving.",
-    SuspicionKind.SEVERAL_MODES: "Look at the histogram: the median of two modes means little. Pin the process to a core.",
+    SuspicionKind.DRIFT: "Measure longer, or let the machine settle: clock or temperature may be moving.",
+    SuspicionKind.SEVERAL_MODES: "Look at the histogram: a median of two modes means little. Pin the process.",
     SuspicionKind.WARMING_UP: "Measure longer (min_run_time), or run the statement in setup until it is warm.",
-    SuspicionKind.TOO_FEW_RUNS: "Use blocked_autorange, or a longer min_run_time, so that there is a spread to judge by.",
+    SuspicionKind.TOO_FEW_RUNS: "Use blocked_autorange, or a longer min_run_time: then there is a spread to judge by.",
     SuspicionKind.COARSE_CLOCK: "Give a larger `number`, or let blocked_autorange choose it.",
     SuspicionKind.BUSY_CORE: "Stop the other work, or pin this process to a free core (taskset -c).",
-    SuspicionKind.MAY_DO_NOTHING: "Check that the statement does what you mean: it takes hardly longer than an empty loop.",
+    SuspicionKind.MAY_DO_NOTHING: "Check that the statement does what you mean.",
 }
 
 

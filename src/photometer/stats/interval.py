@@ -7,6 +7,7 @@ consecutive batches; how far the batches' medians disagree shows the slow noise.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -16,7 +17,7 @@ from photometer.stats.summary import median, standard_deviation
 MOST_BATCHES = 10
 FEWEST_PER_BATCH = 4
 
-# Student's t, two-sided 95 %, for 1 to 9 degrees of freedom: so that a short run needs no scipy (its import costs 0.3 s).
+# Student's t, two-sided 95 %, for 1 to 9 degrees of freedom: a short run then needs no scipy, whose import costs 0.3 s.
 _T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 _Z_95 = 1.959964
 
@@ -61,7 +62,7 @@ def batch_half_width(values: Sequence[float], batches: int, confidence: float = 
     """Half the width of the interval that the medians of consecutive batches give."""
     n = len(values)
     edges = [round(i * n / batches) for i in range(batches + 1)]
-    medians = [median(values[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    medians = [median(values[a:b]) for a, b in itertools.pairwise(edges)]
     return _student(batches - 1, confidence) * standard_deviation(medians) / math.sqrt(batches)
 
 

@@ -1,0 +1,53 @@
+"""photometer measures PyTorch code: how fast, which is faster, did my branch make it slower, by how much, and why.
+
+    definition, fuzzing   what an author writes or samples
+      -> plan             what will run
+      -> execution        runs it: instruments on the near side, worker on the far side of the process line
+      -> results file     every measurement, the moment it exists
+      -> comparison       statistics to tables and verdicts
+      -> report           to the terminal, Markdown, HTML
+    The short cut for one statement: Timer -> Measurement -> Compare.
+
+The names below are the public ones. Each is imported when first used, so that `photometer --help` needs no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "CallgrindStats": "photometer.model.callgrind_stats",
+    "Colorize": "photometer.compare",
+    "Compare": "photometer.compare",
+    "FunctionCount": "photometer.model.function_counts",
+    "FunctionCounts": "photometer.model.function_counts",
+    "Language": "photometer.model.language",
+    "Measurement": "photometer.model.measurement",
+    "PhotometerError": "photometer.errors",
+    "TaskSpec": "photometer.model.task",
+    "Timer": "photometer.timing",
+    "ordered_unique": "photometer.comparison.table",
+    "select_unit": "photometer.model.units",
+    "set_torch_threads": "photometer.worker.threads",
+    "timer": "photometer.instruments.clock",
+    "trim_sigfig": "photometer.model.units",
+    "unit_to_english": "photometer.model.units",
+}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'photometer' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

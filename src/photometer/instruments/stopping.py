@@ -1,0 +1,105 @@
+"""When to stop measuring: a rule is an object that looks at the samples so far and says why it is enough, or not yet.
+
+In: times per run so far and the seconds spent on them. Out: None to go on, or the reason to stop in words.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Protocol
+
+from photometer.errors import DefinitionError
+from photometer.stats.interval import median_interval
+from photometer.stats.summary import quantile
+
+# An interval or spread from fewer samples than this is not believed.
+FEWEST_SAMPLES = 4
+FEWEST_FOR_PRECISION = 12
+
+
+class StoppingRule(Protocol):
+    def reason_to_stop(self, times: Sequence[float], seconds_spent: float) -> str | None:
+        """None to go on, or why this is enough."""
+
+    def next_look(self, samples: int) -> int:
+        """After how many samples it is worth asking again: judging thousands of samples each time is not free."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RunFor:
+    """Stop when this much time has been measured."""
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        _check_positive("min_run_time", self.seconds, zero_allowed=True)
+
+    def reason_to_stop(self, times: Sequence[float], seconds_spent: float) -> str | None:
+        return f"ran for {self.seconds:g} s" if seconds_spent >= self.seconds else None
+
+    def next_look(self, samples: int) -> int:
+        return samples + 1
+
+
+@dataclasses.dataclass(frozen=True)
+class SpreadBelow:
+    """Stop when the interquartile range is below a share of the median (torch's rule), at most so long."""
+
+    threshold: float
+    min_run_time: float
+    max_run_time: float
+
+    def __post_init__(self) -> None:
+        _check_positive("threshold", self.threshold)
+        _check_positive("max_run_time", self.max_run_time)
+
+    def reason_to_stop(self, times: Sequence[float], seconds_spent: float) -> str | None:
+        if seconds_spent > self.max_run_time:
+            return f"max_run_time of {self.max_run_time:g} s is used up"
+        if len(times) < FEWEST_SAMPLES or seconds_spent < self.min_run_time:
+            return None
+        ordered = sorted(times)
+        spread = (quantile(ordered, 0.75) - quantile(ordered, 0.25)) / quantile(ordered, 0.5)
+        return (
+            f"the spread is {spread:.3f} of the median, below {self.threshold:g}" if spread < self.threshold else None
+        )
+
+    def next_look(self, samples: int) -> int:
+        return max(samples + 1, int(samples * 1.1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Precise:
+    """Stop when the 95 % interval of the median is within ± this share of it, at most so long.
+
+    Unlike a spread, an interval shrinks with more data: this ends on a noisy machine too.
+    """
+
+    precision: float
+    min_run_time: float
+    max_run_time: float
+
+    def __post_init__(self) -> None:
+        _check_positive("precision", self.precision)
+        _check_positive("max_run_time", self.max_run_time)
+
+    def reason_to_stop(self, times: Sequence[float], seconds_spent: float) -> str | None:
+        if seconds_spent > self.max_run_time:
+            return f"max_run_time of {self.max_run_time:g} s is used up"
+        if len(times) < FEWEST_FOR_PRECISION or seconds_spent < self.min_run_time:
+            return None
+        low, high = median_interval(times)
+        width = (high - low) / 2 / quantile(sorted(times), 0.5)
+        return f"the interval is ± {width * 100:.2f} % of the median" if width <= self.precision else None
+
+    def next_look(self, samples: int) -> int:
+        # Each look is a chance to stop by luck; looking at every tenth more keeps both that and the cost small.
+        return max(samples + 4, int(samples * 1.15))
+
+
+def _check_positive(name: str, value: float, *, zero_allowed: bool = False) -> None:
+    if not (value > 0 or (zero_allowed and value == 0)):
+        raise DefinitionError(
+            f"{name} must be positive, not {value!r}", remedy=f"Give {name} in seconds or as a share."
+        )

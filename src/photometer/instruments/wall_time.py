@@ -1,0 +1,154 @@
+"""Wall time: warm a loop up, choose how many runs make a block, and take blocks until a rule says stop.
+
+In: a function that times a block of n runs, a clock, and a stopping rule. Out: block seconds and the conditions
+they were measured under. Knows neither torch nor Timer: a fake clock drives it in the tests.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from photometer.instruments.clock import Clock, clock_resolution_seconds
+from photometer.instruments.stopping import StoppingRule
+from photometer.model.conditions import Conditions
+from photometer.stats.summary import median
+from photometer.worker.python_loop import PythonLoop
+
+TimeBlock = Callable[[int], float]
+
+# A block is long enough when reading the clock costs less than this share of it.
+LARGEST_CLOCK_SHARE = 1e-3
+# … and when it is this many steps of the clock long, so that the step does not show.
+FEWEST_CLOCK_STEPS = 1000
+# Blocks a measurement aims at: enough for a spread and an interval, few enough that each is long.
+BLOCKS_AIMED_AT = 200
+# The largest count the loop takes (torch's limit too: a C int).
+MOST_RUNS_PER_BLOCK = 2**31 - 1
+# Warm when this many growing blocks in a row bring no run time lower than before by more than the tolerance.
+STEADY_BLOCKS = 3
+STEADY_TOLERANCE = 0.05
+
+
+@dataclasses.dataclass(frozen=True)
+class WarmUp:
+    """How the warm-up went: what it ran, how fast a run was at the end, and whether it had settled."""
+
+    runs: int
+    seconds_per_run: float
+    settled: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class TimedBlocks:
+    number_per_run: int
+    block_seconds: list[float]
+    conditions: Conditions
+
+
+def warm_up(time_block: TimeBlock, budget_seconds: float, most_runs: int | None = None) -> WarmUp:
+    """Run ever larger blocks until a run gets no faster, or the budget is used up. At least two runs are made.
+
+    Lazy initialisation, the first compile, cold caches and CPython's specialising interpreter all show as falling
+    times per run; a fixed number of runs is too many for one statement and too few for another.
+    """
+    runs, spent, number, steady = 0, 0.0, 1, 0
+    best = latest = float("inf")
+    while True:
+        block = max(time_block(number), 1e-9)
+        runs, spent, latest = runs + number, spent + block, block / number
+        steady = steady + 1 if latest > best * (1 - STEADY_TOLERANCE) else 0
+        best = min(best, latest)
+        if steady >= STEADY_BLOCKS:
+            return WarmUp(runs, best, settled=True)
+        enough_runs = most_runs is not None and runs >= most_runs
+        if runs >= 2 and (spent >= budget_seconds or enough_runs):
+            return WarmUp(runs, best, settled=steady > 0)
+        # Doubling keeps the whole warm-up within twice its last block.
+        number = min(number * 2, MOST_RUNS_PER_BLOCK, most_runs or MOST_RUNS_PER_BLOCK) if runs > 1 else 1
+
+
+def runs_per_block(seconds_per_run: float, block_seconds: float, clock_cost: float, clock_step: float) -> int:
+    """How many runs make a block at least as long as asked and as the clock needs."""
+    wanted = max(block_seconds, clock_cost / LARGEST_CLOCK_SHARE, clock_step * FEWEST_CLOCK_STEPS)
+    number = -(-wanted // max(seconds_per_run, 1e-12))
+    return int(min(max(number, 1), MOST_RUNS_PER_BLOCK))
+
+
+def take_blocks(
+    time_block: TimeBlock,
+    rule: StoppingRule,
+    *,
+    clock: Clock,
+    min_run_time: float,
+    callback: Callable[[int, float], Any] | None = None,
+) -> TimedBlocks:
+    """The whole measurement: warm up, choose the block, measure until the rule is content."""
+    warm = warm_up(time_block, budget_seconds=max(min_run_time / 4, 0.01))
+    clock_cost = median([max(time_block(0), 0.0) for _ in range(5)])
+    resolution = clock_resolution_seconds(clock)
+    number = runs_per_block(warm.seconds_per_run, min_run_time / BLOCKS_AIMED_AT, clock_cost, resolution)
+
+    blocks: list[float] = []
+    times: list[float] = []
+    spent, look_at, reason = 0.0, 1, None
+    watch = CoreWatch()
+    while reason is None:
+        seconds = max(time_block(number), 1e-9)
+        blocks.append(seconds)
+        times.append(seconds / number)
+        spent += seconds
+        if callback is not None:
+            callback(number, seconds)
+        if len(times) >= look_at:
+            reason = rule.reason_to_stop(times, spent)
+            look_at = rule.next_look(len(times))
+    return TimedBlocks(
+        number,
+        blocks,
+        dataclasses.replace(
+            watch.conditions(),
+            clock_resolution_seconds=resolution,
+            loop_overhead_seconds_per_run=empty_loop_seconds(),
+            warmup_runs=warm.runs,
+            warmed_up=warm.settled,
+            stopped_because=reason,
+        ),
+    )
+
+
+class CoreWatch:
+    """Counts how long and how often this thread was kept off its core since it was made."""
+
+    def __init__(self) -> None:
+        self._start = self._read()
+
+    def conditions(self) -> Conditions:
+        wall, cpu, preemptions = (now - then for now, then in zip(self._read(), self._start, strict=True))
+        known = sys.platform == "linux"
+        return Conditions(
+            wall_seconds=wall if known else None,
+            cpu_seconds=cpu if known else None,
+            preemptions=int(preemptions) if known else None,
+        )
+
+    @staticmethod
+    def _read() -> tuple[float, float, float]:
+        if sys.platform != "linux":  # per-thread accounting is Linux's
+            return time.perf_counter(), 0.0, 0.0
+        import resource
+
+        preemptions = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
+        return time.perf_counter(), time.thread_time(), float(preemptions)
+
+
+@functools.lru_cache(maxsize=1)
+def empty_loop_seconds() -> float:
+    """What the loop itself costs a run: measured once a process on an empty statement, the quickest of five."""
+    loop = PythonLoop("pass")
+    number = 20_000
+    return min(loop.timeit(number) for _ in range(5)) / number

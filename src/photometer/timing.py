@@ -1,0 +1,231 @@
+"""Timer: the interactive door. One statement in, a Measurement out; torch.utils.benchmark.Timer's successor.
+
+Code written for torch's Timer runs unchanged: same arguments, same methods, `_timer_cls` included. On top: a callable
+in place of text, warm-up that is detected, stopping by precision, and measurements that know when to be doubted.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import timeit as timeit_module
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NoReturn, Protocol
+
+from photometer.errors import DefinitionError
+from photometer.instruments.clock import choose_clock, timer
+from photometer.instruments.stopping import Precise, RunFor, SpreadBelow, StoppingRule
+from photometer.instruments.wall_time import CoreWatch, take_blocks, warm_up
+from photometer.model.language import Language
+from photometer.model.measurement import Measurement
+from photometer.model.task import TaskSpec
+from photometer.worker.python_loop import PythonLoop
+from photometer.worker.threads import set_torch_threads
+
+# Precision is asked for by those who are willing to wait; this is the longest they wait unless they say otherwise.
+DEFAULT_MAX_RUN_TIME = 10.0
+# adaptive_autorange judges small spreads, so its blocks are chosen as for a run of this length (torch's figure).
+ADAPTIVE_BLOCK_BASIS = 0.05
+
+
+class TimerClass(Protocol):
+    """What `_timer_cls` must be: timeit.Timer's constructor and its one method."""
+
+    def __init__(
+        self, stmt: str, setup: str, timer: Callable[[], float], globals: dict[str, Any], **kwargs: Any
+    ) -> None: ...
+
+    def timeit(self, number: int) -> float: ...
+
+
+class Timer:
+    """Measures one statement.
+
+    Args:
+        stmt: the code that is timed: text, or a callable (then `args` and `kwargs` are its arguments).
+        setup: code that runs before each block of runs and is not timed; its variables are the statement's.
+        global_setup: C++ only: what stands at the top of the file, such as `#include` lines.
+        timer: the clock. The default waits for the accelerator where this process uses one.
+        globals: names the statement may use. `torch` is always among them.
+        label, sub_label, description, env: where the result stands in a `Compare` table:
+            a table for each label, a row for each sub_label (else stmt), a column for each description.
+        num_threads: the size of torch's thread pool while measuring. One by default.
+        language: `Language.PYTHON` (or "python") or `Language.CPP` (or "cpp", "c++").
+        args, kwargs: for a callable `stmt`.
+    """
+
+    _timer_cls: ClassVar[type[Any]] = PythonLoop
+
+    def __init__(
+        self,
+        stmt: str | Callable[..., Any] = "pass",
+        setup: str = "pass",
+        global_setup: str = "",
+        timer: Callable[[], float] = timer,
+        globals: dict[str, Any] | None = None,
+        label: str | None = None,
+        sub_label: str | None = None,
+        description: str | None = None,
+        env: str | None = None,
+        num_threads: int = 1,
+        language: Language | str = Language.PYTHON,
+        *,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._language = Language.parse(language)
+        self._globals = dict(globals or {})
+        self._clock = timer
+        if num_threads < 1:
+            raise DefinitionError(f"num_threads must be at least 1, not {num_threads}")
+        if callable(stmt):
+            if self._language is not Language.PYTHON:
+                raise DefinitionError("a callable stmt is Python", remedy="Give the C++ statement as text.")
+            shown, stmt_text, bound = bind_call(stmt, args, dict(kwargs or {}))
+            self._globals.update(bound)
+        elif isinstance(stmt, str):
+            if args or kwargs:
+                raise DefinitionError(
+                    "args and kwargs go with a callable stmt", remedy="Pass the function itself, not text."
+                )
+            shown = stmt_text = tidy(stmt)
+        else:
+            raise DefinitionError(f"stmt must be text or a callable, not {type(stmt).__name__}")
+        setup_text = tidy(setup)
+        if self._language is Language.PYTHON and global_setup:
+            raise DefinitionError(
+                f"global_setup is for C++ only; it holds {global_setup!r}", remedy="Move it into `setup`."
+            )
+        if self._language is Language.CPP and setup_text == "pass":
+            setup_text = ""
+        self._task_spec = TaskSpec(shown, setup_text, global_setup, label, sub_label, description, env, num_threads)
+        self._stmt_text = stmt_text
+        self._timer = self._make_loop(timer)
+
+    def _make_loop(self, clock: Callable[[], float]) -> Any:
+        if self._language is Language.CPP:
+            return self._make_cpp_loop()
+        self._globals.setdefault("torch", _torch())
+        return self._timer_cls(
+            stmt=self._stmt_text, setup=self._task_spec.setup, timer=clock, globals=self._unwrapped_globals()
+        )
+
+    def _make_cpp_loop(self) -> Any:
+        raise DefinitionError("C++ statements come with the next part")
+
+    def _unwrapped_globals(self) -> dict[str, Any]:
+        return dict(self._globals)
+
+    def timeit(self, number: int = 1_000_000) -> Measurement:
+        """Run the statement `number` times in one block, after a warm-up, and say how long that took."""
+        if number < 1:
+            raise DefinitionError(f"number must be at least 1, not {number}")
+        with set_torch_threads(self._task_spec.num_threads):
+            # At most a hundredth of the work asked for, as torch has it; less where a run is steady before.
+            warm = warm_up(self._time_block, budget_seconds=1.0, most_runs=max(number // 100, 2))
+            self._settle_clock()
+            watch = CoreWatch()
+            seconds = self._time_block(number)
+            conditions = watch.conditions()
+        from dataclasses import replace
+
+        conditions = replace(conditions, warmup_runs=warm.runs, warmed_up=warm.settled)
+        return Measurement(number, [seconds], self._task_spec, conditions=conditions)
+
+    def blocked_autorange(
+        self,
+        callback: Callable[[int, float], Any] | None = None,
+        min_run_time: float = 0.2,
+        *,
+        precision: float | None = None,
+        max_run_time: float = DEFAULT_MAX_RUN_TIME,
+    ) -> Measurement:
+        """Time blocks of a suitable number of runs until `min_run_time` seconds are measured.
+
+        With `precision`, go on until the 95 % interval of the median is within ± that share of it (0.01 is one
+        per cent), for at most `max_run_time` seconds. `callback(number, seconds)` is called after each block.
+        """
+        rule: StoppingRule = RunFor(min_run_time)
+        if precision is not None:
+            rule = Precise(precision, min_run_time, max_run_time)
+        return self.measure(rule, min_run_time=min_run_time, callback=callback)
+
+    def adaptive_autorange(
+        self,
+        threshold: float = 0.1,
+        *,
+        min_run_time: float = 0.01,
+        max_run_time: float = 10.0,
+        callback: Callable[[int, float], Any] | None = None,
+    ) -> Measurement:
+        """Time blocks until the interquartile range is below `threshold` of the median, or time is up."""
+        rule = SpreadBelow(threshold, min_run_time, max_run_time)
+        return self.measure(rule, min_run_time=ADAPTIVE_BLOCK_BASIS, callback=callback)
+
+    def measure(
+        self,
+        rule: StoppingRule,
+        *,
+        min_run_time: float = 0.2,
+        callback: Callable[[int, float], Any] | None = None,
+    ) -> Measurement:
+        """Time blocks until `rule` says stop. `min_run_time` is what the size of a block is chosen by."""
+        with set_torch_threads(self._task_spec.num_threads):
+            self._time_block(1)
+            clock = self._settle_clock()
+            taken = take_blocks(self._time_block, rule, clock=clock, min_run_time=min_run_time, callback=callback)
+        return Measurement(taken.number_per_run, taken.block_seconds, self._task_spec, conditions=taken.conditions)
+
+    def repeat(self, repeat: int = -1, number: int = -1) -> NoReturn:
+        raise NotImplementedError("a Timer takes blocks of runs by itself: use Timer.blocked_autorange")
+
+    def autorange(self, callback: Callable[[int, float], Any] | None = None) -> NoReturn:
+        raise NotImplementedError("a Timer chooses the number of runs by itself: use Timer.blocked_autorange")
+
+    def _time_block(self, number: int) -> float:
+        return max(float(self._timer.timeit(number)), 1e-9)
+
+    # torch's name; subclasses written for torch override it.
+    _timeit = _time_block
+
+    def _settle_clock(self) -> Callable[[], float]:
+        """After the first run it is known whether the statement can reach an accelerator: keep the cheaper clock."""
+        clock = choose_clock(self._clock)
+        if clock is not self._clock and isinstance(self._timer, PythonLoop | timeit_module.Timer):
+            self._clock = clock
+            self._timer = self._make_loop(clock)
+        return clock
+
+
+def tidy(text: str) -> str:
+    """Common indentation, one leading line break and trailing white space taken off."""
+    if not isinstance(text, str):
+        raise DefinitionError(f"expected text, not {type(text).__name__}")
+    return textwrap.dedent(text).removeprefix("\n").rstrip()
+
+
+def bind_call(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[str, str, dict[str, Any]]:
+    """A callable and its arguments as a statement: how it reads, its text, and the names that text uses.
+
+    Each argument gets a name of its own, so that the loop makes a plain call and no unpacking is timed.
+    """
+    name = getattr(function, "__name__", None) or type(function).__name__
+    bound: dict[str, Any] = {"_photometer_function": function}
+    texts = []
+    for i, value in enumerate(args):
+        bound[f"_photometer_arg_{i}"] = value
+        texts.append(f"_photometer_arg_{i}")
+    for key, value in kwargs.items():
+        if not key.isidentifier():
+            raise DefinitionError(f"keyword {key!r} is not a name")
+        bound[f"_photometer_kwarg_{key}"] = value
+        texts.append(f"{key}=_photometer_kwarg_{key}")
+    shown = f"{name}({', '.join(['…'] * bool(texts))})"
+    return shown, f"_photometer_function({', '.join(texts)})", bound
+
+
+def _torch() -> Any:
+    import torch
+
+    return torch

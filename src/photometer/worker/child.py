@@ -1,0 +1,163 @@
+"""A child's life: read requests from the channel, do what their verb says, answer, until the line closes.
+
+`prepare` comes first and builds the loop; `time`, `count` and `spin` then use it. An exception of the
+user's code becomes an answer with its traceback, and the child lives on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gc
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from .native_loop import NativeLoop
+from .protocol import Disconnected, receive_message, send_message
+from .python_loop import PythonLoop
+from .valgrind_requests import count_blocks
+
+RunBlock = Callable[[int], float]
+
+
+def serve_requests(channel: int, lifeline: int) -> None:
+    die_with(lifeline)
+    drain(channel)
+    send_message(channel, {"ok": True, "pid": os.getpid()})
+    child = Child()
+    with contextlib.ExitStack() as stack:
+        while True:
+            try:
+                request = receive_message(channel)
+            except Disconnected:
+                return
+            if request.get("verb") == "exit":
+                return
+            send_message(channel, child.answer(request, stack))
+
+
+def drain(channel: int) -> None:
+    """Throw away what a child that died before us has left unread: all children share one channel, one at a time."""
+    os.set_blocking(channel, False)
+    try:
+        while os.read(channel, 1 << 16):
+            pass
+    except BlockingIOError:
+        pass
+    finally:
+        os.set_blocking(channel, True)
+
+
+def die_with(lifeline: int) -> None:
+    """Have the kernel end this child when the near side goes away, in the midst of user code too.
+
+    The lifeline is a pipe on which nothing is ever written. With O_ASYNC its closing raises SIGIO, whose default is to
+    end the process. (The channel itself will not do: SIGIO for a request can arrive after the request was read.)
+    """
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    # It may have gone before we asked.
+    hung_up = select.poll()
+    hung_up.register(lifeline, select.POLLHUP)
+    if hung_up.poll(0):
+        os._exit(1)
+
+
+class Child:
+    """The loop under measurement and the verbs on it."""
+
+    def __init__(self) -> None:
+        self._run_block: RunBlock | None = None
+        self._loop: PythonLoop | NativeLoop | None = None
+        self._namespace: dict[str, Any] = {}
+
+    def answer(self, request: dict[str, Any], stack: contextlib.ExitStack) -> dict[str, Any]:
+        verb = request.get("verb")
+        try:
+            if verb == "prepare":
+                return {"ok": True, **self._prepare(request, stack)}
+            if verb == "facts":
+                return {"ok": True, **torch_facts()}
+            if self._run_block is None:
+                raise RuntimeError(f"{verb!r} came before 'prepare'")
+            if verb == "time":
+                return {"ok": True, "seconds": self._run_block(request["number"])}
+            if verb == "count":
+                return {"ok": True, **count_blocks(self._run_block, request["number"], request["repeats"])}
+            if verb == "spin":
+                return {"ok": True, "runs": self._spin(request["seconds"])}
+            raise RuntimeError(f"unknown verb {verb!r}")
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            return {"ok": False, "error": describe_exception(error)}
+
+    def _prepare(self, request: dict[str, Any], stack: contextlib.ExitStack) -> dict[str, Any]:
+        """Settings, globals, set-up and warm-up. Answers what was found out on the way."""
+        if request.get("cpus"):
+            os.sched_setaffinity(0, request["cpus"])
+        if request.get("folder"):
+            os.chdir(request["folder"])
+        sys.path[0:0] = request.get("path", [])
+        import torch
+
+        torch.set_num_threads(request.get("num_threads", 1))
+        gc.disable()
+        if request.get("language") == "cpp":
+            self._loop = NativeLoop(request["library"], request["symbol"])
+        else:
+            self._namespace = {"torch": torch, "__name__": "__main__"}
+            exec(compile(request.get("globals_text", ""), "<globals>", "exec"), self._namespace)
+            self._loop = PythonLoop(request["stmt"], request.get("setup", "pass"), globals=self._namespace)
+        self._run_block = stack.enter_context(self._loop.open_blocks())
+        warmups = request.get("warmup_runs", 0)
+        first_seconds = self._run_block(1) if warmups else 0.0
+        if warmups > 1:
+            self._run_block(warmups - 1)
+        return {"pid": os.getpid(), "first_seconds": first_seconds}
+
+    def _spin(self, seconds: float) -> int:
+        """Run the statement for about so long: a sampling profiler looks on."""
+        assert self._run_block is not None
+        runs, number, end = 0, 1, time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            block_seconds = self._run_block(number)
+            runs += number
+            if block_seconds < 0.05:
+                number *= 2
+        return runs
+
+
+def torch_facts() -> dict[str, Any]:
+    """How this torch was built. Asked in a child: some of it may touch the GPU, which the server must not."""
+    import torch
+
+    return {
+        "torch": str(torch.__version__),
+        "git_version": torch.version.git_version,
+        "debug": bool(torch.version.debug),
+        "cuda": torch.version.cuda,
+        "build": torch.__config__.show(),
+        "parallel": torch.__config__.parallel_info(),
+        "cxx11_abi": bool(torch.compiled_with_cxx11_abi()),
+        "num_threads": torch.get_num_threads(),
+    }
+
+
+def describe_exception(error: BaseException) -> dict[str, Any]:
+    """What the near side shows: the frames below the loop are the user's; those of the worker are left out."""
+    frames = traceback.extract_tb(error.__traceback__)
+    users = [frame for frame in frames if not frame.filename.startswith(os.path.dirname(__file__))]  # noqa: PTH120
+    text = "".join(traceback.format_list(users or frames)) + "".join(
+        traceback.format_exception_only(type(error), error)
+    )
+    return {
+        "type": type(error).__name__,
+        "message": str(error),
+        "traceback": "Traceback (most recent call last):\n" + text,
+    }

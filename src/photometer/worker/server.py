@@ -1,0 +1,126 @@
+"""The fork server: imports torch once, then forks a child for each benchmark, and does nothing else.
+
+Standard input is the control socket. Each byte on it asks for a child; the server forks it, waits for its end and
+answers with its wait status. The child alone reads the request, from the channel, so that the server is in the same
+state at every fork and no benchmark depends on those before it. End of file on the control socket ends the server.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import socket
+import struct
+import sys
+import traceback
+from typing import Any
+
+from .child import describe_exception, serve_requests
+from .protocol import PROTOCOL_VERSION, send_message
+
+CONTROL = 0
+STATUS = struct.Struct(">qq")  # the child's pid and its wait status
+
+
+def main(arguments: list[str]) -> None:
+    """`__main__.py [--temporary FOLDER] [--translate] [PATH …]`: paths are put first on sys.path."""
+    folder, translate, paths = "", False, []
+    words = iter(arguments)
+    for word in words:
+        if word == "--temporary":
+            folder = next(words)
+        elif word == "--translate":
+            translate = True
+        else:
+            paths.append(word)
+    sys.argv[:] = [""]
+    sys.path[0:0] = paths
+    channel, lifeline = receive_descriptors()
+    greeting = get_ready(translate)
+    send_message(channel, greeting)
+    if greeting["ok"]:
+        serve_forks(channel, lifeline)
+    # Reached when the near side is gone, or closed us: nobody else may be left to tidy up.
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
+def receive_descriptors() -> tuple[int, int]:
+    """Channel and lifeline, sent over the control socket: their numbers are then the same in every server."""
+    with socket.socket(fileno=os.dup(CONTROL)) as control:
+        _, (channel, lifeline), _, _ = socket.recv_fds(control, 1, 2)
+    return channel, lifeline
+
+
+def get_ready(translate: bool) -> dict[str, Any]:
+    """Import torch and settle everything that would otherwise happen once, in whichever child comes first."""
+    try:
+        import torch
+
+        # A statement that calls for these pays for it in every child otherwise.
+        torch.set_num_threads(1)
+        if translate:
+            run_common_operations(torch)
+    except Exception as error:
+        return {"ok": False, "error": describe_exception(error), "version": PROTOCOL_VERSION}
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    return {
+        "ok": True,
+        "version": PROTOCOL_VERSION,
+        "pid": os.getpid(),
+        "python": sys.version.split()[0],
+        "executable": sys.executable,
+        "torch": str(torch.__version__),
+        "torch_folder": os.path.dirname(torch.__file__),  # noqa: PTH120
+    }
+
+
+def run_common_operations(torch: Any) -> None:
+    """Make Valgrind translate the code that most statements share, once, before children inherit it."""
+    from .valgrind_requests import start_instrumentation
+
+    start_instrumentation()
+    x = torch.ones(4, 4, requires_grad=True)
+    for _ in range(3):
+        y = torch.add(x, x) * x
+        y.sum().backward()
+        x.detach()[0].view(-1)
+        torch.mm(x, x)
+        torch.empty(2)
+    x.grad = None
+
+
+def serve_forks(channel: int, lifeline: int) -> None:
+    while os.read(CONTROL, 1):
+        pid = os.fork()
+        if pid == 0:
+            run_child(channel, lifeline)
+        _, status = os.waitpid(pid, 0)
+        try:
+            os.write(CONTROL, STATUS.pack(pid, status))
+        except BrokenPipeError:  # the near side died while the child ran
+            return
+
+
+def run_child(channel: int, lifeline: int) -> None:
+    """The whole life of a child; never returns."""
+    status = 1
+    try:
+        # A group of its own: the near side can then kill what the user's code has started, too.
+        os.setpgid(0, 0)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, CONTROL)
+        os.close(nothing)
+        serve_requests(channel, lifeline)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        # Not sys.exit: neither the server's exit handlers nor the interpreter's tidying belong to a child.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)

@@ -1,0 +1,22 @@
+"""The size of torch's thread pool: set for a while, and put back whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def set_torch_threads(n: int) -> Iterator[None]:
+    """Run the body with `n` torch threads; the former number is restored, after an exception too."""
+    import torch
+
+    before = torch.get_num_threads()
+    # Setting the same number again is not free: it can restart the pool.
+    if before != n:
+        torch.set_num_threads(n)
+    try:
+        yield
+    finally:
+        if torch.get_num_threads() != before:
+            torch.set_num_threads(before)

@@ -6,6 +6,7 @@
     ├── MeasurementError      a measurement that cannot answer, such as one without samples (also a ValueError)
     ├── ToolMissing           Valgrind, a compiler, py-spy or a browser is not there, or is too old
     ├── BuildError            a C++ snippet did not compile
+    ├── CallgrindFileError    a Callgrind output file that is damaged, cut off, or of another version
     ├── WorkerError           the far side of the process line
     │   ├── WorkerStartError      the environment's server did not come up
     │   ├── ProtocolError         the far side speaks another version, or nonsense
@@ -73,6 +74,10 @@ class ToolMissing(PhotometerError):
 
 class BuildError(PhotometerError):
     """A C++ snippet did not compile. The log is the compiler's message, in lines of the user's text."""
+
+
+class CallgrindFileError(PhotometerError):
+    """A Callgrind output file that cannot be read: the message names the file and the line."""
 
 
 class WorkerError(PhotometerError):

@@ -1,0 +1,137 @@
+"""Finds Valgrind, checks that it can do what we ask of it, and writes its command line.
+
+In come the PATH and the platform; out goes a Valgrind, or a ToolMissing that says what to install.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from photometer.errors import ToolMissing
+
+OLDEST_VERSION = (3, 17)
+"""The first that reads DWARF 5, which gcc 11 and clang 14 write; older ones stop at such libraries or name nothing."""
+
+SUPPORTED_MACHINES = frozenset(("x86_64", "amd64", "aarch64", "arm64", "ppc64le", "s390x"))
+
+_INSTALL_COMMANDS = (
+    ("apt-get", "sudo apt-get install valgrind"),
+    ("dnf", "sudo dnf install valgrind"),
+    ("yum", "sudo yum install valgrind"),
+    ("zypper", "sudo zypper install valgrind"),
+    ("pacman", "sudo pacman -S valgrind"),
+    ("apk", "sudo apk add valgrind"),
+    ("conda", "conda install -c conda-forge valgrind"),
+)
+
+_VERSION_SECONDS = 30
+"""`valgrind --version` answers at once; a wrapper script on a cold network disk may take seconds."""
+
+
+@dataclass(frozen=True)
+class Valgrind:
+    """A usable Valgrind: where it is and which."""
+
+    path: Path
+    version: tuple[int, ...]
+
+    @property
+    def version_string(self) -> str:
+        return ".".join(map(str, self.version))
+
+    def callgrind_command(
+        self,
+        program: Sequence[str],
+        *,
+        out_file: str,
+        log_file: str | None = None,
+        cache_simulation: bool = False,
+        branch_simulation: bool = False,
+    ) -> list[str]:
+        """`program` under Callgrind, with instrumentation and collection off until the program itself turns them on.
+
+        `out_file` and `log_file` may hold `%p`, which each process replaces by its number.
+        """
+        options = [
+            # VALGRIND_OPTS and .valgrindrc of the user or of the working folder would change what is counted.
+            "--command-line-only=yes",
+            "--tool=callgrind",
+            f"--callgrind-out-file={out_file}",
+            "--instr-atstart=no",
+            "--collect-atstart=no",
+            # The debugger's gate keeps files in shared memory, and its polling is work of a changing amount.
+            "--vgdb=no",
+            "--dump-line=yes",
+            "--combine-dumps=no",
+        ]
+        if log_file is not None:
+            options.append(f"--log-file={log_file}")
+        if cache_simulation:
+            options.append("--cache-sim=yes")
+        if branch_simulation:
+            options.append("--branch-sim=yes")
+        return [str(self.path), *options, *program]
+
+
+def find_valgrind(search_path: str | None = None) -> Valgrind:
+    """The Valgrind on the PATH (or on `search_path`), checked."""
+    check_platform(sys.platform, platform.machine())
+    found = shutil.which("valgrind", path=search_path)
+    if found is None:
+        raise ToolMissing("Instruction counts need Valgrind, and there is none on the PATH.", remedy=install_remedy())
+    command = [found, "--version"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=_VERSION_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolMissing(f"Valgrind does not start: {error}", command=command, remedy=install_remedy()) from error
+    version = parse_version(answer.stdout)
+    if answer.returncode or version is None:
+        raise ToolMissing(
+            "Valgrind does not tell its version.",
+            command=command,
+            exit_status=answer.returncode,
+            log=(answer.stdout + answer.stderr)[-2000:],
+            remedy=install_remedy(),
+        )
+    if version < OLDEST_VERSION:
+        raise ToolMissing(
+            f"Valgrind {'.'.join(map(str, version))} at {found} is too old: "
+            f"{'.'.join(map(str, OLDEST_VERSION))} or later is needed.",
+            remedy=install_remedy(),
+        )
+    return Valgrind(Path(found), version)
+
+
+def check_platform(system: str, machine: str) -> None:
+    """Raises where no Valgrind runs Python with torch."""
+    if system != "linux":
+        raise ToolMissing(
+            f"Instruction counts need Valgrind, which does not run current Python on this platform ({system}).",
+            remedy="Count instructions on Linux: a virtual machine, a container or WSL 2 will do. Timing works here.",
+        )
+    if machine.lower() not in SUPPORTED_MACHINES:
+        raise ToolMissing(
+            f"Valgrind does not support this processor ({machine}).",
+            remedy=f"Count instructions on one of: {', '.join(sorted(SUPPORTED_MACHINES))}. Timing works here.",
+        )
+
+
+def parse_version(text: str) -> tuple[int, ...] | None:
+    """`valgrind-3.19.0` (or `valgrind-3.24.0.GIT`) as numbers."""
+    match = re.search(r"valgrind-(\d+(?:\.\d+)+)", text)
+    return None if match is None else tuple(map(int, match[1].split(".")))
+
+
+def install_remedy() -> str:
+    """The command that installs Valgrind here, by the package manager that is here."""
+    for manager, command in _INSTALL_COMMANDS:
+        if shutil.which(manager) is not None:
+            return f"Install it: {command}"
+    return "Install it with your system's package manager, or from https://valgrind.org."

@@ -1,0 +1,257 @@
+"""InstructionCounts: how many instructions a statement executes, in three figures, over several repeats.
+
+In come the counts of each repeat and of the empty loop; out go the stable value, the figures per run with the loop's
+own cost taken away, and the reason for each repeat that differs. Counts are integers; only "per run" divides them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from photometer.errors import MeasurementError, ResultsFileError
+from photometer.model.function_counts import FunctionCount
+from photometer.model.task import TaskSpec
+
+SHOWN_CAUSES = 3
+"""So many functions are named in a sentence about a difference; all that were kept are in the record."""
+
+
+@dataclass(frozen=True)
+class InstructionFigures:
+    """The three figures, for all runs of a repeat together.
+
+    `outside_allocator` leaves out what depends on the luck of the memory layout: everything below a call of an
+    allocator (C's, C++'s, Python's) and below a miss of CPython's cache of type attributes. It is what two builds are
+    compared by.
+    """
+
+    total: int
+    outside_allocator: int
+    allocator_calls: int
+
+    def __sub__(self, other: InstructionFigures) -> InstructionFigures:
+        return InstructionFigures(
+            self.total - other.total,
+            self.outside_allocator - other.outside_allocator,
+            self.allocator_calls - other.allocator_calls,
+        )
+
+    def to_json(self) -> dict[str, int]:
+        return {
+            "total": self.total,
+            "outside_allocator": self.outside_allocator,
+            "allocator_calls": self.allocator_calls,
+        }
+
+    @classmethod
+    def from_json(cls, record: object) -> InstructionFigures:
+        if not isinstance(record, Mapping):
+            raise ResultsFileError(f"the figures of a repeat should be an object, found {record!r}")
+        names = ("total", "outside_allocator", "allocator_calls")
+        return cls(*(_whole(record.get(name), name) for name in names))
+
+
+@dataclass(frozen=True)
+class RepeatDifference:
+    """A repeat that did not execute the stable number of instructions, and the functions that made the difference."""
+
+    repeat: int
+    instructions: int
+    functions: tuple[FunctionCount, ...]
+
+    @property
+    def reason(self) -> str:
+        """One sentence, such as `repeat 1 executed 237 instructions more: +180 gc_collect, +57 free`."""
+        size = f"{abs(self.instructions):,} instruction{'' if abs(self.instructions) == 1 else 's'}"
+        head = f"repeat {self.repeat + 1} executed {size} {'more' if self.instructions >= 0 else 'fewer'}"
+        causes = [f"{count:+,} {function}" for count, function in self.functions[:SHOWN_CAUSES]]
+        rest = len(self.functions) - len(causes)
+        if rest > 0:
+            causes.append(f"{rest} more function{'' if rest == 1 else 's'}")
+        return f"{head}: {', '.join(causes)}" if causes else head
+
+
+@dataclass(frozen=True)
+class InstructionCounts:
+    """The instructions of `number_per_run` runs of a statement, repeated; instruments.callgrind.figures builds it."""
+
+    task_spec: TaskSpec
+    number_per_run: int
+    repeats: tuple[InstructionFigures, ...]
+    loop_baseline: InstructionFigures | None = None
+    top_functions: tuple[FunctionCount, ...] = ()
+    differences: tuple[RepeatDifference, ...] = ()
+    events: Mapping[str, int] = field(default_factory=dict, hash=False)
+    frozen_layout: bool = True
+    reasons: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.number_per_run < 1:
+            raise MeasurementError(f"number_per_run must be at least 1, not {self.number_per_run}")
+        if not self.repeats:
+            raise MeasurementError(
+                "Instruction counts need at least one repeat.", remedy="Measure with repeats=1 or more."
+            )
+        if not self.frozen_layout and not self.reasons:
+            raise MeasurementError("Counts whose layout was not frozen must say why.", remedy="Give `reasons`.")
+
+    @property
+    def totals(self) -> tuple[int, ...]:
+        """All instructions of each repeat."""
+        return tuple(repeat.total for repeat in self.repeats)
+
+    @property
+    def outside_allocator(self) -> tuple[int, ...]:
+        """The instructions of each repeat that do not depend on the luck of the layout (see InstructionFigures)."""
+        return tuple(repeat.outside_allocator for repeat in self.repeats)
+
+    @property
+    def allocator_calls(self) -> tuple[int, ...]:
+        """Calls of the allocators in each repeat."""
+        return tuple(repeat.allocator_calls for repeat in self.repeats)
+
+    @property
+    def stable_repeat(self) -> int:
+        """Which repeat stands for all (see stable_repeat_of)."""
+        return stable_repeat_of(self.totals)
+
+    @property
+    def stable(self) -> InstructionFigures:
+        """The figures that most repeats have."""
+        return self.repeats[self.stable_repeat]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every repeat executed the same number of instructions."""
+        return len(set(self.totals)) == 1
+
+    @property
+    def without_loop(self) -> InstructionFigures:
+        """The stable figures less those of the empty loop, where that was measured."""
+        return self.stable if self.loop_baseline is None else self.stable - self.loop_baseline
+
+    @property
+    def instructions_per_run(self) -> float:
+        """All instructions of one run of the statement, without the loop around it."""
+        return self.without_loop.total / self.number_per_run
+
+    @property
+    def outside_allocator_per_run(self) -> float:
+        """The same without the allocators' part."""
+        return self.without_loop.outside_allocator / self.number_per_run
+
+    @property
+    def allocator_calls_per_run(self) -> float:
+        """Calls of the allocators by one run of the statement."""
+        return self.without_loop.allocator_calls / self.number_per_run
+
+    @property
+    def difference_reasons(self) -> tuple[str, ...]:
+        """A sentence for each repeat that differs from the stable value."""
+        return tuple(difference.reason for difference in self.differences)
+
+    def __repr__(self) -> str:
+        runs = f"{self.number_per_run} run{'' if self.number_per_run == 1 else 's'}"
+        repeats = f"{len(self.repeats)} repeat{'' if len(self.repeats) == 1 else 's'}"
+        net = "without the loop" if self.loop_baseline is not None else "with the loop"
+        lines = [
+            f"<{type(self).__module__}.{type(self).__qualname__}>",
+            self.task_spec.summarize(),
+            f"  {self.instructions_per_run:>14,.1f} instructions a run, {net}",
+            f"  {self.outside_allocator_per_run:>14,.1f} outside the allocator",
+            f"  {self.allocator_calls_per_run:>14,.2f} calls of the allocator",
+            f"  {repeats} of {runs}, {'all exactly equal' if self.is_exact else 'not all equal'}",
+            *(f"  {reason}" for reason in self.difference_reasons),
+        ]
+        if not self.frozen_layout:
+            lines.append("  not frozen: " + "; ".join(self.reasons))
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": "instruction_counts",
+            "task_spec": self.task_spec.to_json(),
+            "number_per_run": self.number_per_run,
+            "repeats": [repeat.to_json() for repeat in self.repeats],
+            "loop_baseline": None if self.loop_baseline is None else self.loop_baseline.to_json(),
+            "top_functions": [list(row) for row in self.top_functions],
+            "differences": [
+                {"repeat": d.repeat, "instructions": d.instructions, "functions": [list(row) for row in d.functions]}
+                for d in self.differences
+            ],
+            "events": dict(self.events),
+            "frozen_layout": self.frozen_layout,
+            "reasons": list(self.reasons),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> InstructionCounts:
+        spec, events, frozen = record.get("task_spec"), record.get("events", {}), record.get("frozen_layout")
+        if not isinstance(spec, Mapping):
+            raise ResultsFileError("task_spec is missing or no object")
+        if not isinstance(events, Mapping) or not all(isinstance(event, str) for event in events):
+            raise ResultsFileError("events should be an object of counts")
+        if not isinstance(frozen, bool):
+            raise ResultsFileError(f"frozen_layout should be true or false, found {frozen!r}")
+        baseline = record.get("loop_baseline")
+        reasons = _listed(record.get("reasons", []), "reasons")
+        if not all(isinstance(reason, str) for reason in reasons):
+            raise ResultsFileError("reasons should be a list of sentences")
+        try:
+            return cls(
+                task_spec=TaskSpec.from_json(spec),
+                number_per_run=_whole(record.get("number_per_run"), "number_per_run"),
+                repeats=tuple(map(InstructionFigures.from_json, _listed(record.get("repeats"), "repeats"))),
+                loop_baseline=None if baseline is None else InstructionFigures.from_json(baseline),
+                top_functions=_rows(record.get("top_functions", []), "top_functions"),
+                differences=tuple(map(_difference, _listed(record.get("differences", []), "differences"))),
+                events={event: _whole(count, f"events.{event}") for event, count in events.items()},
+                frozen_layout=frozen,
+                reasons=tuple(reasons),
+            )
+        except MeasurementError as error:
+            raise ResultsFileError(f"instruction counts that cannot be: {error.message}") from error
+
+
+def stable_repeat_of(totals: Iterable[int]) -> int:
+    """The last of the repeats that share the most frequent total; of several such totals, the one that came last.
+
+    The last and not the first, because what settles (caches, the specialising interpreter) settles with time.
+    """
+    ordered = list(totals)
+    occurrences = Counter(ordered)
+    return max(range(len(ordered)), key=lambda repeat: (occurrences[ordered[repeat]], repeat))
+
+
+def _whole(value: object, name: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ResultsFileError(f"{name} should be a whole number, found {value!r}")
+    return value
+
+
+def _listed(value: object, name: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ResultsFileError(f"{name} should be a list, found {value!r}")
+    return value
+
+
+def _rows(value: object, name: str) -> tuple[FunctionCount, ...]:
+    rows = []
+    for row in _listed(value, name):
+        if not isinstance(row, list) or len(row) != 2 or not isinstance(row[1], str):
+            raise ResultsFileError(f"{name} should hold pairs of a count and a function, found {row!r}")
+        rows.append(FunctionCount(_whole(row[0], name), row[1]))
+    return tuple(rows)
+
+
+def _difference(record: object) -> RepeatDifference:
+    if not isinstance(record, Mapping):
+        raise ResultsFileError(f"differences should hold objects, found {record!r}")
+    return RepeatDifference(
+        _whole(record.get("repeat"), "differences.repeat"),
+        _whole(record.get("instructions"), "differences.instructions"),
+        _rows(record.get("functions", []), "differences.functions"),
+    )

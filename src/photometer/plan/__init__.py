@@ -1,0 +1,20 @@
+"""What will run: the variants of a suite as work orders, each complete in itself. Pure text; torch is not imported."""
+
+from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
+from photometer.plan.expand import materialize
+from photometer.plan.selection import select
+from photometer.plan.tree import TreeNode, order_tree
+from photometer.plan.work_order import ScriptingJob, WorkOrder, WorkOrders
+
+__all__ = [
+    "AutoLabels",
+    "AutogradMode",
+    "RuntimeMode",
+    "ScriptingJob",
+    "TreeNode",
+    "WorkOrder",
+    "WorkOrders",
+    "materialize",
+    "order_tree",
+    "select",
+]

@@ -1,0 +1,183 @@
+"""The checks of a grouped benchmark, made when it is defined: what is written in one place must fit the others.
+
+In comes the half-made group (its texts and its signature); nothing comes out but errors that show the place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from photometer.definition.place import definition_error, excerpt, excerpt_of
+from photometer.definition.python_names import ALWAYS_THERE, check_python_syntax, names_of
+from photometer.definition.signature import Signature
+
+# What C++ cannot be without: an author who forgot it wrote Python, or lost the end of the line.
+_CPP_STATEMENT_ENDS = (";", "}")
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
+
+
+def check_python_statement(stmt: str, setup: str, signature: Signature | None, swept: Iterable[str]) -> None:
+    """The statement reads exactly the signature's arguments, makes its output, and the set-up makes what it reads."""
+    check_python_syntax(setup, "py_setup")
+    check_python_syntax(stmt, "py_stmt")
+    if signature is None:
+        return
+    names = names_of(stmt)
+    for name in signature.args:
+        if name not in names.free:
+            raise _mismatch(signature, name, "the Python statement does not read it", stmt)
+    if signature.output is not None and signature.output not in names.bound:
+        raise _mismatch(signature, signature.output, "the Python statement does not assign it", stmt)
+    visible = ALWAYS_THERE | set(signature.args) | set(swept) | names_of(setup).definitions
+    for name, (line, column) in names.free.items():
+        if name not in visible:
+            raise definition_error(
+                f"the statement reads {name}, which the signature {signature.text!r} does not name",
+                shown=excerpt(stmt, line, column, len(name)),
+                remedy=f"Add {name} to the signature's arguments.",
+            )
+    check_python_setup(setup, signature)
+
+
+def check_python_setup(setup: str, signature: Signature) -> None:
+    """Every argument of the signature is made by the set-up."""
+    made = names_of(setup)
+    missing = [name for name in signature.args if name not in made.bound]
+    if missing and not made.opaque:
+        raise definition_error(
+            f"the signature names {missing[0]}, which py_setup does not make",
+            shown=excerpt_of(signature.text, missing[0]),
+            remedy=f"Assign {missing[0]} in GroupedSetup(py_setup=…).",
+        )
+
+
+def check_cpp_statement(stmt: str, setup: str, global_setup: str, signature: Signature | None) -> None:
+    """As for Python, as far as text without a parser can tell."""
+    check_cpp_text(setup, "cpp_setup")
+    check_cpp_text(stmt, "cpp_stmt")
+    if not stmt.endswith(_CPP_STATEMENT_ENDS):
+        last = stmt.splitlines()[-1]
+        raise definition_error(
+            "the C++ statement does not end in a semicolon",
+            shown=excerpt(stmt, len(stmt.splitlines()) - 1, len(last)),
+            remedy="End it with ; (or with } where it is a block).",
+        )
+    if signature is None:
+        return
+    for name in signature.args:
+        if not has_word(stmt, name):
+            raise _mismatch(signature, name, "the C++ statement does not read it", stmt)
+    if signature.output is not None and not has_word(stmt, signature.output):
+        raise _mismatch(signature, signature.output, "the C++ statement does not assign it", stmt)
+    check_cpp_setup(setup, global_setup, signature)
+
+
+def check_cpp_setup(setup: str, global_setup: str, signature: Signature) -> None:
+    for name in signature.args:
+        if not has_word(setup, name) and not has_word(global_setup, name):
+            raise definition_error(
+                f"the signature names {name}, which cpp_setup does not make",
+                shown=excerpt_of(signature.text, name),
+                remedy=f"Declare {name} in GroupedSetup(cpp_setup=…).",
+            )
+
+
+def check_cpp_text(code: str, name: str) -> None:
+    """Brackets must pair up; what else is wrong only the compiler knows."""
+    open_brackets: list[tuple[str, int, int]] = []
+    for number, line in enumerate(_without_literals(code).split("\n")):
+        for column, character in enumerate(line):
+            if character in "([{":
+                open_brackets.append((character, number, column))
+            elif character in _BRACKETS:
+                if not open_brackets or open_brackets[-1][0] != _BRACKETS[character]:
+                    raise _unpaired(code, name, character, number, column)
+                open_brackets.pop()
+    if open_brackets:
+        raise _unpaired(code, name, *open_brackets[-1])
+
+
+def check_model(py_model_setup: str | None, cpp_model_setup: str | None) -> None:
+    """A module's set-up must make something called `model`."""
+    if py_model_setup is not None:
+        check_python_syntax(py_model_setup, "py_model_setup")
+        made = names_of(py_model_setup)
+        if "model" not in made.bound and not made.opaque:
+            raise definition_error(
+                "py_model_setup does not define `model`",
+                shown=excerpt(py_model_setup, 0),
+                remedy="Write `model = torch.nn.…` (or `def model(…):`).",
+            )
+    if cpp_model_setup is not None:
+        check_cpp_text(cpp_model_setup, "cpp_model_setup")
+        if not re.search(r"\bmodel\b\s*[=({;]", cpp_model_setup):
+            raise definition_error(
+                "cpp_model_setup does not define `model`",
+                shown=excerpt(cpp_model_setup, 0),
+                remedy="Write `auto model = torch::nn::…;`.",
+            )
+
+
+def check_needs_signature(signature: Signature | None, *, torchscript: bool, compiled: bool, autograd: bool) -> None:
+    """TorchScript and torch.compile need the inputs, autograd needs the output."""
+    wanting = [
+        name
+        for name, wanted in (("torchscript", torchscript), ("compiled", compiled), ("autograd", autograd))
+        if wanted
+    ]
+    if not wanting:
+        return
+    if signature is None:
+        raise definition_error(
+            f"{wanting[0]}=True without a signature",
+            remedy='Add signature="f(x, w) -> y": what the statement reads, and what it makes.',
+        )
+    if autograd and signature.output is None:
+        raise definition_error(
+            "autograd=True without an output to call backward() on",
+            shown=excerpt_of(signature.text, "None"),
+            remedy="Name the output in the signature: f(…) -> y.",
+        )
+
+
+def check_device_used(devices: tuple[str, ...], texts: dict[str, str | None]) -> None:
+    """With `devices`, every language's set-up must use the `device` variable, or it would measure the CPU twice."""
+    for name, text in texts.items():
+        if devices and text is not None and not has_word(text, "device"):
+            raise definition_error(
+                f"devices={devices!r}, but {name} does not use `device`",
+                shown=excerpt(text, 0),
+                remedy="Make the tensors with device=device (Python) or .to(device) / torch::device(device) (C++).",
+            )
+
+
+def has_word(text: str, word: str) -> bool:
+    return re.search(rf"\b{re.escape(word)}\b", text) is not None
+
+
+def _mismatch(signature: Signature, name: str, reason: str, stmt: str) -> Exception:
+    # The output is the last word of the signature; an argument may be a part of an earlier word (x in x_float).
+    is_output = name == signature.output
+    found = list(re.finditer(rf"\b{re.escape(name)}\b", signature.text))[-1 if is_output else 0]
+    return definition_error(
+        f"the signature names {name}, but {reason}",
+        shown=f"{excerpt(signature.text, 0, found.start(), len(name))}\nthe statement:\n{_indented(stmt)}",
+        remedy="Make the signature and the statement agree.",
+    )
+
+
+def _indented(text: str) -> str:
+    return "\n".join("    " + line for line in text.splitlines())
+
+
+def _unpaired(code: str, name: str, character: str, line: int, column: int) -> Exception:
+    return definition_error(
+        f"{name}: {character!r} has no partner", shown=excerpt(code, line, column), remedy="Pair the brackets."
+    )
+
+
+def _without_literals(code: str) -> str:
+    """The text with strings, characters and comments blanked, so that brackets inside them do not count."""
+    pattern = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/'
+    return re.sub(pattern, lambda match: re.sub(r"[^\n]", " ", match.group()), code, flags=re.DOTALL)

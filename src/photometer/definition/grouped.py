@@ -1,0 +1,250 @@
+"""GroupedBenchmark: a cluster of related benchmarks written once, and the three ways to write one.
+
+`GroupedStmts` takes statements, `GroupedModules` takes nn modules, `GroupedVariants` takes a block with a case a line.
+What comes out is checked and frozen; the plan makes the variants (language, runtime, autograd, threads, device, sizes).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from photometer.definition import checks
+from photometer.definition.place import caller_place, definition_error
+from photometer.definition.signature import Signature, parse_signature
+from photometer.definition.sweep import SizePoint, SizesArgument, device_names, size_points, tag_names, thread_counts
+from photometer.definition.timer_args import clean_code
+from photometer.definition.variants import paired_cases, parse_block
+from photometer.model.language import Language
+
+Label = tuple[str, ...]
+NO_SIZES: tuple[SizePoint, ...] = ((),)
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupedSetup:
+    """What runs before the statement in each language, and what C++ has at file scope (`#include`, functions)."""
+
+    py_setup: str = ""
+    cpp_setup: str = ""
+    global_setup: str = ""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            object.__setattr__(self, field.name, clean_code(getattr(self, field.name), field.name))
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupedBenchmark:
+    """One group. A statement is None where the author gave none in that language."""
+
+    py_fwd_stmt: str | None
+    cpp_fwd_stmt: str | None
+    setup: GroupedSetup = GroupedSetup()
+    signature: Signature | None = None
+    # Text that makes `model`: only GroupedModules has it.
+    py_model_setup: str | None = None
+    cpp_model_setup: str | None = None
+    torchscript: bool = False
+    autograd: bool = False
+    compiled: bool = False
+    num_threads: tuple[int, ...] = (1,)
+    devices: tuple[str, ...] = ()
+    sizes: tuple[SizePoint, ...] = NO_SIZES
+    # How it is chosen, for how long it may run and where it was written do not change what is measured.
+    tags: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+    timeout_seconds: float | None = dataclasses.field(default=None, compare=False)
+    defined_at: str = dataclasses.field(default="", compare=False)
+
+    @property
+    def signature_args(self) -> tuple[str, ...] | None:
+        return None if self.signature is None else self.signature.args
+
+    @property
+    def signature_output(self) -> str | None:
+        return None if self.signature is None else self.signature.output
+
+    @property
+    def is_module(self) -> bool:
+        return self.py_model_setup is not None or self.cpp_model_setup is not None
+
+    @property
+    def swept_names(self) -> tuple[str, ...]:
+        """The variables that the sweep makes in every set-up."""
+        return (*(name for name, _ in self.sizes[0]), *(("device",) if self.devices else ()))
+
+    @property
+    def has_cpp_torchscript(self) -> bool:
+        """A scripted model can be called from C++ wherever C++ has the inputs, even without a C++ statement."""
+        return self.torchscript and (self.cpp_fwd_stmt is not None or bool(self.setup.cpp_setup))
+
+    def __post_init__(self) -> None:
+        if not self.defined_at:
+            object.__setattr__(self, "defined_at", caller_place())
+        setup, signature = self.setup, self.signature
+        if not isinstance(setup, GroupedSetup):
+            raise definition_error(f"setup is {setup!r}", remedy="Give GroupedSetup(py_setup=…, cpp_setup=…).")
+        if self.py_fwd_stmt is None and self.cpp_fwd_stmt is None:
+            raise definition_error("there is nothing to run", remedy="Give a Python statement, a C++ one, or both.")
+        if self.timeout_seconds is not None and not self.timeout_seconds > 0:
+            raise definition_error(f"timeout_seconds is {self.timeout_seconds!r}", remedy="Give a time above 0.")
+        checks.check_needs_signature(
+            signature, torchscript=self.torchscript, compiled=self.compiled, autograd=self.autograd
+        )
+        if self.py_fwd_stmt is None and (self.torchscript or self.compiled):
+            raise definition_error(
+                "torchscript=True and compiled=True need Python", remedy="Give the Python statement or model too."
+            )
+        self._check_names()
+        self._check_languages()
+
+    def _check_names(self) -> None:
+        """What the sweep makes must not be an argument too: it would be given twice."""
+        for name in self.swept_names:
+            if self.signature is not None and name in (*self.signature.args, self.signature.output):
+                raise definition_error(
+                    f"{name} is made by the sweep and named in the signature {self.signature.text!r}",
+                    remedy="Leave it out of the signature: sizes and device are visible everywhere.",
+                )
+
+    def _check_languages(self) -> None:
+        setup, signature = self.setup, self.signature
+        if self.is_module:
+            checks.check_model(self.py_model_setup, self.cpp_model_setup)
+        # A module's statement is made from the signature: only the set-up is the author's.
+        if self.py_fwd_stmt is not None:
+            own_names = (*self.swept_names, *(("model",) if self.is_module else ()))
+            checks.check_python_statement(self.py_fwd_stmt, setup.py_setup, signature, own_names)
+        if self.cpp_fwd_stmt is not None:
+            checks.check_cpp_statement(self.cpp_fwd_stmt, setup.cpp_setup, setup.global_setup, signature)
+        elif self.has_cpp_torchscript and signature is not None:
+            checks.check_cpp_setup(setup.cpp_setup, setup.global_setup, signature)
+        checks.check_device_used(
+            self.devices,
+            {
+                "the Python set-up": None if self.py_fwd_stmt is None else f"{setup.py_setup}\n{self.py_fwd_stmt}",
+                "the C++ set-up": None if self.cpp_fwd_stmt is None else f"{setup.cpp_setup}\n{self.cpp_fwd_stmt}",
+            },
+        )
+
+    @classmethod
+    def init_from_stmts(  # noqa: PLR0917 - the order is that of PyTorch's suite
+        cls,
+        py_stmt: str | None = None,
+        cpp_stmt: str | None = None,
+        setup: GroupedSetup = GroupedSetup(),  # noqa: B008 - frozen, so sharing it is safe
+        signature: str | None = None,
+        torchscript: bool = False,
+        autograd: bool = False,
+        num_threads: int | tuple[int, ...] = 1,
+        *,
+        compiled: bool = False,
+        devices: str | tuple[str, ...] | None = None,
+        sizes: SizesArgument | None = None,
+        tags: str | tuple[str, ...] = (),
+        timeout_seconds: float | None = None,
+    ) -> GroupedBenchmark:
+        """A group of free statements: each runs as it is written."""
+        return cls(
+            py_fwd_stmt=_statement(py_stmt, "py_stmt"),
+            cpp_fwd_stmt=_statement(cpp_stmt, "cpp_stmt"),
+            setup=setup,
+            signature=parse_signature(signature),
+            torchscript=torchscript,
+            autograd=autograd,
+            compiled=compiled,
+            num_threads=thread_counts(num_threads),
+            devices=device_names(devices),
+            sizes=size_points(sizes),
+            tags=tag_names(tags),
+            timeout_seconds=timeout_seconds,
+        )
+
+    @classmethod
+    def init_from_model(  # noqa: PLR0917 - the order is that of PyTorch's suite
+        cls,
+        py_model_setup: str | None = None,
+        cpp_model_setup: str | None = None,
+        setup: GroupedSetup = GroupedSetup(),  # noqa: B008 - frozen, so sharing it is safe
+        signature: str | None = None,
+        torchscript: bool = False,
+        autograd: bool = False,
+        num_threads: int | tuple[int, ...] = 1,
+        *,
+        compiled: bool = False,
+        devices: str | tuple[str, ...] | None = None,
+        sizes: SizesArgument | None = None,
+        tags: str | tuple[str, ...] = (),
+        timeout_seconds: float | None = None,
+    ) -> GroupedBenchmark:
+        """A group around a model: the set-up makes `model`, the signature says how it is called."""
+        parsed = parse_signature(signature)
+        if parsed is None:
+            raise definition_error(
+                "a module without a signature", remedy='Add signature="f(x) -> y": how the model is called.'
+            )
+        arguments = ", ".join(parsed.args)
+        assigned = "" if parsed.output is None else f"{parsed.output} = "
+        declared = "" if parsed.output is None else f"auto {parsed.output} = "
+        py_model = _statement(py_model_setup, "py_model_setup")
+        cpp_model = _statement(cpp_model_setup, "cpp_model_setup")
+        return cls(
+            py_fwd_stmt=None if py_model is None else f"{assigned}model({arguments})",
+            cpp_fwd_stmt=None if cpp_model is None else f"{declared}model->forward({arguments});",
+            py_model_setup=py_model,
+            cpp_model_setup=cpp_model,
+            setup=setup,
+            signature=parsed,
+            torchscript=torchscript,
+            autograd=autograd,
+            compiled=compiled,
+            num_threads=thread_counts(num_threads),
+            devices=device_names(devices),
+            sizes=size_points(sizes),
+            tags=tag_names(tags),
+            timeout_seconds=timeout_seconds,
+        )
+
+    @classmethod
+    def init_from_variants(
+        cls,
+        py_block: str = "",
+        cpp_block: str = "",
+        num_threads: int | tuple[int, ...] = 1,
+        *,
+        devices: str | tuple[str, ...] | None = None,
+        sizes: SizesArgument | None = None,
+        tags: str | tuple[str, ...] = (),
+        timeout_seconds: float | None = None,
+    ) -> dict[Label, GroupedBenchmark]:
+        """A group for every line of the blocks, under the label above the line: a dict, to be put into a suite."""
+        python = parse_block(clean_code(py_block, "py_block"), Language.PYTHON)
+        cpp = parse_block(clean_code(cpp_block, "cpp_block"), Language.CPP)
+        setup = GroupedSetup(python.setup, cpp.setup, cpp.global_setup)
+        return {
+            label: cls.init_from_stmts(
+                py_stmt,
+                cpp_stmt,
+                setup,
+                num_threads=num_threads,
+                devices=devices,
+                sizes=sizes,
+                tags=tags,
+                timeout_seconds=timeout_seconds,
+            )
+            for label, py_stmt, cpp_stmt in paired_cases(python, cpp)
+        }
+
+
+def _statement(code: str | None, name: str) -> str | None:
+    """The author's text; an empty one is a mistake, and None means that there is none."""
+    if code is None:
+        return None
+    cleaned = clean_code(code, name)
+    if not cleaned.strip():
+        raise definition_error(f"{name} is empty", remedy="Leave it out (None) where the language has no statement.")
+    return cleaned
+
+
+GroupedStmts = GroupedBenchmark.init_from_stmts
+GroupedModules = GroupedBenchmark.init_from_model
+GroupedVariants = GroupedBenchmark.init_from_variants

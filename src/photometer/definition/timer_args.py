@@ -1,0 +1,73 @@
+"""TimerArgs: one concrete thing to run, in the terms of `Timer`.
+
+An author writes one by hand for a case no group fits; the plan makes one for every variant of a group.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from photometer.definition.place import definition_error
+from photometer.definition.python_names import check_python_syntax
+from photometer.model.language import Language
+
+
+@dataclasses.dataclass(frozen=True)
+class TimerArgs:
+    """A statement, what prepares it, and the threads it may use."""
+
+    stmt: str
+    setup: str = "pass"
+    global_setup: str = ""
+    num_threads: int = 1
+    language: Language = Language.PYTHON
+
+    def __post_init__(self) -> None:
+        language = Language.parse(self.language)
+        object.__setattr__(self, "language", language)
+        if language is Language.CPP and self.setup == "pass":
+            object.__setattr__(self, "setup", "")
+        for name in ("stmt", "setup", "global_setup"):
+            object.__setattr__(self, name, clean_code(getattr(self, name), name))
+        if not self.stmt.strip():
+            raise definition_error("TimerArgs has an empty stmt", remedy="Give the statement that is to be measured.")
+        check_thread_count(self.num_threads)
+        if language is Language.PYTHON:
+            if self.global_setup:
+                raise definition_error(
+                    "TimerArgs has a global_setup for a Python statement",
+                    shown=self.global_setup,
+                    remedy="global_setup is C++ at file scope; put Python into setup.",
+                )
+            check_python_syntax(self.setup, "setup")
+            check_python_syntax(self.stmt, "stmt")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "stmt": self.stmt,
+            "setup": self.setup,
+            "global_setup": self.global_setup,
+            "num_threads": self.num_threads,
+            "language": "python" if self.language is Language.PYTHON else "cpp",
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> TimerArgs:
+        return cls(**record)
+
+
+def clean_code(code: object, name: str) -> str:
+    """Code as the author meant it: without the indentation of the surrounding file and the empty lines at its ends."""
+    if not isinstance(code, str):
+        raise definition_error(f"{name} is {code!r}, not text", remedy="Give the code as a string.")
+    return textwrap.dedent(code).strip("\n").rstrip()
+
+
+def check_thread_count(count: object) -> None:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise definition_error(
+            f"num_threads is {count!r}", remedy="Give a whole number of threads from 1 up, or a tuple of them."
+        )

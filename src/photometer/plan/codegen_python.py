@@ -1,0 +1,133 @@
+"""The Python text of a variant: its statement, its set-up, and the module that scripts its model. Pure text.
+
+In comes a GroupedBenchmark and the AutoLabels of the variant, out comes code. Nothing here imports torch or runs it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+from photometer.definition.grouped import GroupedBenchmark
+from photometer.definition.python_names import definitions_in, names_of
+from photometer.definition.sweep import SizePoint
+from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
+
+# TorchScript's profiling executor optimises after two runs; torch.compile may guard and compile again on the second.
+WARM_UP_RUNS = 3
+# Weights and inputs are drawn from the same seed in both languages, so that their results can be compared.
+SEED = 0
+# The set-up of a compiled variant leaves the seconds of its first call in a global of this name.
+COMPILE_SECONDS_NAME = "photometer_compile_seconds"
+
+
+def python_statement(benchmark: GroupedBenchmark, auto: AutoLabels) -> str | None:
+    """What is measured, or None where the benchmark has no Python."""
+    stmt = benchmark.py_fwd_stmt
+    if stmt is None:
+        return None
+    if auto.runtime is not RuntimeMode.EAGER:
+        model = "jit_model" if auto.runtime is RuntimeMode.TORCHSCRIPT else "compiled_model"
+        output = benchmark.signature_output
+        stmt = f"{'' if output is None else f'{output} = '}{model}({_arguments(benchmark)})"
+    if auto.autograd is AutogradMode.FORWARD_BACKWARD:
+        stmt = f"{stmt}\n{benchmark.signature_output}.backward(photometer_gradient)"
+    return stmt
+
+
+def python_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model_path: str) -> str:
+    """Everything before the first measured run: sizes and device, inputs, model, gradient, warm-up."""
+    runtime, device = auto.runtime, auto.device if benchmark.devices else None
+    parts = [f"torch.manual_seed({SEED})", *_swept(device, auto.sizes), benchmark.setup.py_setup]
+    if runtime is RuntimeMode.TORCHSCRIPT:
+        parts.append(f'jit_model = torch.jit.load("{model_path}"{"" if device is None else ", map_location=device"})')
+    else:
+        parts += _eager_model(benchmark, device)
+    if runtime is RuntimeMode.COMPILED:
+        parts += _compiled_model(benchmark)
+    if auto.autograd is AutogradMode.FORWARD_BACKWARD:
+        parts += _gradient(benchmark, stmt)
+    if runtime is RuntimeMode.COMPILED:
+        parts += _timed_first_call(stmt)
+    if runtime is not RuntimeMode.EAGER:
+        parts.append(f"for photometer_run in range({WARM_UP_RUNS}):\n{_indented(stmt)}")
+    return "\n".join(part for part in parts if part)
+
+
+def scripting_source(benchmark: GroupedBenchmark, sizes: SizePoint) -> str:
+    """A module that makes `jit_model` from the benchmark's statement or model."""
+    header = f"import torch\ntorch.manual_seed({SEED})"
+    # A scripted model is saved from the CPU and loaded onto its device.
+    swept = "\n".join(_swept("cpu" if benchmark.devices else None, sizes))
+    if benchmark.py_model_setup is not None:
+        setup = benchmark.setup.py_setup if _reads_setup(benchmark) else ""
+        body = [swept, setup, f"torch.manual_seed({SEED})", benchmark.py_model_setup]
+    else:
+        body = [_needed_definitions(benchmark), _function(benchmark, "model", _swept_inside(benchmark, sizes))]
+    return "\n".join(part for part in [header, *body, "jit_model = torch.jit.script(model)"] if part) + "\n"
+
+
+def _swept(device: str | None, sizes: SizePoint) -> list[str]:
+    lines = [f"{name} = {value!r}" for name, value in sizes]
+    return lines if device is None else [*lines, f'device = torch.device("{device}")']
+
+
+def _swept_inside(benchmark: GroupedBenchmark, sizes: SizePoint) -> list[str]:
+    """The sizes that the statement reads, made inside the scripted function: TorchScript does not see globals."""
+    read = names_of(benchmark.py_fwd_stmt or "").free
+    return [line for line in _swept("cpu" if "device" in read else None, sizes) if line.split(" ", 1)[0] in read]
+
+
+def _eager_model(benchmark: GroupedBenchmark, device: str | None) -> list[str]:
+    if benchmark.py_model_setup is None:
+        return []
+    moved = [] if device is None else ["model = model.to(device)"]
+    # Seeded again: the weights do not depend on how many numbers the inputs took.
+    return [f"torch.manual_seed({SEED})", benchmark.py_model_setup, *moved]
+
+
+def _compiled_model(benchmark: GroupedBenchmark) -> list[str]:
+    if benchmark.py_model_setup is not None:
+        return ["compiled_model = torch.compile(model)"]
+    return [_function(benchmark, "compiled_model", []), "compiled_model = torch.compile(compiled_model)"]
+
+
+def _gradient(benchmark: GroupedBenchmark, stmt: str) -> list[str]:
+    """What backward() starts from: nothing for an output of one element, as in y.backward(), and ones otherwise."""
+    output = benchmark.signature_output
+    forward = stmt.rsplit("\n", 1)[0]
+    gradient = f"photometer_gradient = None if {output}.numel() == 1 else torch.ones_like({output})"
+    return [forward, gradient, f"del {output}"]
+
+
+def _timed_first_call(stmt: str) -> list[str]:
+    return [
+        "import time as photometer_time",
+        "photometer_start = photometer_time.perf_counter()",
+        stmt,
+        f'globals()["{COMPILE_SECONDS_NAME}"] = photometer_time.perf_counter() - photometer_start',
+    ]
+
+
+def _function(benchmark: GroupedBenchmark, name: str, first_lines: list[str]) -> str:
+    """The statement as the body of a function of the signature's arguments."""
+    body = "\n".join([*first_lines, benchmark.py_fwd_stmt or "", f"return {benchmark.signature_output}"])
+    return f"def {name}({_arguments(benchmark)}):\n{_indented(body)}"
+
+
+def _needed_definitions(benchmark: GroupedBenchmark) -> str:
+    setup = benchmark.setup.py_setup
+    read = names_of(benchmark.py_fwd_stmt or "").free
+    return definitions_in(setup) if any(name in names_of(setup).definitions for name in read) else ""
+
+
+def _reads_setup(benchmark: GroupedBenchmark) -> bool:
+    made = names_of(benchmark.setup.py_setup)
+    return made.opaque or any(name in made.bound for name in names_of(benchmark.py_model_setup or "").free)
+
+
+def _arguments(benchmark: GroupedBenchmark) -> str:
+    return ", ".join(benchmark.signature_args or ())
+
+
+def _indented(code: str) -> str:
+    return textwrap.indent(code, "    ")

@@ -1,0 +1,93 @@
+"""materialize: from a suite to its work orders, one for every variant of every group.
+
+In comes a Suite (or the dict an author wrote), out come WorkOrders. Only text and hashes are made: nothing is run here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from photometer.definition.grouped import GroupedBenchmark
+from photometer.definition.suite import Suite, SuiteEntry, content_hash
+from photometer.definition.sweep import SizePoint
+from photometer.definition.timer_args import TimerArgs
+from photometer.model.language import Language
+from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
+from photometer.plan.codegen_cpp import cpp_global_setup, cpp_setup, cpp_statement
+from photometer.plan.codegen_python import python_setup, python_statement, scripting_source
+from photometer.plan.work_order import DEFAULT_RETRIES, DEFAULT_TIMEOUT_SECONDS, ScriptingJob, WorkOrder, WorkOrders
+
+
+def materialize(
+    suite: Suite | Mapping[Any, Any],
+    *,
+    available_devices: Collection[str] | None = None,
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    retries: int = DEFAULT_RETRIES,
+) -> WorkOrders:
+    """Every work order of the suite. With `available_devices`, variants for a device that is not there are left out."""
+    suite = suite if isinstance(suite, Suite) else Suite.from_benchmarks(suite)
+    orders: list[WorkOrder] = []
+    jobs: dict[str, ScriptingJob] = {}
+    for entry in suite.entries:
+        benchmark = entry.benchmark
+        if isinstance(benchmark, TimerArgs):
+            auto = AutoLabels(RuntimeMode.EXPLICIT, AutogradMode.EXPLICIT, benchmark.language, benchmark.num_threads)
+            orders.append(_order(entry, auto, benchmark, timeout_seconds=timeout_seconds, retries=retries))
+            continue
+        limit = benchmark.timeout_seconds or timeout_seconds
+        scripts: dict[SizePoint, ScriptingJob] = {}
+        for auto in _variants(benchmark, available_devices):
+            job = None
+            if auto.runtime is RuntimeMode.TORCHSCRIPT:
+                if auto.sizes not in scripts:
+                    scripts[auto.sizes] = ScriptingJob.of(scripting_source(benchmark, auto.sizes))
+                job = scripts[auto.sizes]
+            args = _timer_args(benchmark, auto, "" if job is None else job.placeholder)
+            if args is None:
+                continue
+            order = _order(entry, auto, args, timeout_seconds=limit, retries=retries)
+            if job is not None:
+                jobs[job.id] = job
+                order = dataclasses.replace(order, model_id=job.id)
+            orders.append(order)
+    return WorkOrders(suite.name, suite.fingerprint, tuple(orders), tuple(jobs.values()))
+
+
+def _variants(benchmark: GroupedBenchmark, available_devices: Collection[str] | None) -> Iterator[AutoLabels]:
+    """One for every point of everything that the group is repeated over."""
+    runtimes = [RuntimeMode.EAGER]
+    runtimes += [RuntimeMode.TORCHSCRIPT] if benchmark.torchscript else []
+    runtimes += [RuntimeMode.COMPILED] if benchmark.compiled else []
+    autograds = [AutogradMode.FORWARD, *([AutogradMode.FORWARD_BACKWARD] if benchmark.autograd else [])]
+    languages = (Language.PYTHON, Language.CPP)
+    devices = [
+        # "cuda:1" is there where "cuda" is.
+        device
+        for device in benchmark.devices or ("cpu",)
+        if available_devices is None or device == "cpu" or device.split(":")[0] in available_devices
+    ]
+    modes = itertools.product(runtimes, autograds, languages, benchmark.num_threads, devices)
+    for sizes, (runtime, autograd, language, num_threads, device) in itertools.product(benchmark.sizes, modes):
+        yield AutoLabels(runtime, autograd, language, num_threads, device, sizes)
+
+
+def _timer_args(benchmark: GroupedBenchmark, auto: AutoLabels, model_path: str) -> TimerArgs | None:
+    """The variant's code, or None where the benchmark has none in that language."""
+    python = auto.language is Language.PYTHON
+    stmt = (python_statement if python else cpp_statement)(benchmark, auto)
+    if stmt is None:
+        return None
+    setup = (python_setup if python else cpp_setup)(benchmark, auto, stmt, model_path)
+    global_setup = "" if python else cpp_global_setup(benchmark, auto)
+    return TimerArgs(stmt, setup, global_setup, auto.num_threads, auto.language)
+
+
+def _order(entry: SuiteEntry, auto: AutoLabels, args: TimerArgs, *, timeout_seconds: float, retries: int) -> WorkOrder:
+    # Only what is measured goes into the id: a longer time limit does not make it another order.
+    identity = content_hash([entry.label, auto.to_json(), args.to_json()])
+    tags = entry.benchmark.tags if isinstance(entry.benchmark, GroupedBenchmark) else ()
+    return WorkOrder(identity, entry.label, auto, args, tags, timeout_seconds=timeout_seconds, retries=retries)

@@ -1,0 +1,207 @@
+"""Fuzzer: a specification of random inputs, and the inputs it stands for.
+
+In come parameters, tensors, constraints and a seed; out come inputs, the same ones each time they are taken: in
+this process or another, all in turn or one alone by its index. Parameters alone are drawn without torch.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from photometer.errors import DefinitionError, ImpossibleSpec
+from photometer.fuzzing.candidate import CandidateSource
+from photometer.fuzzing.parameter import FuzzedParameter
+from photometer.fuzzing.spec_check import check_spec
+from photometer.fuzzing.tensor import FuzzedTensor
+from photometer.fuzzing.torch_stream import TorchStream
+from photometer.fuzzing.word_stream import WordStream
+
+# As many as torch's fuzzer tries. A specification that needs more is nearly impossible.
+MAX_CANDIDATES = 1000
+
+Constraint = Callable[[dict[str, Any]], Any]
+FuzzedInput = tuple[dict[str, Any], dict[str, dict[str, Any]], dict[str, Any]]
+_Spec = TypeVar("_Spec", FuzzedParameter, FuzzedTensor)
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """What the parameter stream decides about one input: its parameters and each tensor's memory order."""
+
+    params: dict[str, Any]
+    orders: tuple[tuple[int, ...], ...]
+
+
+class Fuzzer:
+    """Random inputs that can be had again.
+
+    `parameters` and `tensors` may hold lists of them, which are unpacked. Each constraint is called with the dict of a
+    candidate's parameters and rejects it by a false answer. `seed` is chosen at random if it is None; see `seed`.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[FuzzedParameter | Iterable[FuzzedParameter]],
+        tensors: Iterable[FuzzedTensor | Iterable[FuzzedTensor]],
+        constraints: Sequence[Constraint] | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self._parameters = _unpack(parameters, FuzzedParameter)
+        self._tensors = _unpack(tensors, FuzzedTensor)
+        self._constraints = tuple(constraints or ())
+        self._seed = _checked_seed(seed)
+        self._rejections = 0
+        self._candidates = 0
+        check_spec(self._parameters, self._tensors)
+        self._source = CandidateSource(self._parameters)
+
+    @property
+    def seed(self) -> int:
+        return self._seed
+
+    @property
+    def parameters(self) -> tuple[FuzzedParameter, ...]:
+        return self._parameters
+
+    @property
+    def tensors(self) -> tuple[FuzzedTensor, ...]:
+        return self._tensors
+
+    @property
+    def rejection_rate(self) -> float:
+        """The share of all candidates so far that a constraint or a limit turned down."""
+        return self._rejections / self._candidates if self._candidates else 0.0
+
+    def with_seed(self, seed: int) -> Fuzzer:
+        """The same specification under another seed."""
+        other = copy.copy(self)
+        other._seed = _checked_seed(seed)
+        other._rejections = other._candidates = 0
+        return other
+
+    def take(self, n: int) -> Iterator[FuzzedInput]:
+        """The first `n` inputs: tensors by name, their properties by name, and the parameters."""
+        state = np.random.RandomState(self._seed)
+        values = TorchStream(_torch_seed(state))
+        stream = WordStream(state)
+        for _ in range(n):
+            yield self._made(self._draw(stream), values)
+
+    def take_params(self, n: int) -> Iterator[dict[str, Any]]:
+        """The parameters of the first `n` inputs, without tensors and without torch."""
+        for draw in self._draws(n):
+            yield draw.params
+
+    def at(self, index: int) -> FuzzedInput:
+        """The input that `take` yields at place `index`, counted from 0, without making those before it."""
+        if index < 0:
+            raise DefinitionError(f"There is no input {index}.", remedy="Inputs count from 0.")
+        state = np.random.RandomState(self._seed)
+        values = TorchStream(_torch_seed(state))
+        stream = WordStream(state)
+        for _ in range(index):
+            draw = self._draw(stream)
+            with values.in_place():
+                for tensor in self._tensors:
+                    tensor.skip(draw.params)
+        return self._made(self._draw(stream), values)
+
+    def rebuild_line(self, index: int) -> str:
+        """One line of Python that makes input `index` again, from nothing."""
+        return f"{self._imports()}; tensors, properties, params = {self!r}.at({index})"
+
+    def _imports(self) -> str:
+        return "from photometer.fuzzing import *"
+
+    def _draws(self, n: int) -> Iterator[_Draw]:
+        state = np.random.RandomState(self._seed)
+        _torch_seed(state)
+        stream = WordStream(state)
+        for _ in range(n):
+            yield self._draw(stream)
+
+    def _draw(self, stream: WordStream) -> _Draw:
+        params = self._accepted_params(stream)
+        return _Draw(params, tuple(tensor.draw_order(params, stream) for tensor in self._tensors))
+
+    def _made(self, draw: _Draw, values: TorchStream) -> FuzzedInput:
+        tensors: dict[str, Any] = {}
+        properties: dict[str, dict[str, Any]] = {}
+        for tensor, order in zip(self._tensors, draw.orders, strict=True):
+            with values.in_place():
+                tensors[tensor.name], properties[tensor.name] = tensor.make(draw.params, order)
+        return tensors, properties, draw.params
+
+    def _accepted_params(self, stream: WordStream) -> dict[str, Any]:
+        reasons: Counter[str] = Counter()
+        for candidate in self._source.candidates(stream, MAX_CANDIDATES):
+            self._candidates += 1
+            reason = self._rejected_by(candidate)
+            if reason is None:
+                return candidate.in_order()
+            self._rejections += 1
+            reasons[reason] += 1
+        raise self._impossible(reasons)
+
+    def _rejected_by(self, candidate: Any) -> str | None:
+        if self._constraints:
+            params = candidate.in_order()
+            for place, constraint in enumerate(self._constraints):
+                if not constraint(dict(params)):
+                    return f"constraint {place} ({_described(constraint)})"
+        for tensor in self._tensors:
+            limit = tensor.broken_limit(candidate)
+            if limit is not None:
+                return f"{limit} of tensor {tensor.name!r}"
+        return None
+
+    def _impossible(self, reasons: Counter[str]) -> ImpossibleSpec:
+        blame = ", ".join(f"{reason} {count} times" for reason, count in reasons.most_common())
+        return ImpossibleSpec(
+            f"No set of parameters was accepted in {MAX_CANDIDATES} tries (rejection rate {self.rejection_rate:.1%},"
+            f" seed {self._seed}). Rejected by {blame}.",
+            remedy="Loosen what rejects most, or narrow the parameters so that fewer draws break it.",
+        )
+
+    def __repr__(self) -> str:
+        parts = [f"parameters={list(self._parameters)!r}", f"tensors={list(self._tensors)!r}"]
+        if self._constraints:
+            parts.append(f"constraints=[{', '.join(_described(each) for each in self._constraints)}]")
+        return f"Fuzzer({', '.join(parts)}, seed={self._seed})"
+
+
+def _unpack(values: Iterable[_Spec | Iterable[_Spec]], kind: type[_Spec]) -> tuple[_Spec, ...]:
+    flat: list[_Spec] = []
+    for value in values:
+        flat.extend([value] if isinstance(value, kind) else value)  # type: ignore[arg-type]
+    wrong = [value for value in flat if not isinstance(value, kind)]
+    if wrong:
+        raise DefinitionError(f"{wrong[0]!r} is no {kind.__name__}.", remedy=f"Give a list of {kind.__name__}s.")
+    return tuple(flat)
+
+
+def _checked_seed(seed: int | None) -> int:
+    if seed is None:
+        return int(np.random.RandomState().randint(0, 2**32 - 1, dtype=np.int64))
+    if not 0 <= seed < 2**32:
+        raise DefinitionError(f"Seed {seed} is out of range.", remedy="Give a whole number from 0 to 2**32 - 1.")
+    return int(seed)
+
+
+def _torch_seed(state: np.random.RandomState) -> int:
+    """The first number of the stream seeds torch's."""
+    return int(state.randint(low=0, high=2**63, dtype=np.int64))
+
+
+def _described(function: Constraint) -> str:
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__name__", repr(function))
+    return (
+        name if code is None or name != "<lambda>" else f"<lambda> in line {code.co_firstlineno} of {code.co_filename}"
+    )

@@ -1,0 +1,65 @@
+"""UnaryOpSparseFuzzer: one sparse tensor `x`, hybrid or not, coalesced or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from photometer.fuzzing.element_type import DEFAULT_DTYPE
+from photometer.fuzzing.parameter import FuzzedParameter
+from photometer.fuzzing.presets import dimensions
+from photometer.fuzzing.presets.preset import PresetFuzzer
+from photometer.fuzzing.sparse_tensor import FuzzedSparseTensor
+
+
+class UnaryOpSparseFuzzer(PresetFuzzer):
+    """Inputs of operations on one sparse tensor.
+
+    torch's fuzzer of this name has no limit on bytes and asks for terabytes in some draws; those are drawn again here.
+    """
+
+    def __init__(
+        self,
+        seed: int | None,
+        dtype: Any = DEFAULT_DTYPE,
+        cuda: bool = False,
+        *,
+        device: Any = None,
+        min_elements: int = dimensions.MIN_ELEMENTS,
+        max_elements: int = dimensions.MAX_ELEMENTS,
+        max_allocation_bytes: int = dimensions.MAX_ALLOCATION_BYTES,
+    ) -> None:
+        super().__init__(
+            parameters=[
+                FuzzedParameter("dim_parameter", distribution=dimensions.DIMENSIONALITY, strict=True),
+                FuzzedParameter("sparse_dim", distribution={1: 0.4, 2: 0.4, 3: 0.2}, strict=True),
+                dimensions.any_or_power_of_two(),
+                FuzzedParameter("density", distribution={0.1: 0.4, 0.05: 0.3, 0.01: 0.3}),
+                FuzzedParameter("coalesced", distribution={True: 0.5, False: 0.5}),
+                dimensions.random_value(),
+            ],
+            tensors=[
+                FuzzedSparseTensor(
+                    name="x",
+                    size=("k0", "k1", "k2"),
+                    min_elements=min_elements,
+                    max_elements=max_elements,
+                    dim_parameter="dim_parameter",
+                    sparse_dim="sparse_dim",
+                    density="density",
+                    coalesced="coalesced",
+                    dtype=dtype,
+                    cuda=cuda,
+                    max_allocation_bytes=max_allocation_bytes,
+                    device=device,
+                ),
+            ],
+            seed=seed,
+            arguments={
+                "dtype": dtype,
+                "cuda": cuda,
+                "device": device,
+                "min_elements": min_elements,
+                "max_elements": max_elements,
+                "max_allocation_bytes": max_allocation_bytes,
+            },
+        )

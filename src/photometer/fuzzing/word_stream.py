@@ -1,0 +1,74 @@
+"""numpy's legacy random stream, read one 32-bit word at a time and fetched in blocks.
+
+In comes a seeded `RandomState`; out come the same numbers its own methods would give, in the same order, about
+fifty times sooner than by one call a number. The algorithms are frozen by numpy's policy for `RandomState`, and
+are written out here so that the parameters of a seed do not depend on a machine's fused arithmetic.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+# One block serves a few hundred parameter sets; larger ones only delay the first set.
+BLOCK_WORDS = 8192
+_WORD_MAX = 0xFFFFFFFF
+
+
+class WordStream:
+    """The words of a `RandomState`, with the draws a fuzzer makes from them."""
+
+    def __init__(self, state: np.random.RandomState) -> None:
+        self._state = state
+        self._words: npt.NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
+        self._doubles: list[float] = []  # the double that starts at each word
+        self._cursor = 0
+
+    def _reserve(self, count: int) -> None:
+        """Make sure of the next `count` words, and of the doubles that start at them."""
+        if self._cursor + count < self._words.size:
+            return
+        fresh = self._state.randint(0, 2**32, size=max(BLOCK_WORDS, count + 1), dtype=np.uint32)
+        words = np.concatenate([self._words[self._cursor :], fresh])
+        # 53 bits: 27 of the first word above 26 of the second, as the reference Mersenne Twister does it.
+        doubles = ((words[:-1] >> 5) * 67108864.0 + (words[1:] >> 6)) / 9007199254740992.0
+        self._words, self._doubles, self._cursor = words, doubles.tolist(), 0
+
+    def random_samples(self, count: int) -> list[float]:
+        """The next `count` doubles in [0, 1)."""
+        self._reserve(2 * count)
+        start = self._cursor
+        self._cursor = start + 2 * count
+        return self._doubles[start : self._cursor : 2]
+
+    def random_sample(self) -> float:
+        return self.random_samples(1)[0]
+
+    def randint(self, low: int, high: int) -> int:
+        """An integer in [low, high), by masking and trying again, as `RandomState.randint` draws 64-bit integers."""
+        span = high - 1 - low
+        if span == 0:
+            return low
+        mask = (1 << span.bit_length()) - 1
+        while True:
+            value = (self._next_word() if span <= _WORD_MAX else self._next_two_words()) & mask
+            if value <= span:
+                return low + value
+
+    def permutation(self, length: int) -> tuple[int, ...]:
+        """The numbers from 0 to `length` - 1, shuffled from the last place down."""
+        order = list(range(length))
+        for place in range(length - 1, 0, -1):
+            other = self.randint(0, place + 1)
+            order[place], order[other] = order[other], order[place]
+        return tuple(order)
+
+    def _next_word(self) -> int:
+        self._reserve(1)
+        word = int(self._words[self._cursor])
+        self._cursor += 1
+        return word
+
+    def _next_two_words(self) -> int:
+        high = self._next_word()
+        return high << 32 | self._next_word()

@@ -1,0 +1,7 @@
+"""`AttentionFuzzer` under the name of torch's package."""
+
+from __future__ import annotations
+
+from photometer.fuzzing.presets.attention import AttentionFuzzer
+
+__all__ = ["AttentionFuzzer"]

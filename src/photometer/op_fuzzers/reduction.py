@@ -1,0 +1,7 @@
+"""`ReductionFuzzer` under the name of torch's package."""
+
+from __future__ import annotations
+
+from photometer.fuzzing.presets.reduction import ReductionFuzzer
+
+__all__ = ["ReductionFuzzer"]

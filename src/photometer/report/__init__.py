@@ -1,0 +1,1 @@
+"""A finished table or verdict to characters: terminal, Markdown, HTML, CSV, JSON. Nothing here imports torch."""

@@ -1,0 +1,158 @@
+"""A table to plain text for terminals and logs, laid out as users of torch.utils.benchmark know it.
+
+In: a finished Table and a width. Out: one string. Names wrap, and columns that do not fit side by side are put
+below each other. Written by hand because a rich.Table of ten thousand rows takes many seconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from photometer.comparison.table import Standing, Table
+from photometer.report.cell_text import CellText, cell_text
+from photometer.report.escape import visible
+from photometer.report.legend import legend_lines
+from photometer.report.text_width import centre, pad, width_of, wrap
+
+SEPARATOR = "  |  "
+# Names wider than this wrap even where there is room: the eye must find its way from the name to the number.
+WIDEST_NAME = 72
+WIDEST_HEAD = 24
+WIDEST_ENV = 24
+# In a narrow terminal a name still gets this much.
+NARROWEST_NAME = 16
+_COLOURS = {
+    Standing.BEST: "\033[1;32m",
+    Standing.GOOD: "\033[34m",
+    Standing.MIDDLING: "",
+    Standing.BAD: "\033[33m",
+    Standing.VERY_BAD: "\033[1;31m",
+}
+_PLAIN = "\033[0m"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Column:
+    head: list[str]
+    width: int
+    # One for each row of the table; None where there is no measurement.
+    texts: list[str | None]
+
+
+def render_terminal(table: Table, width: int | None = None, colour: bool = True) -> str:
+    """`width` is the most columns a line may take; None is no limit. `colour` shows standings if the table has them."""
+    limit = max(width, NARROWEST_NAME) if width is not None else None
+    env_width = _env_width(table)
+    names = _wrapped_names(table, env_width, limit)
+    names_width = 2 + env_width + max((width_of(line) for lines in names for line in lines), default=0)
+    columns = [_column(table, i, head) for i, head in enumerate(table.columns)]
+    panels = list(_panels(columns, names_width, limit))
+    parts = []
+    for panel in panels:
+        total = max(names_width + sum(len(SEPARATOR) + columns[i].width for i in panel), 4)
+        parts.append("\n".join(_panel_lines(table, columns, panel, names, names_width, env_width, total, colour)))
+    legend = "\n".join(line for text in legend_lines(table) for line in wrap(visible(text), limit or 100))
+    return "\n\n".join(parts) + "\n\n" + legend + "\n"
+
+
+def _env_width(table: Table) -> int:
+    """The room for envs before the names: none where there is one env, or where a long one gets a line of its own."""
+    if not table.has_envs:
+        return 0
+    widest = max(width_of(_env_text(group.env)) for block in table.blocks for group in block.groups)
+    return widest + 2 if widest <= WIDEST_ENV else 0
+
+
+def _env_text(env: str | None) -> str:
+    return "" if env is None else f"({visible(env)})".replace("\n", " ")
+
+
+def _wrapped_names(table: Table, env_width: int, limit: int | None) -> list[list[str]]:
+    most = WIDEST_NAME if limit is None else min(WIDEST_NAME, max(limit // 2 - env_width, NARROWEST_NAME))
+    return [wrap(visible(row.name), most) for _, _, row in table.rows()]
+
+
+def _column(table: Table, index: int, head: str | None) -> _Column:
+    found = [row.cells[index] for _, _, row in table.rows()]
+    texts = [None if cell is None else cell_text(cell, table) for cell in found]
+    # Numbers have as many digits as they deserve: they stand with their decimal points below each other.
+    whole = max((len(text.number.partition(".")[0]) for text in texts if text), default=0)
+    fraction = max((len(text.number) - len(text.number.partition(".")[0]) for text in texts if text), default=0)
+    note = max((width_of(text.note) for text in texts if text), default=0)
+    lines = wrap(visible(head or ""), WIDEST_HEAD)
+    width = max([whole + fraction + (1 + note if note else 0), *(width_of(line) for line in lines)])
+    laid = [None if text is None else centre(_aligned(text, whole, fraction, note), width) for text in texts]
+    return _Column(lines, width, laid)
+
+
+def _aligned(text: CellText, whole: int, fraction: int, note: int) -> str:
+    before, dot, after = text.number.partition(".")
+    number = before.rjust(whole) + (dot + after).ljust(fraction)
+    return f"{number} {pad(text.note, note)}" if note else number
+
+
+def _panels(columns: Sequence[_Column], names_width: int, limit: int | None) -> Iterator[list[int]]:
+    """Runs of columns that fit beside the names; at least one a panel, however narrow the terminal."""
+    panel: list[int] = []
+    used = names_width
+    for i, column in enumerate(columns):
+        needed = len(SEPARATOR) + column.width
+        if panel and limit is not None and used + needed > limit:
+            yield panel
+            panel, used = [], names_width
+        panel.append(i)
+        used += needed
+    yield panel
+
+
+def _panel_lines(
+    table: Table,
+    columns: Sequence[_Column],
+    panel: Sequence[int],
+    names: Sequence[Sequence[str]],
+    names_width: int,
+    env_width: int,
+    total: int,
+    colour: bool,
+) -> Iterator[str]:
+    title = " ".join(visible(table.label or "").split("\n"))
+    yield from _title_lines(title, total)
+    depth = max(len(columns[i].head) for i in panel)
+    for line in range(depth):
+        heads = (columns[i].head[line] if line < len(columns[i].head) else "" for i in panel)
+        cells = [centre(head, columns[i].width) for i, head in zip(panel, heads, strict=True)]
+        yield SEPARATOR.join([" " * names_width, *cells]).rstrip()
+    number = -1
+    for block in table.blocks:
+        yield f"{block.num_threads} threads: ".ljust(total, "-")
+        for group in block.groups:
+            env = _env_text(group.env) if env_width else ""
+            if table.has_envs and not env_width:
+                yield from wrap(_env_text(group.env), total)
+            for row in group.rows:
+                number += 1
+                # A row with nothing in these columns is left to the panel where it has something.
+                if len(panel) < len(columns) and all(row.cells[i] is None for i in panel):
+                    continue
+                name = "  " + pad(env, env_width) + names[number][0]
+                cells = [_coloured(columns[i].texts[number], columns[i].width, row.cells[i], colour) for i in panel]
+                yield SEPARATOR.join([pad(name, names_width), *cells]).rstrip()
+                for more in names[number][1:]:
+                    blank = [" " * columns[i].width for i in panel]
+                    yield SEPARATOR.join([pad(" " * (2 + env_width) + more, names_width), *blank]).rstrip()
+                env = ""
+
+
+def _title_lines(title: str, total: int) -> Iterator[str]:
+    for line in wrap(title, max(total - 4, 1)):
+        words = f" {line} " if line else ""
+        left = (total - 2 - width_of(words)) // 2
+        yield "[" + "-" * left + words + "-" * (total - 2 - width_of(words) - left) + "]"
+
+
+def _coloured(text: str | None, width: int, cell: object, colour: bool) -> str:
+    if text is None:
+        return " " * width
+    code = _COLOURS[cell.standing] if colour and cell.standing is not None else ""  # type: ignore[attr-defined]
+    return f"{code}{text}{_PLAIN}" if code else text

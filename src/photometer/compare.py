@@ -104,7 +104,7 @@ class Compare:
 
     def print(self) -> None:
         """Prints the tables; colours, if asked for, only where the output can show them and NO_COLOR is not set."""
-        sys.stdout.write(self.to_text(colour=_shows_colour()) + "\n")
+        sys.stdout.write(self.to_text(colour=shows_colour()) + "\n")
 
     def to_text(self, width: int | None = None, colour: bool = True) -> str:
         """The tables as `str()` has them, at another width or without colour."""
@@ -135,7 +135,7 @@ def _available_width() -> int:
     return WIDEST_WITHOUT_TERMINAL
 
 
-def _shows_colour() -> bool:
+def shows_colour() -> bool:
     if os.environ.get("NO_COLOR"):
         return False
     # A notebook's output is no terminal, but shows colours.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from photometer.model.units import format_seconds
+from photometer.model.visible_text import visible
 from photometer.stats.summary import quantile
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ def _description(m: Measurement) -> str:
 
 
 def _text(text: str) -> str:
-    # Lone surrogates cannot be encoded, and would make the whole notebook cell fail.
-    safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return html.escape(safe).replace("\n", "<br>")
+    return html.escape(visible(text)).replace("\n", "<br>")
 
 
 def histogram_svg(times: Sequence[float], median: float) -> str:

@@ -1,7 +1,6 @@
 """Text from strangers (labels, statements, names of envs) made harmless for each place it is written to.
 
-In every place, characters that act instead of showing (terminal escapes, marks that turn the reading direction,
-line separators, lone surrogates) become a visible escape such as \\x1b. Line ends stay: renderers lay lines out.
+Each begins with `visible`, which is all a terminal needs. Line ends stay there: renderers lay lines out.
 """
 
 from __future__ import annotations
@@ -9,29 +8,11 @@ from __future__ import annotations
 import html
 import re
 
-# Controls, soft hyphen, Arabic letter mark, zero-width space and direction marks, separators and embeddings, word
-# joiner and isolates, byte order mark, surrogates, annotation anchors, tags. The joiners U+200C and U+200D stay:
-# honest words in several scripts need them, and they move nothing.
-_ACTING = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
-_MARKDOWN_ACTIVE = re.compile(r"([\\`*_{}\[\]#|~$!^])")
+from photometer.model.visible_text import visible
+
+_MARKDOWN_ACTIVE = re.compile(r"([\\`*_\[\]#|~$])")
 # A spreadsheet takes a cell that begins so for a formula (full-width forms too).
 _FORMULA_START = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
-
-def visible(text: str) -> str:
-    """The text with nothing in it that acts on the reader's screen; tabs are spaces and every line end is \\n."""
-    if text.isascii() and text.isprintable():
-        return text
-    plain = text.replace("\r\n", "\n").replace("\t", "    ")
-    return _ACTING.sub(lambda found: _spell(found.group()), plain)
-
-
-def _spell(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def html_text(text: str) -> str:

@@ -10,8 +10,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from photometer.comparison.table import Standing, Table
+from photometer.model.visible_text import visible
 from photometer.report.cell_text import CellText, cell_text
-from photometer.report.escape import visible
 from photometer.report.legend import legend_lines
 from photometer.report.text_width import centre, pad, width_of, wrap
 

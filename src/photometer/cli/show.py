@@ -1,0 +1,146 @@
+"""`photometer show FILE…`: results files as tables, for the terminal or as Markdown, HTML, CSV or JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from photometer.compare import Compare
+    from photometer.model.measurement import Measurement
+    from photometer.model.results_reader import Results
+
+
+class Format(str, enum.Enum):
+    TERMINAL = "terminal"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    CSV = "csv"
+    JSON = "json"
+
+
+class Ratio(str, enum.Enum):
+    TIMES = "x"
+    PERCENT = "%"
+
+
+_BY_SUFFIX = {".md": Format.MARKDOWN, ".html": Format.HTML, ".csv": Format.CSV, ".json": Format.JSON}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("show", help="Show results files as tables.")(show)
+
+
+def show(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Results files; equal tasks are merged.")],
+    format: Annotated[Format | None, typer.Option("--format", "-f", help="Else: what the name of -o says.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here, not to the terminal.")] = None,
+    by_file: Annotated[bool, typer.Option("--by-file", help="Tell files apart: the file's name is the env.")] = False,
+    relative: Annotated[Ratio | None, typer.Option(help="Show ratios too: x (1.25×) or % (+25.0%).")] = None,
+    baseline: Annotated[str | None, typer.Option(help="The row that ratios are to; else the fastest.")] = None,
+    baseline_env: Annotated[str | None, typer.Option(help="The env (--by-file: file) that ratios are to.")] = None,
+    transpose: Annotated[bool, typer.Option("--transpose", help="Turn rows into columns.")] = False,
+    recover: Annotated[bool, typer.Option("--recover", help="Show what is whole in a damaged file.")] = False,
+) -> None:
+    from photometer.compare import Compare
+    from photometer.errors import ResultsFileError
+    from photometer.model.results_reader import load_results
+
+    loaded = [load_results(path, recover) for path in files]
+    measurements = [m for results in loaded for m in _measurements(results, by_file)]
+    _tell_what_is_left_out(loaded)
+    if not measurements:
+        raise ResultsFileError(
+            f"no measurements in {', '.join(map(str, files))}",
+            remedy="Measure something first: photometer time --help.",
+        )
+    comparison = Compare(measurements)
+    comparison.trim_significant_figures()
+    comparison.colorize()
+    comparison.highlight_warnings()
+    if baseline is not None or baseline_env is not None:
+        comparison.baseline(baseline, env=baseline_env)
+    if relative is not None:
+        comparison.relative(style="%" if relative is Ratio.PERCENT else "×")
+    if transpose:
+        comparison.transpose()
+    chosen = format or _BY_SUFFIX.get(output.suffix if output is not None else "", Format.TERMINAL)
+    text = _render(comparison, chosen, _machine_lines(loaded), to_terminal=output is None)
+    _write(text, output)
+
+
+def _measurements(results: Results, by_file: bool) -> list[Measurement]:
+    if not by_file:
+        return results.measurements
+    from photometer.model.measurement import Measurement
+
+    return [
+        Measurement(
+            m.number_per_run,
+            m.raw_times,
+            dataclasses.replace(
+                m.task_spec, env=results.path.stem if m.env is None else f"{results.path.stem}: {m.env}"
+            ),
+            m.metadata,
+            m.conditions,
+        )
+        for m in results.measurements
+    ]
+
+
+def _tell_what_is_left_out(loaded: list[Results]) -> None:
+    from photometer.model.visible_text import visible
+
+    for results in loaded:
+        for damage in results.damage:
+            typer.echo(visible(f"photometer: {results.path}: {damage}"), err=True)
+    others = sum((results.kinds for results in loaded), Counter())
+    for kind, count in others.items():
+        if kind != "measurement":
+            typer.echo(visible(f"photometer: not in the tables: {count} of kind {kind!r}"), err=True)
+
+
+def _machine_lines(loaded: list[Results]) -> list[str]:
+    return [f"{results.path.name}: {results.machine.summary()}" for results in loaded if results.machine is not None]
+
+
+def _render(comparison: Compare, format: Format, machines: list[str], to_terminal: bool) -> str:
+    if format is Format.CSV:
+        return comparison.to_csv()
+    if format is Format.JSON:
+        return comparison.to_json()
+    if format is Format.HTML:
+        from photometer.report.html_table import render_page
+
+        return render_page(comparison.tables(), "photometer", machines)
+    if format is Format.MARKDOWN:
+        from photometer.report.escape import markdown_text
+
+        return "".join(f"{markdown_text(line)}\n\n" for line in machines) + comparison.to_markdown()
+    from photometer.compare import shows_colour
+    from photometer.model.visible_text import visible
+
+    above = "".join(visible(line) + "\n" for line in machines)
+    return above + comparison.to_text(colour=to_terminal and shows_colour())
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        return
+    from photometer.errors import PhotometerError
+
+    try:
+        # newline="": CSV brings its own line ends.
+        with output.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise PhotometerError(
+            f"{output}: cannot be written: {error.strerror or error}", remedy="Name another file."
+        ) from error

@@ -133,9 +133,13 @@ def _inclusive(
 
 def _whole_numbers(weights: dict[tuple[str, ...], float], total: int) -> list[FoldedStack]:
     """Rounds so that the sum stays `total`: those nearest to the next whole number are rounded up."""
-    floors = {stack: int(weight) for stack, weight in weights.items()}
-    missing = total - sum(floors.values())
-    by_remainder = sorted(weights, key=lambda stack: (floors[stack] - weights[stack], stack))
+    if not weights:
+        return []
+    counts = {stack: int(weight) for stack, weight in weights.items()}
+    missing = total - sum(counts.values())
+    by_remainder = sorted(weights, key=lambda stack: (counts[stack] - weights[stack], stack))
     for stack in by_remainder[: max(missing, 0)]:
-        floors[stack] += 1
-    return sorted(((stack, count) for stack, count in floors.items() if count), key=lambda row: (-row[1], row[0]))
+        counts[stack] += 1
+    # Floating point may have lost or won a unit in graphs of 10^12 instructions: the costliest stack bears it.
+    counts[max(counts, key=counts.__getitem__)] += total - sum(counts.values())
+    return sorted(((stack, count) for stack, count in counts.items() if count), key=lambda row: (-row[1], row[0]))

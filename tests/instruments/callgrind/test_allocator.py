@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import pytest
+
+from photometer.instruments.callgrind.allocator import allocator_share, bare_name, is_allocator
+from photometer.instruments.callgrind.parser import parse_profile
+from photometer.instruments.callgrind.profile import Call, CallgrindProfile, Function, SelfCost
+from tests.instruments.callgrind import GOLDEN
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("malloc", "free", "calloc", "realloc", "posix_memalign", "aligned_alloc", "__libc_memalign", "malloc'2"),
+        *("_int_malloc", "_int_free", "_mid_memalign.constprop.0", "unlink_chunk.constprop.0", "malloc_consolidate"),
+        *("sysmalloc", "systrim.constprop.0", "tcache_init.part.0", "malloc@@GLIBC_2.2.5", "_int_free.part.0.cold"),
+        *("operator new(unsigned long)", "operator delete(void*, unsigned long)", "operator new[](unsigned long)"),
+        *("operator delete[](void*)", "operator new(unsigned long, std::align_val_t)"),
+        *("_PyObject_Malloc", "PyObject_Free", "PyMem_RawMalloc", "_PyMem_RawFree", "PyMem_Calloc", "new_arena"),
+    ],
+)
+def test_functions_of_an_allocator(name: str) -> None:
+    assert is_allocator(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("dnnl::impl::malloc(unsigned long, int)", "dnnl::impl::free(void*)", "c10::alloc_cpu(unsigned long)"),
+        *(
+            "c10::DefaultCPUAllocator::allocate(unsigned long)",
+            "PyType_GenericAlloc",
+            "tupledealloc",
+            "_PyObject_GC_New",
+        ),
+        *(
+            "at::operator new_thing(int)",
+            "std::allocator<int>::allocate(unsigned long)",
+            "memset",
+            "freeze",
+            "mallocate",
+        ),
+        *("torch::operator==(int, int)", "tcache", "PyObject_Call", "subtype_dealloc", "0x0000000000096120"),
+    ],
+)
+def test_namesakes_and_callers_of_an_allocator_are_outside(name: str) -> None:
+    assert not is_allocator(name)
+
+
+def test_bare_names() -> None:
+    assert bare_name("pthread_mutex_lock@@GLIBC_2.2.5") == "pthread_mutex_lock"
+    assert bare_name("f.isra.0.constprop.3'2") == "f"
+    assert bare_name("operator new(unsigned long)") == "operator new(unsigned long)"
+
+
+def test_the_share_is_everything_below_the_doors() -> None:
+    share = allocator_share(parse_profile(GOLDEN / "plain.out"))
+    # 20 calloc, 20 realloc and 20 free with their inclusive costs 4056 + 2660 + 3080, memset in calloc included.
+    assert (share.calls, share.instructions) == (60, 9796)
+    assert share.outside_instructions == 11471 - 9796
+
+
+def test_the_share_is_the_same_without_the_symbols_of_the_c_library() -> None:
+    with_symbols = allocator_share(parse_profile(GOLDEN / "plain.out"))
+    bare = parse_profile(GOLDEN / "no_symbols.out")
+    assert not any(cost.function.name == "_int_free" for cost in bare.self_costs)
+    assert allocator_share(bare) == with_symbols
+
+
+def profile_of(own: dict[str, int], calls: list[tuple[str, str, int, int]]) -> CallgrindProfile:
+    function = {name: Function("/lib/x.so", "x.c", name) for name in [*own, *(n for c in calls for n in c[:2])]}
+    return CallgrindProfile(
+        source="made up",
+        creator="",
+        command="",
+        pid=None,
+        parts=1,
+        events=("Ir",),
+        totals=(sum(own.values()),),
+        self_costs=tuple(SelfCost(function[name], "x.c", (cost,)) for name, cost in own.items()),
+        calls=tuple(Call(function[a], "x.c", function[b], count, (cost,)) for a, b, count, cost in calls),
+    )
+
+
+def test_calls_inside_the_allocator_count_once() -> None:
+    new, delete = "operator new(unsigned long)", "operator delete(void*)"
+    profile = profile_of(
+        {"f": 100, new: 7, "malloc": 20, "_int_malloc": 30, delete: 2, "free": 11, "brk": 5},
+        [
+            *(
+                ("f", new, 4, 62),
+                (new, "malloc", 4, 55),
+                ("malloc", "_int_malloc", 1, 35),
+                ("_int_malloc", "brk", 1, 5),
+            ),
+            *(("f", delete, 3, 13), (delete, "free", 3, 11)),
+        ],
+    )
+    share = allocator_share(profile)
+    assert (share.calls, share.instructions, share.outside_instructions) == (7, 75, 100)
+
+
+def test_an_allocator_that_was_running_when_counting_began_is_inside() -> None:
+    share = allocator_share(profile_of({"f": 10, "free": 3}, []))
+    assert (share.calls, share.instructions, share.outside_instructions) == (0, 3, 10)
+
+
+def test_misses_of_the_type_cache_are_luck_too() -> None:
+    profile = profile_of(
+        {"f": 10, "_PyType_Lookup": 20, "find_name_in_mro": 30, "_Py_dict_lookup": 40},
+        [
+            *(("f", "_PyType_Lookup", 2, 90), ("_PyType_Lookup", "find_name_in_mro", 1, 50)),
+            *(("find_name_in_mro", "_Py_dict_lookup", 1, 20), ("f", "_Py_dict_lookup", 1, 20)),
+        ],
+    )
+    share = allocator_share(profile)
+    assert (share.calls, share.instructions) == (0, 0)
+    assert (share.type_cache_miss_instructions, share.outside_instructions) == (50, 50)

@@ -22,13 +22,6 @@ Matcher = Callable[[frozenset[str]], bool]
 def select(orders: WorkOrders, expression: str | None = None, tags: Collection[str] = ()) -> WorkOrders:
     """The orders that the expression matches and that have one of the tags (where any are given)."""
     matches = None if expression is None else parse_expression(expression)
-    known = {tag for order in orders for tag in order.tags}
-    for tag in tags:
-        if tag not in known:
-            raise DefinitionError(
-                f"no benchmark of {orders.suite} has the tag {tag!r}",
-                remedy=f"Its tags: {', '.join(sorted(known)) or 'none'}.",
-            )
     return orders.only(
         tuple(
             order

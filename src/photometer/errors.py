@@ -16,7 +16,7 @@
     ├── EnvironmentSpecError  BASE or BRANCH names no usable environment
     └── ResultsFileError      a results file that is damaged, foreign, or of another version
 
-Each carries what a person needs to act: the command, exit status, the log or the child's traceback, and a remedy at the end.
+Each carries what a person needs to act: command, exit status, the log or the child's traceback, and a remedy at the end.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
 from photometer.worker.python_loop import PythonLoop
 from photometer.worker.threads import set_torch_threads
+from photometer.worker.user_error import name_the_line
 
 # Precision is asked for by those who are willing to wait; this is the longest they wait unless they say otherwise.
 DEFAULT_MAX_RUN_TIME = 10.0
@@ -182,7 +183,11 @@ class Timer:
         raise NotImplementedError("a Timer chooses the number of runs by itself: use Timer.blocked_autorange")
 
     def _time_block(self, number: int) -> float:
-        return max(float(self._timer.timeit(number)), 1e-9)
+        try:
+            return max(float(self._timer.timeit(number)), 1e-9)
+        except Exception as error:
+            name_the_line(error, getattr(self._timer, "source_name", ""))
+            raise
 
     # torch's name; subclasses written for torch override it.
     _timeit = _time_block

@@ -301,5 +301,8 @@ def crash_error(status: int, output: str) -> WorkerCrashed:
         signal.SIGILL: "An instruction this processor (or Valgrind, which has no AVX-512) does not know.",
     }
     return WorkerCrashed(
-        f"the benchmark's process died of {number.name}", exit_status=-int(number), log=output, remedy=remedies.get(number)
+        f"the benchmark's process died of {number.name}",
+        exit_status=-int(number),
+        log=output,
+        remedy=remedies.get(number),
     )

@@ -10,7 +10,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 
 PACKAGE = "_photometer_worker"
 # In the order in which they need each other.
-SIBLINGS = ("protocol", "threads", "python_loop", "native_loop", "valgrind_requests", "child", "server")
+SIBLINGS = ("protocol", "user_error", "threads", "python_loop", "native_loop", "valgrind_requests", "child", "server")
 
 
 def main() -> None:

@@ -14,13 +14,13 @@ import select
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from typing import Any
 
 from .native_loop import NativeLoop
 from .protocol import Disconnected, receive_message, send_message
 from .python_loop import PythonLoop
+from .user_error import describe_exception
 from .valgrind_requests import count_blocks
 
 RunBlock = Callable[[int], float]
@@ -146,18 +146,4 @@ def torch_facts() -> dict[str, Any]:
         "parallel": torch.__config__.parallel_info(),
         "cxx11_abi": bool(torch.compiled_with_cxx11_abi()),
         "num_threads": torch.get_num_threads(),
-    }
-
-
-def describe_exception(error: BaseException) -> dict[str, Any]:
-    """What the near side shows: the frames below the loop are the user's; those of the worker are left out."""
-    frames = traceback.extract_tb(error.__traceback__)
-    users = [frame for frame in frames if not frame.filename.startswith(os.path.dirname(__file__))]  # noqa: PTH120
-    text = "".join(traceback.format_list(users or frames)) + "".join(
-        traceback.format_exception_only(type(error), error)
-    )
-    return {
-        "type": type(error).__name__,
-        "message": str(error),
-        "traceback": "Traceback (most recent call last):\n" + text,
     }

@@ -16,8 +16,9 @@ import sys
 import traceback
 from typing import Any
 
-from .child import describe_exception, serve_requests
+from .child import serve_requests
 from .protocol import PROTOCOL_VERSION, send_message
+from .user_error import describe_exception
 
 CONTROL = 0
 STATUS = struct.Struct(">qq")  # the child's pid and its wait status

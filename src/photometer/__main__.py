@@ -1,0 +1,5 @@
+"""`python -m photometer`: the same as the command."""
+
+from photometer.cli import main
+
+main()

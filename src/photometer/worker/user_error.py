@@ -1,0 +1,34 @@
+"""An exception of the user's code, described for the user: the frames of the machinery around it left out."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Any
+
+_PACKAGE = __file__.rpartition("/worker/")[0]
+
+
+def describe_exception(error: BaseException) -> dict[str, Any]:
+    """Type, message and traceback as text; the traceback starts where the user's code does."""
+    frames = traceback.extract_tb(error.__traceback__)
+    users = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
+    lines = ["Traceback (most recent call last):\n"] if users else []
+    lines += traceback.format_list(users)
+    lines += traceback.format_exception_only(type(error), error)
+    return {"type": type(error).__name__, "message": str(error), "traceback": "".join(lines)}
+
+
+def name_the_line(error: BaseException, source_name: str) -> None:
+    """Add the failing line of the snippet as a note.
+
+    Python before 3.13 prints an uncaught traceback without asking linecache, so the line would be missing there.
+    """
+    if sys.version_info >= (3, 13) or not hasattr(error, "add_note"):
+        return
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == source_name and frame.line:
+            note = f"in the statement measured: {frame.line}"
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+            return

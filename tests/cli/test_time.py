@@ -1,0 +1,50 @@
+"""`photometer time` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def photometer(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "photometer", *arguments], capture_output=True, text=True, check=False)
+
+
+def test_one_statement() -> None:
+    done = photometer("time", "torch.add(x, 1)", "--setup", "x = torch.ones(4)", "--min-run-time", "0.01")
+    assert done.returncode == 0, done.stderr
+    assert "torch.add(x, 1)" in done.stdout
+    assert "Median:" in done.stdout
+
+
+def test_several_statements_are_compared() -> None:
+    done = photometer("time", "x + 1", "x + 2", "-s", "x = 1", "--label", "adding", "--min-run-time", "0.01")
+    assert done.returncode == 0, done.stderr
+    assert "adding" in done.stdout
+    assert "x + 2" in done.stdout
+
+
+def test_json_is_one_measurement_a_line() -> None:
+    done = photometer("time", "pass", "1 + 1", "--json", "--min-run-time", "0.01")
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [r["task_spec"]["stmt"] for r in records] == ["pass", "1 + 1"]
+    assert all(r["raw_times"] for r in records)
+
+
+@pytest.mark.parametrize(("stmt", "said"), [("1 / 0", "ZeroDivisionError"), ("x = =", "SyntaxError")])
+def test_failing_statement_shows_the_line_and_no_machinery(stmt: str, said: str) -> None:
+    done = photometer("time", stmt)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert stmt in done.stderr
+    assert "typer" not in done.stderr
+
+
+def test_usage_errors() -> None:
+    assert photometer("time").returncode == 2
+    assert photometer("time", "pass", "--precision", "-1").returncode == 1
+    assert photometer("no-such-command").returncode == 2
+    assert photometer("--version").stdout.strip()

@@ -1,0 +1,81 @@
+"""Every example runs, and so does every code block of the README and the docs.
+
+Python blocks of a page share one namespace and run in order, in an empty folder. Lines of ```console blocks that start
+with `$ photometer` run too, unless the fence says no-run. ```text blocks are output and are not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted(p for p in (ROOT / "examples").glob("*.py") if p.stem != "__init__")
+FENCE = re.compile(r"^```(\w+)?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path, language: str) -> list[tuple[int, str]]:
+    text = page.read_text()
+    return [
+        (text[: match.start()].count("\n") + 2, match.group(3))
+        for match in FENCE.finditer(text)
+        if match.group(1) == language and "no-run" not in match.group(2)
+    ]
+
+
+def environment() -> dict[str, str]:
+    scripts = str(Path(sys.executable).parent)
+    return {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"], "COLUMNS": "100"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "__main__"}
+    for line, code in blocks(page, "python"):
+        padded = "\n" * (line - 1) + code
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(padded, str(page), "exec"), namespace)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_console_blocks_run(page: Path, tmp_path: Path) -> None:
+    for line, text in blocks(page, "console"):
+        for command in re.findall(r"^\$ (photometer .*)$", text, re.MULTILINE):
+            done = subprocess.run(
+                shlex.split(command), cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+            )
+            # 3 and 4 are verdicts, not failures.
+            assert done.returncode in (0, 3, 4), f"{page.name}:{line}: {command}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+def test_examples_run(example: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", f"examples.{example.stem}"],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip(), "an example shows something"
+
+
+def test_pages_link_to_files_that_exist() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

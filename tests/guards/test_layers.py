@@ -1,0 +1,109 @@
+"""Imports point down the list of design: a test reads them and holds the order."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "photometer"
+
+# From the top down. A part may import from its own layer's own part and from every layer below; parts that share a
+# layer never import each other, except where the layer is marked so.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("cli", "__main__"),
+    ("pipeline", "timing", "compare", "environments", "results"),
+    ("report", "suites", "op_fuzzers"),
+    ("execution", "comparison"),
+    ("instruments",),
+    ("plan",),
+    ("definition", "fuzzing", "worker"),
+    ("model",),
+    ("stats",),
+    ("errors",),
+)
+# The interactive doors and the pipeline are one layer in the design, and may use each other.
+MAY_USE_EACH_OTHER = {("pipeline", "timing", "compare", "environments", "results"), ("cli", "__main__")}
+WITHOUT_TORCH = ("stats", "definition", "comparison", "report", "plan", "errors.py")
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_parts(tree: ast.Module, path: Path) -> set[tuple[str, int]]:
+    """The parts of photometer that a file imports, anywhere in it, with the line."""
+    found = set()
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                base = ".".join(["photometer", *path.relative_to(SOURCE).parts[: -node.level]])
+                names = [f"{base}.{node.module}" if node.module else base]
+            elif node.module == "photometer":
+                names = [f"photometer.{alias.name}" for alias in node.names]
+            else:
+                names = [node.module or ""]
+        for name in names:
+            words = name.split(".")
+            if words[0] == "photometer" and len(words) > 1 and not words[1].startswith("__"):
+                found.add((words[1], node.lineno))
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_down(path: Path) -> None:
+    if path == SOURCE / "__init__.py":
+        return
+    height = {part: i for i, layer in enumerate(LAYERS) for part in layer}
+    own = part_of(path)
+    assert own in height, f"{own} has no place in the layers"
+    for part, line in imported_parts(ast.parse(path.read_text()), path):
+        if part not in height or part == own:
+            continue
+        together = height[part] == height[own] and LAYERS[height[own]] in MAY_USE_EACH_OTHER
+        assert height[part] > height[own] or together, f"{path}:{line}: {own} must not import {part}"
+
+
+@pytest.mark.parametrize("part", WITHOUT_TORCH)
+def test_some_parts_never_import_torch(part: str) -> None:
+    home = SOURCE / part
+    for path in [home] if home.suffix else home.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(name.split(".")[0] == "torch" for name in names), f"{path}:{node.lineno} imports torch"
+
+
+def test_worker_needs_only_the_standard_library_and_torch() -> None:
+    allowed = sys.stdlib_module_names | {"torch", "__future__"}
+    for path in (SOURCE / "worker").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            else:
+                continue
+            for name in names:
+                assert name.split(".")[0] in allowed, f"{path}:{node.lineno} imports {name}"
+
+
+@pytest.mark.parametrize("command", [["--help"], ["show", "--help"], ["time", "--help"]])
+def test_help_imports_neither_torch_nor_numpy(command: list[str]) -> None:
+    code = (
+        "import sys\nfrom photometer.cli import main\n"
+        f"try:\n    main({command!r})\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "heavy = {'torch', 'numpy', 'scipy', 'plotly', 'jinja2'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Usage" in done.stdout

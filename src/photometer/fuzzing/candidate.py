@@ -6,7 +6,7 @@ stream is used exactly as if every parameter had been drawn in order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,94 +15,97 @@ from photometer.fuzzing.parameter_alias import ParameterAlias
 from photometer.fuzzing.word_stream import WordStream
 
 
-class Candidate(dict[str, Any]):
-    """Parameter values by name, each worked out on its first look-up."""
-
-    __slots__ = ("_parameters", "_taken")
-
-    def __init__(self, parameters: dict[str, FuzzedParameter], taken: _Taken) -> None:
-        super().__init__(taken.values)
-        self._parameters = parameters
-        self._taken = taken
-
-    def __missing__(self, name: str) -> Any:
-        target = self._taken.aliases.get(name)
-        if target is None:
-            value = self._parameters[name].value_at(self._taken.quantiles[name])
-            if isinstance(value, ParameterAlias):
-                value = self[value.alias_to]
-        else:
-            value = self[target]
-        self[name] = value
-        return value
-
-    def in_order(self) -> dict[str, Any]:
-        """Every value, as a plain dict in the order of the specification."""
-        return {name: self[name] for name in self._parameters}
-
-
 @dataclass(frozen=True)
-class _Run:
-    """Neighbouring parameters that take one double each, then perhaps one that takes a whole number."""
+class _Layout:
+    """Where the parameters' doubles lie: runs of neighbours that take one each, cut by those that take whole numbers.
 
-    doubles: tuple[str, ...]
-    whole: FuzzedParameter | None
+    A run is the number of doubles and the whole number that follows. A place is the run, the words before it in that
+    run, and what to make of the double.
+    """
+
+    runs: tuple[tuple[int, FuzzedParameter | None], ...]
+    places: dict[str, tuple[int, int, Callable[[float], Any]]]
+
+    @classmethod
+    def of(cls, parameters: Sequence[FuzzedParameter]) -> _Layout:
+        runs: list[tuple[int, FuzzedParameter | None]] = []
+        places: dict[str, tuple[int, int, Callable[[float], Any]]] = {}
+        count = 0
+        for parameter in parameters:
+            if parameter.is_whole_number_range:
+                runs.append((count, parameter))
+                count = 0
+            else:
+                places[parameter.name] = (len(runs), 2 * count, parameter.value_at)
+                count += 1
+        return cls((*runs, (count, None)), places)
 
 
 @dataclass
-class _Taken:
-    """What has been taken from the stream for the candidates of one input."""
+class _Settled:
+    """What the candidates of one input have in common: its strict parameters, as the first candidate drew them."""
 
-    quantiles: dict[str, float] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
 
-    def take(self, runs: Sequence[_Run], stream: WordStream) -> None:
-        for run in runs:
-            if run.doubles:
-                self.quantiles.update(zip(run.doubles, stream.random_samples(len(run.doubles)), strict=True))
-            if run.whole is not None:
-                self.values[run.whole.name] = run.whole.sample(stream)
 
-    def settle(self, parameter: FuzzedParameter) -> None:
-        """Work a strict parameter's choice out once, for all candidates."""
-        value = parameter.value_at(self.quantiles[parameter.name])
-        if isinstance(value, ParameterAlias):
-            self.aliases[parameter.name] = value.alias_to
+class Candidate(dict[str, Any]):
+    """Parameter values by name, each worked out on its first look-up."""
+
+    __slots__ = ("_aliases", "_doubles", "_places", "_starts")
+
+    def __init__(self, layout: _Layout, settled: _Settled, stream: WordStream) -> None:
+        super().__init__(settled.values)
+        stream.begin()
+        self._starts: list[int] = []
+        for count, whole in layout.runs:
+            self._starts.append(stream.place_of_doubles(count) if count else 0)
+            if whole is not None:
+                self[whole.name] = whole.sample(stream)
+        self._doubles = stream.doubles
+        self._places = layout.places
+        self._aliases = settled.aliases
+
+    def raw(self, name: str) -> Any:
+        """What was drawn for a parameter, which may be an alias."""
+        run, offset, value_at = self._places[name]
+        return value_at(self._doubles[self._starts[run] + offset])
+
+    def __missing__(self, name: str) -> Any:
+        target = self._aliases.get(name)
+        if target is not None:
+            value = self[target]
         else:
-            self.values[parameter.name] = value
+            value = self.raw(name)
+            if isinstance(value, ParameterAlias):
+                value = self[value.alias_to]
+        self[name] = value
+        return value
 
 
 class CandidateSource:
-    """Candidates of one input, one after another: strict parameters keep what the first candidate took."""
+    """Candidates of one input, one after another: strict parameters keep what the first candidate drew."""
 
     def __init__(self, parameters: Sequence[FuzzedParameter]) -> None:
-        self._parameters = {parameter.name: parameter for parameter in parameters}
-        self._first = _runs(parameters)
-        self._later = _runs([parameter for parameter in parameters if not parameter.strict])
-        self._settled = [each for each in parameters if each.strict and not each.is_whole_number_range]
+        self._names = [parameter.name for parameter in parameters]
+        self._strict = [parameter for parameter in parameters if parameter.strict]
+        self._first = _Layout.of(parameters)
+        self._later = _Layout.of([parameter for parameter in parameters if not parameter.strict])
 
     def candidates(self, stream: WordStream, limit: int) -> Iterator[Candidate]:
         """At most `limit` candidates; each but the first draws anew what is not strict."""
-        taken = _Taken()
-        taken.take(self._first, stream)
-        for parameter in self._settled:
-            taken.settle(parameter)
-        yield Candidate(self._parameters, taken)
+        first = Candidate(self._first, _Settled(), stream)
+        yield first
+        settled = _Settled()
+        for parameter in self._strict:
+            value = first[parameter.name] if parameter.is_whole_number_range else first.raw(parameter.name)
+            if isinstance(value, ParameterAlias):
+                settled.aliases[parameter.name] = value.alias_to
+            else:
+                settled.values[parameter.name] = value
         for _ in range(limit - 1):
-            taken.take(self._later, stream)
-            yield Candidate(self._parameters, taken)
+            yield Candidate(self._later, settled, stream)
 
-
-def _runs(parameters: Sequence[FuzzedParameter]) -> tuple[_Run, ...]:
-    runs: list[_Run] = []
-    doubles: list[str] = []
-    for parameter in parameters:
-        if parameter.is_whole_number_range:
-            runs.append(_Run(tuple(doubles), parameter))
-            doubles = []
-        else:
-            doubles.append(parameter.name)
-    if doubles:
-        runs.append(_Run(tuple(doubles), None))
-    return tuple(runs)
+    def in_order(self, candidate: Candidate) -> dict[str, Any]:
+        """Every value, as a plain dict in the order of the specification."""
+        return {name: candidate[name] for name in self._names}

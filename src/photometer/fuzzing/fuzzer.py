@@ -15,15 +15,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from photometer.errors import DefinitionError, ImpossibleSpec
-from photometer.fuzzing.candidate import CandidateSource
+from photometer.fuzzing.candidate import Candidate, CandidateSource
 from photometer.fuzzing.parameter import FuzzedParameter
 from photometer.fuzzing.spec_check import check_spec
 from photometer.fuzzing.tensor import FuzzedTensor
 from photometer.fuzzing.torch_stream import TorchStream
 from photometer.fuzzing.word_stream import WordStream
 
-# As many as torch's fuzzer tries. A specification that needs more is nearly impossible.
-MAX_CANDIDATES = 1000
+# torch's fuzzer gives up after 1,000, which small limits on three dimensions need more often than not. This many take
+# about a second.
+MAX_CANDIDATES = 100_000
 
 Constraint = Callable[[dict[str, Any]], Any]
 FuzzedInput = tuple[dict[str, Any], dict[str, dict[str, Any]], dict[str, Any]]
@@ -139,33 +140,39 @@ class Fuzzer:
         return tensors, properties, draw.params
 
     def _accepted_params(self, stream: WordStream) -> dict[str, Any]:
-        reasons: Counter[str] = Counter()
+        refusals: Counter[tuple[str, str | int]] = Counter()
         for candidate in self._source.candidates(stream, MAX_CANDIDATES):
             self._candidates += 1
-            reason = self._rejected_by(candidate)
-            if reason is None:
-                return candidate.in_order()
+            refusal = self._refusal(candidate)
+            if refusal is None:
+                return self._source.in_order(candidate)
             self._rejections += 1
-            reasons[reason] += 1
-        raise self._impossible(reasons)
+            refusals[refusal] += 1
+        raise self._impossible(refusals)
 
-    def _rejected_by(self, candidate: Any) -> str | None:
+    def _refusal(self, candidate: Candidate) -> tuple[str, str | int] | None:
+        """The limit and the tensor whose limit it is, or the place of the constraint, that this candidate breaks."""
         if self._constraints:
-            params = candidate.in_order()
+            params = self._source.in_order(candidate)
             for place, constraint in enumerate(self._constraints):
-                if not constraint(dict(params)):
-                    return f"constraint {place} ({_described(constraint)})"
+                if not constraint(params):
+                    return "constraint", place
         for tensor in self._tensors:
             limit = tensor.broken_limit(candidate)
             if limit is not None:
-                return f"{limit} of tensor {tensor.name!r}"
+                return limit, tensor.name
         return None
 
-    def _impossible(self, reasons: Counter[str]) -> ImpossibleSpec:
-        blame = ", ".join(f"{reason} {count} times" for reason, count in reasons.most_common())
+    def _impossible(self, refusals: Counter[tuple[str, str | int]]) -> ImpossibleSpec:
+        blame = []
+        for (what, whose), count in refusals.most_common():
+            described = f"{what} of tensor {whose!r}"
+            if isinstance(whose, int):
+                described = f"constraint {whose} ({_described(self._constraints[whose])})"
+            blame.append(f"{described} {count} times")
         return ImpossibleSpec(
             f"No set of parameters was accepted in {MAX_CANDIDATES} tries (rejection rate {self.rejection_rate:.1%},"
-            f" seed {self._seed}). Rejected by {blame}.",
+            f" seed {self._seed}). Rejected by {', '.join(blame)}.",
             remedy="Loosen what rejects most, or narrow the parameters so that fewer draws break it.",
         )
 

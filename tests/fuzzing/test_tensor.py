@@ -1,0 +1,73 @@
+"""FuzzedTensor: sizes, steps, layouts and devices."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from photometer.errors import DefinitionError
+from photometer.fuzzing import FuzzedParameter, FuzzedTensor, Fuzzer, dtype_size
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"size": (-1,)},
+        {"size": (2.5,)},
+        {"size": (2,), "steps": (0,)},
+        {"size": (2,), "probability_contiguous": 1.5},
+        {"size": (2,), "probability_contiguous": float("nan")},
+        {"size": (2,), "min_elements": 5, "max_elements": 4},
+        {"size": (2,), "dtype": "float33"},
+    ],
+)
+def test_a_bad_tensor_is_refused_where_it_is_written(arguments):
+    with pytest.raises(DefinitionError):
+        FuzzedTensor("x", **arguments)
+
+
+def _one(tensor: FuzzedTensor, **params: int) -> tuple[torch.Tensor, dict]:
+    parameters = [FuzzedParameter(name, distribution={value: 1.0}) for name, value in params.items()]
+    tensors, properties, _ = Fuzzer(parameters, [tensor], seed=0).at(0)
+    return tensors["x"], properties["x"]
+
+
+def test_dim_parameter_cuts_and_pads():
+    tensor = FuzzedTensor("x", (2, 3, 4), probability_contiguous=1, dim_parameter="d")
+    assert _one(tensor, d=2)[0].shape == (2, 3)
+    assert _one(tensor, d=5)[0].shape == (2, 3, 4, 1, 1)
+    assert _one(tensor, d=0)[0].shape == ()
+
+
+def test_steps_stride_the_memory():
+    tensor, properties = _one(FuzzedTensor("x", (4, 8), steps=(1, "s"), probability_contiguous=1), s=4)
+    assert tensor.shape == (4, 8)
+    assert tensor.stride() == (32, 4)
+    assert properties["steps"] == (1, 4)
+    assert properties["is_contiguous"] is False
+
+
+def test_permuted_memory_keeps_the_shape():
+    tensor, properties = _one(FuzzedTensor("x", (4, 8), probability_contiguous=0))
+    assert tensor.shape == (4, 8)
+    assert tensor.stride() == (1, 4)
+    assert properties["order"].tolist() == [1, 0]
+
+
+def test_the_device_is_where_the_tensor_lies():
+    assert _one(FuzzedTensor("x", (4,), device="meta"))[0].device.type == "meta"
+    assert FuzzedTensor("x", (4,), cuda=True).device == "cuda"
+
+
+def test_bytes_of_one_element():
+    for name in ("bool", "int8", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int64"):
+        dtype = getattr(torch, name)
+        assert dtype_size(dtype) == dtype_size(name) == torch.empty(1, dtype=dtype).element_size()
+
+
+def test_limits_count_before_anything_is_made():
+    tensor = FuzzedTensor("x", ("k",), steps=(2,), max_allocation_bytes=800, min_elements=10)
+    assert tensor.broken_limit({"k": 10**15}) == "max_allocation_bytes"
+    assert tensor.broken_limit({"k": 9}) == "min_elements"
+    assert tensor.satisfies_constraints({"k": 100})
+    assert not tensor.satisfies_constraints({"k": 101})

@@ -127,7 +127,7 @@ class GroupedBenchmark:
         )
 
     @classmethod
-    def init_from_stmts(  # noqa: PLR0917 - the order is that of PyTorch's suite
+    def init_from_stmts(
         cls,
         py_stmt: str | None = None,
         cpp_stmt: str | None = None,
@@ -160,7 +160,7 @@ class GroupedBenchmark:
         )
 
     @classmethod
-    def init_from_model(  # noqa: PLR0917 - the order is that of PyTorch's suite
+    def init_from_model(
         cls,
         py_model_setup: str | None = None,
         cpp_model_setup: str | None = None,

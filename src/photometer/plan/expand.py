@@ -83,7 +83,7 @@ def _timer_args(benchmark: GroupedBenchmark, auto: AutoLabels, model_path: str) 
         return None
     setup = (python_setup if python else cpp_setup)(benchmark, auto, stmt, model_path)
     global_setup = "" if python else cpp_global_setup(benchmark, auto)
-    return TimerArgs(stmt, setup, global_setup, auto.num_threads, auto.language)
+    return TimerArgs(stmt, setup, global_setup, auto.num_threads, auto.language, check=False)
 
 
 def _order(entry: SuiteEntry, auto: AutoLabels, args: TimerArgs, *, timeout_seconds: float, retries: int) -> WorkOrder:

@@ -107,6 +107,7 @@ def test_a_file_reformatted_by_another_program_still_loads(tmp_path: Path) -> No
         ("number_per_run", "many", "number_per_run"),
         ("raw_times", None, "raw_times"),
         ("raw_times", [1, "2"], "raw_times"),
+        ("raw_times", [1, -2], "negative"),
         ("raw_times", [10**400], "OverflowError"),
         ("task_spec", [], "task_spec"),
         ("task_spec", {"stmt": 3}, "task_spec.stmt"),
@@ -140,7 +141,6 @@ def test_bytes_changed_at_random_never_raise_anything_else(tmp_path: Path, data:
     for recover in (False, True):
         try:
             results = load_text(tmp_path, bytes(content), recover=recover)
-        except ResultsFileError as error:
-            assert "file.json" in str(error)
-        else:
-            assert all(isinstance(r["kind"], str) for r in results.records)
+        except ResultsFileError:
+            continue
+        assert all(isinstance(r["kind"], str) for r in results.records)

@@ -28,7 +28,7 @@ class Conditions:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Conditions:
         known = {field.name for field in dataclasses.fields(cls)}
-        values = {}
+        values: dict[str, Any] = {}
         for name in known & set(record):
             value = record[name]
             wanted = str if name == "stopped_because" else (int, float)

@@ -55,7 +55,9 @@ def _too_few(times: Sequence[float]) -> Suspicion:
 
 def _wide_spread(times: Sequence[float]) -> Suspicion | None:
     ordered = sorted(times)
-    spread = (quantile(ordered, 0.75) - quantile(ordered, 0.25)) / quantile(ordered, 0.5)
+    middle = quantile(ordered, 0.5)
+    # A clock too coarse for the statement reads zero; `_coarse_clock` says so.
+    spread = (quantile(ordered, 0.75) - quantile(ordered, 0.25)) / middle if middle > 0 else 0.0
     if spread < WIDE_SPREAD:
         return None
     cause = (
@@ -70,6 +72,8 @@ def _trend(times: Sequence[float]) -> Suspicion | None:
     third = len(times) // 3
     first, last = times[:third], times[-third:]
     start, end = median(first), median(last)
+    if start <= 0:
+        return None
     change = (end - start) / start
     # 1.25 is the median's standard error over the mean's; both thirds contribute one.
     error = 1.25 * math.hypot(median_absolute_deviation(first), median_absolute_deviation(last)) / math.sqrt(third)
@@ -93,6 +97,8 @@ def _several_modes(times: Sequence[float]) -> Suspicion | None:
     apart = median(high) - median(low)
     inside = max(median_absolute_deviation(low), median_absolute_deviation(high))
     gap = ordered[cut] - ordered[cut - 1]
+    if apart <= 0:
+        return None
     if apart < MODES_WORTH_SAYING * median(low) or apart < MODES_SEPARATION * inside or gap < 2 * inside:
         return None
     share = len(high) / len(ordered) * 100

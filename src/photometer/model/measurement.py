@@ -18,6 +18,7 @@ from photometer.model.diagnosis import WIDE_SPREAD, diagnose
 from photometer.model.suspicion import Suspicion
 from photometer.model.task import TaskSpec
 from photometer.model.units import format_seconds, select_unit
+from photometer.model.visible_text import visible
 from photometer.stats.interval import median_interval
 from photometer.stats.summary import mean, quantile, standard_deviation
 
@@ -181,7 +182,7 @@ class Measurement:
 
     def _describe(self) -> Iterable[str]:
         yield f"<photometer.Measurement of {len(self.raw_times)} blocks>"
-        yield self.task_spec.summarize()
+        yield visible(self.task_spec.summarize())
         n = len(self.raw_times)
         if n == 0:
             yield "  no samples"
@@ -219,7 +220,7 @@ class Measurement:
         merged = []
         for task_spec, group in groups.items():
             times = [t for measurement in group for t in measurement.times]
-            conditions = group[0].conditions if len(group) == 1 else None
+            conditions = _per_run(group[0]) if len(group) == 1 else None
             merged.append(Measurement(1, times, task_spec, conditions=conditions))
         return merged
 
@@ -246,6 +247,8 @@ class Measurement:
             isinstance(t, int | float) and not isinstance(t, bool) for t in times
         ):
             raise ResultsFileError("raw_times should be a list of seconds")
+        if any(t < 0 for t in times):
+            raise ResultsFileError("raw_times has a negative time")
         spec = record.get("task_spec")
         if not isinstance(spec, dict):
             raise ResultsFileError("task_spec is missing or no object")
@@ -261,3 +264,11 @@ class Measurement:
             metadata,
             None if conditions is None else Conditions.from_json(conditions),
         )
+
+
+def _per_run(m: Measurement) -> Conditions | None:
+    """The conditions as they hold for blocks of one run: the clock's step, too, is shared out among the runs."""
+    if m.conditions is None or m.conditions.clock_resolution_seconds is None:
+        return m.conditions
+    step = m.conditions.clock_resolution_seconds / m.number_per_run
+    return dataclasses.replace(m.conditions, clock_resolution_seconds=step)

@@ -61,10 +61,10 @@ class TaskSpec:
             if field.name not in record:
                 continue
             value = record[field.name]
-            wanted: type | tuple[type, ...] = int if field.name == "num_threads" else str
+            wanted = int if field.name == "num_threads" else str
             optional = field.default is None and value is None
             if not optional and (not isinstance(value, wanted) or isinstance(value, bool)):
-                raise ResultsFileError(f"task_spec.{field.name} should be of type {wanted}, found {value!r}")
+                raise ResultsFileError(f"task_spec.{field.name} should be a {wanted.__name__}, found {value!r}")
             values[field.name] = value
         if "stmt" not in values:
             raise ResultsFileError("task_spec has no stmt")

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from photometer.errors import ResultsFileError
+from photometer.model.machine import Machine, TorchBuild
+
+FULL = Machine(
+    cpu_model="Test CPU",
+    logical_cores=8,
+    usable_cores=4,
+    governor="performance",
+    memory_bytes=2**34,
+    kernel="Linux 6",
+    hypervisor="KVM",
+    stolen_share=0.01,
+    python="3.11",
+    torch=TorchBuild("2.13.0", "abc", False, None, None, "AVX2", "-O2"),
+    photometer="0.1.0",
+    commit="0123456789abcdef",
+    commit_is_dirty=True,
+    date="2026-01-01T00:00:00+00:00",
+)
+
+
+@pytest.mark.parametrize("machine", [FULL, Machine(), Machine(commit_unknown_because="no git")])
+def test_json_round_trip(machine: Machine) -> None:
+    assert Machine.from_json(json.loads(json.dumps(machine.to_json()))) == machine
+
+
+def test_unknown_facts_are_left_out_and_newer_ones_ignored() -> None:
+    assert Machine().to_json() == {}
+    assert Machine.from_json({"moon": "full", "torch": {"new": 1}}) == Machine(torch=TorchBuild())
+
+
+@pytest.mark.parametrize(
+    "record", [{"logical_cores": "8"}, {"torch": 3}, {"torch": {"debug": "no"}}, {"cpu_model": ["x"]}]
+)
+def test_wrong_types_are_named(record: dict[str, object]) -> None:
+    with pytest.raises(ResultsFileError, match=r"machine\."):
+        Machine.from_json(record)
+
+
+def test_summary_is_one_line_of_what_is_known() -> None:
+    text = FULL.summary()
+    for part in ("Test CPU", "8 cores", "performance", "torch 2.13.0", "Python 3.11", "commit 0123456789 (changed)"):
+        assert part in text
+    assert Machine().summary() == "unknown machine"

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from photometer.instruments.callgrind.annotate import exclusive_counts, function_string, inclusive_counts
+from photometer.instruments.callgrind.annotate import (
+    exclusive_counts,
+    function_name,
+    function_string,
+    inclusive_counts,
+)
 from photometer.instruments.callgrind.parser import parse_profile
 from photometer.instruments.callgrind.profile import Function
 from tests.instruments.callgrind import GOLDEN
@@ -46,6 +51,12 @@ def test_the_object_is_named_for_inlined_code_too() -> None:
 
 def test_an_unknown_object_is_left_out() -> None:
     assert function_string(Function("???", "???", "0x1234")) == "???:0x1234"
+
+
+def test_the_name_alone() -> None:
+    function = Function("/l/libtorch.so", "???", "ns::f(int) [clone .isra.0]")
+    assert function_name(function_string(function)) == function.name
+    assert function_name("a.c:f") == "f"
 
 
 @pytest.mark.valgrind

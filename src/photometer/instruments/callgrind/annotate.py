@@ -7,16 +7,24 @@ differences: the object is named for inlined code too, and functions of two obje
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 
 from photometer.instruments.callgrind.profile import INSTRUCTIONS, UNKNOWN, CallgrindProfile, Function
 from photometer.model.function_counts import FunctionCounts
+
+_OBJECT = re.compile(r" \[[^\[\]]*/[^\[\]]*\]$")
 
 
 def function_string(function: Function, file: str | None = None) -> str:
     """`file:function [object]`; `file` is given for code of another file that was inlined into the function."""
     shown = f"{function.file if file is None else file}:{function.name}"
     return shown if function.object_path in ("", UNKNOWN) else f"{shown} [{function.object_path}]"
+
+
+def function_name(function: str) -> str:
+    """The function alone, of a string that function_string made."""
+    return _OBJECT.sub("", function.partition(":")[2])
 
 
 def exclusive_counts(profile: CallgrindProfile, event: str = INSTRUCTIONS) -> FunctionCounts:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from photometer.errors import MeasurementError
 from photometer.instruments.callgrind.allocator import allocator_share
-from photometer.instruments.callgrind.annotate import exclusive_counts
+from photometer.instruments.callgrind.annotate import exclusive_counts, function_name
 from photometer.instruments.callgrind.profile import CallgrindProfile
 from photometer.model.function_counts import FunctionCount, FunctionCounts
 from photometer.model.instruction_counts import (
@@ -68,5 +68,6 @@ def instruction_counts(
 
 
 def _causes(counts: FunctionCounts, stable_counts: FunctionCounts) -> tuple[FunctionCount, ...]:
-    """The functions that differ, the largest change first whatever its sign."""
-    return tuple(sorted(counts - stable_counts, key=lambda row: -abs(row.count))[:CAUSES_KEPT])
+    """The functions that differ, the largest change first whatever its sign; by name, for they go into a sentence."""
+    changes = (counts - stable_counts).transform(function_name)
+    return tuple(sorted(changes, key=lambda row: -abs(row.count))[:CAUSES_KEPT])

@@ -37,9 +37,9 @@ class IllegalInstruction:
         if not self.is_avx512:
             return "A newer Valgrind may know it. Timing this statement works; counting its instructions does not."
         return (
-            "Valgrind has no AVX-512. ATen, oneDNN and MKL ask the processor and use AVX2 there by themselves; code built "
-            "for this very machine does not. Build yours with -march=x86-64-v3 instead of -march=native; for torch.compile "
-            "set ATEN_CPU_CAPABILITY=avx2 and TORCHINDUCTOR_CPP_MARCH=x86-64-v3 (torch 2.13 reads both)."
+            "Valgrind has no AVX-512. ATen, oneDNN and MKL ask the processor and use AVX2 there by themselves; code "
+            "built for this very machine does not. Build yours with -march=x86-64-v3 instead of -march=native; for "
+            "torch.compile set ATEN_CPU_CAPABILITY=avx2 and TORCHINDUCTOR_CPP_MARCH=x86-64-v3 (torch 2.13 reads both)."
         )
 
 

@@ -48,7 +48,8 @@ def build_app() -> typer.Typer:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command. Errors of ours are shown without a traceback: they say what to do."""
     try:
-        build_app()(args=None if arguments is None else list(arguments))
+        # Not list(): once imported, the subcommand's module photometer.cli.list has that name here.
+        build_app()(args=None if arguments is None else [*arguments])
     except PhotometerError as error:
         typer.echo(f"photometer: {error}", err=True)
         sys.exit(ExitCode.FAILED)

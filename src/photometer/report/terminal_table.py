@@ -21,7 +21,7 @@ WIDEST_NAME = 72
 WIDEST_HEAD = 24
 WIDEST_ENV = 24
 # In a narrow terminal a name still gets this much.
-NARROWEST_NAME = 16
+NARROWEST_NAME = 12
 _COLOURS = {
     Standing.BEST: "\033[1;32m",
     Standing.GOOD: "\033[34m",
@@ -43,7 +43,7 @@ class _Column:
 def render_terminal(table: Table, width: int | None = None, colour: bool = True) -> str:
     """`width` is the most columns a line may take; None is no limit. `colour` shows standings if the table has them."""
     limit = max(width, NARROWEST_NAME) if width is not None else None
-    env_width = _env_width(table)
+    env_width = _env_width(table, limit)
     names = _wrapped_names(table, env_width, limit)
     names_width = 2 + env_width + max((width_of(line) for lines in names for line in lines), default=0)
     columns = [_column(table, i, head) for i, head in enumerate(table.columns)]
@@ -56,12 +56,13 @@ def render_terminal(table: Table, width: int | None = None, colour: bool = True)
     return "\n\n".join(parts) + "\n\n" + legend + "\n"
 
 
-def _env_width(table: Table) -> int:
+def _env_width(table: Table, limit: int | None) -> int:
     """The room for envs before the names: none where there is one env, or where a long one gets a line of its own."""
     if not table.has_envs:
         return 0
     widest = max(width_of(_env_text(group.env)) for block in table.blocks for group in block.groups)
-    return widest + 2 if widest <= WIDEST_ENV else 0
+    room = WIDEST_ENV if limit is None else min(WIDEST_ENV, limit // 4)
+    return widest + 2 if widest <= room else 0
 
 
 def _env_text(env: str | None) -> str:
@@ -69,7 +70,7 @@ def _env_text(env: str | None) -> str:
 
 
 def _wrapped_names(table: Table, env_width: int, limit: int | None) -> list[list[str]]:
-    most = WIDEST_NAME if limit is None else min(WIDEST_NAME, max(limit // 2 - env_width, NARROWEST_NAME))
+    most = WIDEST_NAME if limit is None else min(WIDEST_NAME, max(limit // 2 - env_width - 2, NARROWEST_NAME))
     return [wrap(visible(row.name), most) for _, _, row in table.rows()]
 
 

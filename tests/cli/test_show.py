@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from photometer.cli import main
+from photometer.model.machine import Machine
+from photometer.model.results_file import ResultsFile, save_measurements
+from tests.comparison.measurements import made
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    path = tmp_path / "base.json"
+    measurements = [made(t * 1e-6, row, column) for t, row, column in [(1, "a", "x"), (3, "b", "x"), (9, "a", "y")]]
+    save_measurements(path, measurements, machine=Machine(cpu_model="Test <CPU>\x1b"))
+    return path
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(["show", *map(str, arguments)])
+    return int(stopped.value.code or 0)
+
+
+def test_terminal_is_the_default(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(results) == 0
+    out = capsys.readouterr().out
+    assert "base.json: Test <CPU>\\x1b" in out
+    assert "[-" in out
+    assert "1 threads: --" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("format", "mark"),
+    [
+        ("markdown", "| :--- |"),
+        ("html", "<!DOCTYPE html>"),
+        ("csv", "label,num_threads"),
+        ("json", '"photometer-table"'),
+    ],
+)
+def test_other_formats(results: Path, capsys: pytest.CaptureFixture[str], format: str, mark: str) -> None:
+    assert run(results, "--format", format) == 0
+    out = capsys.readouterr().out
+    assert mark in out
+    assert "<CPU>" not in out
+
+
+def test_output_file_names_its_format(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for suffix in ("md", "html", "csv", "json"):
+        run(results, "-o", tmp_path / f"t.{suffix}")
+    assert capsys.readouterr().out == ""
+    assert "| :--- |" in (tmp_path / "t.md").read_text()
+    assert len(list(csv.reader(io.StringIO((tmp_path / "t.csv").read_text())))) == 4
+    assert len(json.loads((tmp_path / "t.json").read_text())["tables"]) == 1
+    assert run(results, "-o", tmp_path / "nowhere" / "t.md") == 1
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_files_apart_with_ratios(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "branch.json"
+    save_measurements(other, [made(2e-6, "a", "x")])
+    assert run(results, other, "--by-file", "--baseline-env", "base", "--relative", "%") == 0
+    out = capsys.readouterr().out
+    assert "(branch)" in out
+    assert "(+100%)" in out or "(+99." in out or "(+10" in out
+    assert run(results, "--baseline", "nix") == 1
+    assert "'nix' is not in the results" in capsys.readouterr().err
+
+
+def test_transpose(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(results, "--transpose", "-f", "json")
+    assert json.loads(capsys.readouterr().out)["tables"][0]["columns"] == ["a", "b"]
+
+
+def test_other_kinds_are_said_to_be_left_out(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ResultsFile(results).append({"kind": "failure"})
+    assert run(results, "-f", "json") == 0
+    captured = capsys.readouterr()
+    json.loads(captured.out)
+    assert "1 of kind 'failure'" in captured.err
+
+
+def test_damaged_missing_and_empty_files(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results.write_bytes(results.read_bytes()[:-20])
+    assert run(results) == 1
+    assert "--recover" in capsys.readouterr().err
+    assert run(results, "--recover") == 0
+    assert "not a whole record" in capsys.readouterr().err
+    assert run(tmp_path / "none.json") == 1
+    assert "no such file" in capsys.readouterr().err
+    empty = tmp_path / "empty.json"
+    ResultsFile.create(empty)
+    assert run(empty) == 1
+    assert "no measurements" in capsys.readouterr().err
+
+
+def test_unknown_format_is_a_usage_error(results: Path) -> None:
+    assert run(results, "--format", "pdf") == 2

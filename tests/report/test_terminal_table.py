@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from photometer.comparison.table import Colorize, Reference, TableRequest
+from photometer.comparison.tabulate import tabulate
+from photometer.model.measurement import Measurement
+from photometer.model.task import TaskSpec
+from photometer.report.terminal_table import render_terminal
+from photometer.report.text_width import width_of
+from tests.comparison.measurements import made
+
+
+def exact(seconds: float, row: str, column: str | None = None, **fields: object) -> Measurement:
+    return made(seconds, row, column, spread=0.0, samples=20, **fields)
+
+
+def test_layout_is_the_one_torchs_users_know() -> None:
+    measurements = [
+        exact(t * n, row, column, env=env, num_threads=n)
+        for env, t in (("main", 1e-6), ("branch", 2e-6))
+        for row in ("add", "mul")
+        for column in ("size: 1", "size: 1000")
+        for n in (1, 4)
+    ]
+    [table] = tabulate(measurements)
+    assert render_terminal(table) == (
+        "[------------------ L -------------------]\n"
+        "                 |  size: 1  |  size: 1000\n"
+        "1 threads: -------------------------------\n"
+        "  (main)    add  |    1.0    |     1.0\n"
+        "            mul  |    1.0    |     1.0\n"
+        "  (branch)  add  |    2.0    |     2.0\n"
+        "            mul  |    2.0    |     2.0\n"
+        "4 threads: -------------------------------\n"
+        "  (main)    add  |    4.0    |     4.0\n"
+        "            mul  |    4.0    |     4.0\n"
+        "  (branch)  add  |    8.0    |     8.0\n"
+        "            mul  |    8.0    |     8.0\n"
+        "\n"
+        "Times are in microseconds (us).\n"
+    )
+
+
+def test_numbers_stand_with_their_points_below_each_other() -> None:
+    steady, shaky = exact(1.2345e-6, "a"), made(123.4e-6, "b", None, spread=0.05)
+    [table] = tabulate([steady, shaky], TableRequest(significant_figures=True))
+    lines = render_terminal(table).splitlines()
+    first, second = (next(line for line in lines if line.startswith(f"  {name}")) for name in "ab")
+    assert "1.234" in first or "1.235" in first
+    units = first.index(".") - 1
+    assert second[units].isdigit()
+    assert not second[units + 1 :].strip()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_fits_the_width_and_shows_every_number(width: int) -> None:
+    measurements = [
+        exact((i * 8 + j + 1) * 1e-6, f"a rather long name of the row number {i}", f"size: {10**j}", env=env)
+        for i in range(3)
+        for j in range(8)
+        for env in ("main", "my_branch")
+    ]
+    [table] = tabulate(measurements)
+    text = render_terminal(table, width)
+    assert max(width_of(line) for line in text.splitlines()) <= width
+    for value in range(1, 25):
+        assert len(re.findall(rf"(?<![\d.]){value}\.0", text)) == 2
+
+
+def test_long_names_wrap() -> None:
+    [table] = tabulate([exact(1e-6, "word " * 40)])
+    text = render_terminal(table)
+    assert max(map(len, text.splitlines())) < 100
+    assert text.count("word") == 40
+
+
+def test_statements_of_several_lines_keep_their_shape() -> None:
+    [table] = tabulate([exact(1e-6, "for i in x:\n    y(i)", "a\nb")])
+    assert "  for i in x:  |" in render_terminal(table)
+    assert "      y(i)     |" in render_terminal(table)
+
+
+def test_a_long_env_gets_its_own_line() -> None:
+    [table] = tabulate([exact(1e-6, "a", env="e" * 60), exact(1e-6, "a", env="f")])
+    lines = render_terminal(table, 80).splitlines()
+    assert any(line.startswith("(eeee") for line in lines)
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_a_row_is_left_out_of_a_panel_where_it_has_nothing() -> None:
+    measurements = [exact(1e-6, f"row {i}", f"a column called {i}") for i in range(6)]
+    [table] = tabulate(measurements)
+    assert render_terminal(table, 60).count("row 5") == 1
+
+
+def test_colours_mark_standings_and_can_be_left_off() -> None:
+    measurements = [exact(1e-6, "a"), exact(1.05e-6, "b"), exact(1.5e-6, "c"), exact(3e-6, "d"), exact(9e-6, "e")]
+    [table] = tabulate(measurements, TableRequest(colorize=Colorize.COLUMNWISE))
+    coloured, plain = render_terminal(table), render_terminal(table, colour=False)
+    assert coloured.count("\033[0m") == 4
+    assert len(set(re.findall(r"\033\[[\d;]+m", coloured)) - {"\033[0m"}) == 4
+    assert "\033" not in plain
+    assert re.sub(r"\033\[[\d;]+m", "", coloured) == plain
+
+
+def test_notes_are_explained_below() -> None:
+    request = TableRequest(reference=Reference(), ratio_style="×", warnings=True)
+    [table] = tabulate([made(1e-6, "a", spread=0.3), made(9e-6, "b", spread=0.3)], request)
+    text = render_terminal(table)
+    assert "(best)" in text
+    assert "(1.25×) is 1.25 times the fastest" in text
+    assert "(! XX%)" in text
+
+
+def test_wide_characters_are_counted_as_two() -> None:
+    [table] = tabulate([exact(1e-6, "数数数"), exact(1e-6, "abcdef")])
+    bars = {width_of(line[: line.index("|")]) for line in render_terminal(table).splitlines() if "|" in line}
+    assert len(bars) == 1
+
+
+def test_no_label_no_description() -> None:
+    [table] = tabulate([Measurement(1, [1e-6] * 9, TaskSpec("x", "pass"))])
+    assert "None" not in render_terminal(table)
+
+
+hostile = st.text(st.characters(), min_size=0, max_size=30)
+
+
+@settings(max_examples=60, deadline=None)
+@given(hostile, hostile, hostile, hostile, st.integers(1, 100))
+def test_hostile_text_cannot_act_on_the_terminal(label: str, row: str, column: str, env: str, width: int) -> None:
+    spec = {"label": label, "sub_label": row, "description": column}
+    pair = [Measurement(1, [1e-6] * 9, TaskSpec("x", "pass", env=e, **spec)) for e in (env, None)]  # type: ignore[arg-type]
+    for table in tabulate(pair):
+        text = render_terminal(table, width, colour=False)
+        assert all(c == "\n" or c.isprintable() or ord(c) > 127 for c in text)
+        assert not re.search("[\x1b\x9b\u202a-\u202e\u2066-\u2069\ud800-\udfff\u2028\u2029]", text)
+        text.encode("utf-8")

@@ -18,6 +18,7 @@ from photometer.model.language import Language
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.codegen_cpp import cpp_global_setup, cpp_setup, cpp_statement
 from photometer.plan.codegen_python import python_setup, python_statement, scripting_source
+from photometer.plan.probe import probe_args
 from photometer.plan.work_order import DEFAULT_RETRIES, DEFAULT_TIMEOUT_SECONDS, ScriptingJob, WorkOrder, WorkOrders
 
 
@@ -27,8 +28,13 @@ def materialize(
     available_devices: Collection[str] | None = None,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     retries: int = DEFAULT_RETRIES,
+    probe: bool = False,
 ) -> WorkOrders:
-    """Every work order of the suite. With `available_devices`, variants for a device that is not there are left out."""
+    """Every work order of the suite.
+
+    With `available_devices`, variants for a device that is not there are left out. With `probe`, every order of a group
+    leaves the result of one run in a file instead (see probe.py), under the id of the order it stands for.
+    """
     suite = suite if isinstance(suite, Suite) else Suite.from_benchmarks(suite)
     orders: list[WorkOrder] = []
     jobs: dict[str, ScriptingJob] = {}
@@ -50,6 +56,8 @@ def materialize(
             if args is None:
                 continue
             order = _order(entry, auto, args, timeout_seconds=limit, retries=retries)
+            if probe:
+                order = dataclasses.replace(order, args=probe_args(benchmark, auto, args))
             if job is not None:
                 jobs[job.id] = job
                 order = dataclasses.replace(order, model_id=job.id)

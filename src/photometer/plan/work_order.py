@@ -95,7 +95,7 @@ class WorkOrder:
                 remedy="Choose another folder.",
             )
         setup = self.args.setup.replace(f"@photometer-model:{self.model_id}@", path)
-        return dataclasses.replace(self, args=dataclasses.replace(self.args, setup=setup))
+        return dataclasses.replace(self, args=dataclasses.replace(self.args, setup=setup, check=False))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,105 @@
+// Writes what a C++ variant computed as JSON: the same form as photometer_result.py, for the same comparison.
+#pragma once
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/ivalue.h>
+#include <torch/torch.h>
+
+namespace photometer_result {
+
+class Writer {
+ public:
+  explicit Writer(const std::string& path) : file_(path) {
+    if (!file_) throw std::runtime_error("cannot write the result to " + path);
+    // So many digits tell any two doubles apart.
+    file_.precision(std::numeric_limits<double>::max_digits10);
+    file_ << "{";
+  }
+
+  ~Writer() { file_ << "}\n"; }
+
+  template <typename Value>
+  void add(const std::string& name, const Value& value) {
+    file_ << (first_name_ ? "" : ", ") << '"' << name << "\": [";
+    first_name_ = false;
+    first_leaf_ = true;
+    leaf(value);
+    file_ << "]";
+  }
+
+ private:
+  void leaf(const at::Tensor& value) {
+    if (!value.defined()) return;
+    auto tensor = value.detach().cpu();
+    if (tensor.is_complex()) tensor = at::view_as_real(tensor);
+    begin(tensor.sizes());
+    auto flat = tensor.to(at::kDouble).reshape({-1}).contiguous();
+    for (int64_t i = 0; i < flat.numel(); i++) number(flat.data_ptr<double>()[i], i == 0);
+    file_ << "]}";
+  }
+
+  void leaf(const c10::IValue& value) {
+    if (value.isTensor()) return leaf(value.toTensor());
+    if (value.isTuple()) return each(value.toTupleRef().elements());
+    if (value.isTensorList() || value.isList()) return each(value.toListRef());
+    if (value.isInt()) return leaf(value.toInt());
+    if (value.isDouble()) return leaf(value.toDouble());
+    if (value.isBool()) return leaf(value.toBool());
+  }
+
+  template <typename Item>
+  void leaf(const std::vector<Item>& values) {
+    each(values);
+  }
+
+  template <typename... Items>
+  void leaf(const std::tuple<Items...>& values) {
+    std::apply([this](const auto&... items) { (leaf(items), ...); }, values);
+  }
+
+  template <typename Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+  void leaf(const volatile Number& value) {
+    begin({});
+    number(static_cast<double>(value), true);
+    file_ << "]}";
+  }
+
+  template <typename Range>
+  void each(const Range& values) {
+    for (const auto& item : values) leaf(item);
+  }
+
+  void begin(at::IntArrayRef shape) {
+    file_ << (first_leaf_ ? "" : ", ") << "{\"shape\": [";
+    first_leaf_ = false;
+    for (size_t i = 0; i < shape.size(); i++) file_ << (i == 0 ? "" : ", ") << shape[i];
+    file_ << "], \"values\": [";
+  }
+
+  void number(double value, bool first) {
+    if (!first) file_ << ", ";
+    if (std::isnan(value)) file_ << "NaN";
+    else if (std::isinf(value)) file_ << (value < 0 ? "-Infinity" : "Infinity");
+    else file_ << value;
+  }
+
+  std::ofstream file_;
+  bool first_name_ = true;
+  bool first_leaf_ = true;
+};
+
+// The gradient of an input; an input that is no tensor has none.
+inline at::Tensor gradient_of(const at::Tensor& input) { return input.is_leaf() ? input.grad() : at::Tensor(); }
+template <typename Other>
+at::Tensor gradient_of(const Other&) { return at::Tensor(); }
+
+}  // namespace photometer_result

@@ -1,0 +1,120 @@
+"""What torch.utils.benchmark offers in public is here under the same name, with the same parameters and defaults.
+
+Names of parts that are still to come are checked as soon as photometer exports them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+import types
+from typing import Any
+
+import pytest
+import torch.utils.benchmark as torch_benchmark
+
+import photometer
+
+PUBLIC = sorted(
+    name
+    for name, value in vars(torch_benchmark).items()
+    if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith("torch.utils.benchmark")
+)
+# Timer, Measurement, Compare and what belongs to them: these must be here.
+REQUIRED = {
+    "Colorize",
+    "Compare",
+    "Language",
+    "Measurement",
+    "TaskSpec",
+    "Timer",
+    "ordered_unique",
+    "select_unit",
+    "set_torch_threads",
+    "timer",
+    "trim_sigfig",
+    "unit_to_english",
+}
+# A method of a required class that comes with a later part.
+LATER = {"Timer.collect_callgrind"}
+
+
+def ours(name: str) -> Any:
+    if name not in photometer.__all__ and name not in REQUIRED:
+        pytest.skip(f"{name} comes with a later part")
+    return getattr(photometer, name)
+
+
+def members(cls: type) -> list[str]:
+    """Public attributes that the class itself, not object, enum or its instances, brings."""
+    names = {n for base in cls.__mro__ if str(base.__module__).startswith("torch.utils.benchmark") for n in vars(base)}
+    return sorted(n for n in names if not n.startswith("_")) + (["__init__"] if not issubclass(cls, enum.Enum) else [])
+
+
+MEMBERS = [
+    (name, member)
+    for name in PUBLIC
+    if inspect.isclass(value := getattr(torch_benchmark, name))
+    for member in members(value)
+]
+
+
+def test_the_walk_finds_what_it_should() -> None:
+    assert set(PUBLIC) >= REQUIRED
+    assert ("Timer", "blocked_autorange") in MEMBERS
+    assert ("Measurement", "median") in MEMBERS
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_name_is_here(name: str) -> None:
+    value = ours(name)
+    theirs = getattr(torch_benchmark, name)
+    assert inspect.isclass(value) == inspect.isclass(theirs)
+    if isinstance(theirs, types.FunctionType):
+        same_signature(value, theirs)
+
+
+@pytest.mark.parametrize(("name", "member"), MEMBERS, ids=lambda part: str(part))
+def test_member_is_here(name: str, member: str) -> None:
+    cls = ours(name)
+    if f"{name}.{member}" in LATER and not hasattr(cls, member):
+        pytest.skip(f"{name}.{member} comes with a later part")
+    theirs = inspect.getattr_static(getattr(torch_benchmark, name), member)
+    assert hasattr(cls, member) or member in {field.name for field in dataclasses.fields(cls)}
+    if isinstance(theirs, types.FunctionType | staticmethod | classmethod):
+        same_signature(getattr(cls, member), getattr(getattr(torch_benchmark, name), member))
+
+
+@pytest.mark.parametrize("name", [n for n in PUBLIC if dataclasses.is_dataclass(getattr(torch_benchmark, n))])
+def test_fields_of_records_are_here(name: str) -> None:
+    cls = ours(name)
+    wanted = [field.name for field in dataclasses.fields(getattr(torch_benchmark, name))]
+    annotated = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
+    assert [field for field in wanted if field not in annotated and not hasattr(cls, field)] == []
+
+
+@pytest.mark.parametrize("name", ["Language", "Colorize"])
+def test_members_of_enums_have_the_same_values(name: str) -> None:
+    theirs = {member.name: member.value for member in getattr(torch_benchmark, name)}
+    assert {member.name: member.value for member in ours(name)} == theirs
+
+
+def same_signature(value: Any, theirs: Any) -> None:
+    """Every call that torch's takes, ours takes: same names, order, kinds and defaults; more only with a default."""
+    here, there = inspect.signature(value).parameters, inspect.signature(theirs).parameters
+    order = [p.name for p in here.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    expected = [p.name for p in there.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    assert order[: len(expected)] == expected
+    for parameter in there.values():
+        assert parameter.name in here
+        if parameter.default is not parameter.empty:
+            assert spelled(here[parameter.name].default) == spelled(parameter.default)
+    for name in set(here) - set(there):
+        extra = here[name]
+        assert extra.default is not extra.empty or extra.kind in (extra.VAR_KEYWORD, extra.VAR_POSITIONAL)
+
+
+def spelled(default: object) -> object:
+    """Enum members and functions are ours on one side and torch's on the other: they are compared by name."""
+    return getattr(default, "name", None) or getattr(default, "__name__", None) or default

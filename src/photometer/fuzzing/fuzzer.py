@@ -86,32 +86,36 @@ class Fuzzer:
         other._rejections = other._candidates = 0
         return other
 
-    def take(self, n: int) -> Iterator[FuzzedInput]:
-        """The first `n` inputs: tensors by name, their properties by name, and the parameters."""
+    def take(self, n: int, *, start: int = 0) -> Iterator[FuzzedInput]:
+        """The first `n` inputs: tensors by name, their properties by name, and the parameters.
+
+        Those before `start` are passed over without being made.
+        """
         state = np.random.RandomState(self._seed)
         values = TorchStream(_torch_seed(state))
         stream = WordStream(state)
-        for _ in range(n):
-            yield self._made(self._draw(stream), values)
+        for index in range(n):
+            draw = self._draw(stream)
+            if index < start:
+                with values.in_place():
+                    for tensor in self._tensors:
+                        tensor.skip(draw.params)
+            else:
+                yield self._made(draw, values)
 
     def take_params(self, n: int) -> Iterator[dict[str, Any]]:
         """The parameters of the first `n` inputs, without tensors and without torch."""
-        for draw in self._draws(n):
-            yield draw.params
+        state = np.random.RandomState(self._seed)
+        _torch_seed(state)
+        stream = WordStream(state)
+        for _ in range(n):
+            yield self._draw(stream).params
 
     def at(self, index: int) -> FuzzedInput:
         """The input that `take` yields at place `index`, counted from 0, without making those before it."""
         if index < 0:
             raise DefinitionError(f"There is no input {index}.", remedy="Inputs count from 0.")
-        state = np.random.RandomState(self._seed)
-        values = TorchStream(_torch_seed(state))
-        stream = WordStream(state)
-        for _ in range(index):
-            draw = self._draw(stream)
-            with values.in_place():
-                for tensor in self._tensors:
-                    tensor.skip(draw.params)
-        return self._made(self._draw(stream), values)
+        return next(self.take(index + 1, start=index))
 
     def rebuild_line(self, index: int) -> str:
         """One line of Python that makes input `index` again, from nothing."""
@@ -119,13 +123,6 @@ class Fuzzer:
 
     def _imports(self) -> str:
         return "from photometer.fuzzing import *"
-
-    def _draws(self, n: int) -> Iterator[_Draw]:
-        state = np.random.RandomState(self._seed)
-        _torch_seed(state)
-        stream = WordStream(state)
-        for _ in range(n):
-            yield self._draw(stream)
 
     def _draw(self, stream: WordStream) -> _Draw:
         params = self._accepted_params(stream)

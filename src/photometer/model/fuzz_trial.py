@@ -1,0 +1,107 @@
+"""FuzzTrial: one fuzzed input, what it was, and what timing it gave. The unit of a fuzz run, its file and its map.
+
+Plain values alone: no tensor travels, only what describes it. `to_json` is its record in a results file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from photometer.errors import ResultsFileError
+
+KIND = "fuzz_trial"
+Plain = bool | int | float | str
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorFacts:
+    """What matters about a tensor's speed. `traits` are flags and numbers of one kind of tensor, such as density."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    is_contiguous: bool | None = None
+    traits: Mapping[str, Plain] = dataclasses.field(default_factory=dict)
+
+    @property
+    def numel(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def text(self) -> str:
+        """`x 16×1024` and, where it is not so, that it is not contiguous."""
+        size = "×".join(str(length) for length in self.shape) or "scalar"
+        return f"{self.name} {size}" + (" not contiguous" if self.is_contiguous is False else "")
+
+
+@dataclasses.dataclass(frozen=True)
+class TrialFailure:
+    """What went wrong: in which statement (or in making the input), and how."""
+
+    where: str
+    exception_type: str
+    message: str
+    traceback: str
+
+
+@dataclasses.dataclass(frozen=True)
+class FuzzTrial:
+    """One input. `seconds_per_run` has a time for each statement; it is empty where the input failed.
+
+    `log_ratio` is the log of the first statement's time over the second's; None where there is one statement.
+    """
+
+    index: int
+    params: Mapping[str, Plain]
+    tensors: tuple[TensorFacts, ...]
+    rebuild_line: str
+    seconds_per_run: tuple[float, ...] = ()
+    log_ratio: float | None = None
+    standard_error: float | None = None
+    failure: TrialFailure | None = None
+
+    @property
+    def elements(self) -> int:
+        """Elements of the largest tensor."""
+        return max((tensor.numel for tensor in self.tensors), default=0)
+
+    @property
+    def is_contiguous(self) -> bool:
+        return all(tensor.is_contiguous is not False for tensor in self.tensors)
+
+    @property
+    def text(self) -> str:
+        return ", ".join(tensor.text for tensor in self.tensors) or f"input {self.index}"
+
+    def to_json(self) -> dict[str, Any]:
+        record: dict[str, Any] = {"kind": KIND, **dataclasses.asdict(self)}
+        return {name: value for name, value in record.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> FuzzTrial:
+        try:
+            failure = record.get("failure")
+            return cls(
+                index=int(record["index"]),
+                params=dict(record["params"]),
+                tensors=tuple(
+                    TensorFacts(
+                        name=str(facts["name"]),
+                        shape=tuple(int(length) for length in facts["shape"]),
+                        dtype=str(facts["dtype"]),
+                        is_contiguous=facts.get("is_contiguous"),
+                        traits=dict(facts.get("traits", {})),
+                    )
+                    for facts in record["tensors"]
+                ),
+                rebuild_line=str(record["rebuild_line"]),
+                seconds_per_run=tuple(float(seconds) for seconds in record.get("seconds_per_run", ())),
+                log_ratio=record.get("log_ratio"),
+                standard_error=record.get("standard_error"),
+                failure=None if failure is None else TrialFailure(**failure),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ResultsFileError(f"this is no fuzz trial: {type(error).__name__}: {error}") from error

@@ -29,7 +29,6 @@ def _entry(leaf: Any) -> dict[str, Any]:
         return {"shape": [], "values": [float(leaf)]}
     tensor = leaf.detach().cpu()
     if tensor.is_complex():
-        import torch
-
-        tensor = torch.view_as_real(tensor)
+        parts = [part for value in tensor.reshape(-1).tolist() for part in (value.real, value.imag)]
+        return {"shape": [*tensor.shape, 2], "values": parts}
     return {"shape": list(tensor.shape), "values": tensor.double().reshape(-1).tolist()}

@@ -104,6 +104,18 @@ def test_more_samples_support_more_digits() -> None:
     assert digits[0] < digits[-1] <= 4
 
 
+@pytest.mark.parametrize(
+    ("median", "half_width", "digits"),
+    [(1.46, 0.2, 2), (1.46, 2.0, 1), (1102, 3, 4), (9.9, 0.099, 2), (5.0, 0.03, 3), (5, 1e-9, 4)],
+)
+def test_digits_end_where_the_interval_begins(
+    monkeypatch: pytest.MonkeyPatch, median: float, half_width: float, digits: int
+) -> None:
+    interval = (median - half_width, median + half_width)
+    monkeypatch.setattr(Measurement, "interval", property(lambda _: interval))
+    assert Measurement(1, [median] * 9, SPEC).significant_figures == digits
+
+
 def test_interval_holds_the_median_and_is_never_negative() -> None:
     m = Measurement(1, [1.0, 1.0, 50.0], SPEC)
     low, high = m.interval

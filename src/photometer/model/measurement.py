@@ -119,8 +119,12 @@ class Measurement:
         half_width = (high - low) / 2
         if not math.isfinite(half_width):
             return 1 if len(self._ordered) > 1 else MOST_SIGNIFICANT_FIGURES
-        half_width = max(half_width, SMALLEST_INTERVAL_SECONDS)
-        digits = math.floor(math.log10(max(self.median / half_width, 1.0)))
+        if self.median <= 0:
+            return 1
+        # As is usual for a value with its uncertainty, the last digit shown is the one the half-width begins with:
+        # 1.46 ± 0.2 is 1.5, 1102 ± 3 is 1102. Cutting one digit earlier would round by more than is uncertain.
+        first_uncertain = math.floor(math.log10(float(f"{max(half_width, SMALLEST_INTERVAL_SECONDS):.0e}")))
+        digits = math.floor(math.log10(self.median)) - first_uncertain + 1
         return min(max(digits, 1), MOST_SIGNIFICANT_FIGURES)
 
     @cached_property

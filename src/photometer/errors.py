@@ -6,6 +6,7 @@
     ├── MeasurementError      a measurement that cannot answer, such as one without samples (also a ValueError)
     ├── ToolMissing           Valgrind, a compiler, py-spy or a browser is not there, or is too old
     ├── BuildError            a C++ snippet did not compile
+    ├── CacheError            the folder of compiled snippets cannot be made, or is not safe to load code from
     ├── CallgrindFileError    a Callgrind output file that is damaged, cut off, or of another version
     ├── WorkerError           the far side of the process line
     │   ├── WorkerStartError      the environment's server did not come up
@@ -74,6 +75,10 @@ class ToolMissing(PhotometerError):
 
 class BuildError(PhotometerError):
     """A C++ snippet did not compile. The log is the compiler's message, in lines of the user's text."""
+
+
+class CacheError(PhotometerError):
+    """The cache folder cannot be made, belongs to another user, or is writable by others."""
 
 
 class CallgrindFileError(PhotometerError):

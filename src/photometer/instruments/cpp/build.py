@@ -1,0 +1,235 @@
+"""Many snippets to libraries: looked up in the cache, else grouped into few files and compiled over all cores.
+
+In: snippets, a TorchBuild, options. Out, in the same order: a BuiltSnippet, or the BuildError of that snippet alone.
+A file that fails is compiled again without the snippets its errors belong to; those get a second try by themselves,
+with all of torch's headers and with the statement exactly as it stands, and then their own message.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from photometer.errors import BuildError
+from photometer.instruments.cpp.cache import SnippetCache
+from photometer.instruments.cpp.compiler import Compiler, compile_command, find_compiler, flags_for
+from photometer.instruments.cpp.diagnostics import has_errors_of, message_for, owners_of_errors
+from photometer.instruments.cpp.grouping import Unit, both_variants, group_snippets, plain_variant
+from photometer.instruments.cpp.key import snippet_key, symbol_of
+from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnippet
+from photometer.instruments.cpp.source import Guard, NamedSnippet
+from photometer.instruments.cpp.torch_build import TorchBuild, current_torch_build
+
+# A file takes 8 to 20 s; a compiler that is still at it after this long is stuck, or the machine has no memory left.
+COMPILE_TIMEOUT_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class BuildProgress:
+    """How far a build is: snippets finished (built, found or failed) of all that were asked for."""
+
+    finished: int
+    total: int
+
+
+@dataclass(frozen=True)
+class _Toolchain:
+    compiler: Compiler
+    flags: tuple[str, ...]
+    torch_build: TorchBuild
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """What came of one file: a library, or the log."""
+
+    unit: Unit
+    library: Path
+    headers: tuple[Path, ...]
+    command: tuple[str, ...]
+    exit_status: int
+    log: str
+
+
+Outcome = BuiltSnippet | BuildError
+
+
+def build_snippets(
+    snippets: Sequence[CppSnippet],
+    *,
+    torch_build: TorchBuild | None = None,
+    options: CppOptions | None = None,
+    progress: Callable[[BuildProgress], object] | None = None,
+) -> list[BuiltSnippet | BuildError]:
+    """Libraries for all snippets, in their order. What cannot be compiled is a BuildError in its place, not raised."""
+    options = options if options is not None else CppOptions()
+    cache = SnippetCache(options.cache_folder)
+    torch_build = torch_build if torch_build is not None else current_torch_build()
+    compiler = find_compiler(options, cache.folder)
+    tools = _Toolchain(compiler, flags_for(compiler, torch_build, options), torch_build)
+
+    keys = [snippet_key(snippet, compiler, tools.flags, torch_build) for snippet in snippets]
+    by_key = dict(zip(keys, snippets, strict=True))
+    outcomes = _look_up(by_key, cache)
+
+    def report() -> None:
+        if progress is not None:
+            progress(BuildProgress(sum(key in outcomes for key in keys), len(keys)))
+
+    report()
+    if len(outcomes) < len(by_key):
+        with cache.lock():
+            # Another process may have built them while we waited for the lock.
+            outcomes |= _look_up({key: by_key[key] for key in by_key if key not in outcomes}, cache)
+            wanted = {key: snippet for key, snippet in by_key.items() if key not in outcomes}
+            with cache.scratch() as scratch:
+                _Build(tools, options, cache, scratch, outcomes, report).run(wanted)
+            cache.trim()
+    return [outcomes[key] for key in keys]
+
+
+def _look_up(by_key: dict[str, CppSnippet], cache: SnippetCache) -> dict[str, Outcome]:
+    found: dict[str, Outcome] = {}
+    for key in by_key:
+        library = cache.find(key)
+        if library is not None:
+            found[key] = BuiltSnippet(library, symbol_of(key), cached=True)
+    return found
+
+
+class _Build:
+    """One run of the compiler over all that is wanted. Fills `outcomes`."""
+
+    def __init__(
+        self,
+        tools: _Toolchain,
+        options: CppOptions,
+        cache: SnippetCache,
+        scratch: Path,
+        outcomes: dict[str, Outcome],
+        report: Callable[[], None],
+    ) -> None:
+        self._tools = tools
+        self._options = options
+        self._cache = cache
+        self._scratch = scratch
+        self._outcomes = outcomes
+        self._report = report
+        self._files = 0
+
+    def run(self, wanted: dict[str, CppSnippet]) -> None:
+        members = [NamedSnippet(snippet, symbol_of(key)) for key, snippet in wanted.items()]
+        jobs = self._options.jobs or len(os.sched_getaffinity(0))
+        with ThreadPoolExecutor(max(jobs, 1)) as pool:
+            running = {self._start(pool, unit) for unit in group_snippets(members, alone=self._options.alone)}
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    running |= {self._start(pool, unit) for unit in self._judge(future.result())}
+                self._report()
+
+    def _start(self, pool: ThreadPoolExecutor, unit: Unit) -> Future[_Compiled]:
+        self._files += 1
+        folder = self._scratch / f"file-{self._files}"
+        folder.mkdir()
+        return pool.submit(_compile, unit, folder, self._tools)
+
+    def _judge(self, compiled: _Compiled) -> list[Unit]:
+        """Publish what was built; answer what is to be compiled next."""
+        unit = compiled.unit
+        if compiled.exit_status == 0:
+            self._publish(compiled)
+            return []
+        if unit.shared and _hopeless(compiled):
+            # They have the header that is missing in common.
+            for member in unit.members:
+                self._outcomes[_key_of(member)] = _build_error(compiled, unit.members[0])
+            return []
+        if len(unit.members) > 1 and unit.shared:
+            return _without_the_failing(unit, compiled.log)
+        return self._retry_alone(compiled)
+
+    def _publish(self, compiled: _Compiled) -> None:
+        keys = [_key_of(member) for member in compiled.unit.members if not member.symbol.endswith("_plain")]
+        for key, library in self._cache.publish(compiled.library, dict.fromkeys(keys, compiled.headers)).items():
+            self._outcomes[key] = BuiltSnippet(library, symbol_of(key), cached=False)
+
+    def _retry_alone(self, compiled: _Compiled) -> list[Unit]:
+        first = compiled.unit.members[0]
+        member = NamedSnippet(first.snippet, first.symbol.removesuffix("_plain"))
+        if len(compiled.unit.members) == 2 and not has_errors_of(compiled.log, first.label):
+            return [plain_variant(member)]
+        if len(compiled.unit.members) == 2 or first.guard is Guard.PLAIN or _hopeless(compiled):
+            self._outcomes[_key_of(member)] = _build_error(compiled, first)
+            return []
+        return [both_variants(member)]
+
+
+def _compile(unit: Unit, folder: Path, tools: _Toolchain) -> _Compiled:
+    source, library, headers = folder / "snippets.cpp", folder / "snippets.so", folder / "headers.d"
+    source.write_text(unit.text, encoding="utf-8")
+    command = compile_command(tools.compiler, tools.flags, tools.torch_build, source, library, headers)
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=COMPILE_TIMEOUT_SECONDS,
+            # Messages are read by a program: no translation, no colours.
+            env={**os.environ, "LC_ALL": "C.UTF-8", "GCC_COLORS": ""},
+            check=False,
+        )
+        status, log = done.returncode, done.stderr
+    except subprocess.TimeoutExpired:
+        status, log = -1, f"error: the compiler was stopped after {COMPILE_TIMEOUT_SECONDS} s"
+    return _Compiled(unit, library, _users_headers(headers, source), tuple(command), status, log)
+
+
+def _users_headers(headers: Path, source: Path) -> tuple[Path, ...]:
+    """The headers named in a make rule, less the file itself. System and torch headers are not in it (-MMD)."""
+    if not headers.is_file():
+        return ()
+    _, _, names = headers.read_text(encoding="utf-8").replace("\\\n", " ").partition(":")
+    paths = [Path(name.replace("\0", " ")) for name in names.replace("\\ ", "\0").split()]
+    return tuple(path.absolute() for path in paths if path != source)
+
+
+def _without_the_failing(unit: Unit, log: str) -> list[Unit]:
+    """The failing members one by one, the others together; two halves where the log does not say who failed."""
+    symbols = [member.symbol for member in unit.members]
+    failing = owners_of_errors(log, symbols)
+    if failing is None:
+        half = len(unit.members) // 2
+        return [Unit(part, unit.prelude, shared=True) for part in (unit.members[:half], unit.members[half:])]
+    sound = tuple(member for member in unit.members if member.symbol not in failing)
+    units = [both_variants(member) for member in unit.members if member.symbol in failing]
+    return [*units, Unit(sound, unit.prelude, shared=True)] if sound else units
+
+
+def _hopeless(compiled: _Compiled) -> bool:
+    """Whether no other way to write the file can help: a header that is not there, a compiler that was killed."""
+    return compiled.exit_status < 0 or "fatal error:" in compiled.log
+
+
+def _build_error(compiled: _Compiled, member: NamedSnippet) -> BuildError:
+    killed = compiled.exit_status < 0 or "Killed signal" in compiled.log
+    remedy = "Places are lines of your stmt, setup and global_setup. Correct the code there."
+    if killed:
+        remedy = "A file takes about 1.5 GB: close other programs, or build with fewer jobs at once."
+    return BuildError(
+        "the C++ snippet does not compile",
+        command=compiled.command,
+        exit_status=compiled.exit_status,
+        log=message_for(compiled.log, member.label, member.snippet),
+        remedy=remedy,
+    )
+
+
+def _key_of(member: NamedSnippet) -> str:
+    return member.symbol.removesuffix("_plain").removeprefix("photometer_")

@@ -1,0 +1,227 @@
+"""The cache of compiled snippets on disk: one library a key, private to its user, bounded in size.
+
+A key (of everything the machine code depends on) comes in, the path of a library goes out. Snippets that were compiled
+together are hard links to one file. Files appear by rename, so a reader sees a whole library or none; builders take
+turns by a lock, so that of several processes that want the same snippet one compiles it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from photometer.errors import CacheError
+
+# A library is 0.1 to 1 MB, a suite of eighty snippets a few of them: room for some hundred suites or builds of torch.
+MOST_BYTES = 512 * 1024 * 1024
+# A library used this recently may be about to be loaded by someone: it is spared, whatever the size.
+GRACE_SECONDS = 15 * 60
+# A build's folder older than this was left behind by a process that was killed.
+ABANDONED_SECONDS = 24 * 60 * 60
+_KEY = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True)
+class CacheUsage:
+    """What lies in the cache. `snippets` may exceed `libraries`: one library holds all that were compiled together."""
+
+    folder: Path
+    snippets: int
+    libraries: int
+    size_bytes: int
+    most_bytes: int
+
+
+@dataclass(frozen=True)
+class _Library:
+    """A file in the cache with all its names."""
+
+    paths: tuple[Path, ...]
+    size_bytes: int
+    used_at: float
+
+
+def default_cache_folder() -> Path:
+    """`$PHOTOMETER_CACHE/cpp`, else `photometer/cpp` in the user's cache folder."""
+    chosen = os.environ.get("PHOTOMETER_CACHE")
+    if chosen:
+        return Path(chosen).expanduser().absolute() / "cpp"
+    base = os.environ.get("XDG_CACHE_HOME")
+    # The standard wants relative paths ignored.
+    root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
+    return root / "photometer" / "cpp"
+
+
+class SnippetCache:
+    """The libraries under one folder. Making one of these makes the folder, or refuses it."""
+
+    def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:
+        self.folder = folder if folder is not None else default_cache_folder()
+        self._most_bytes = most_bytes
+        self._prepare_folder()
+
+    def find(self, key: str) -> Path | None:
+        """The library of a key, if it is there and the user's headers it was made from are as they were."""
+        library = self._library_path(key)
+        if not library.is_file() or not self._headers_unchanged(key):
+            return None
+        # The time of last use, by which the oldest are dropped. Another process may have dropped it just now.
+        try:
+            os.utime(library)
+        except FileNotFoundError:
+            return None
+        return library
+
+    def publish(self, library: Path, headers_by_key: Mapping[str, Collection[Path]]) -> dict[str, Path]:
+        """Give a new library its names, one for each key. `library` must lie in a folder of `scratch`."""
+        published = {}
+        for key, headers in headers_by_key.items():
+            _replace_text(self._headers_path(key), json.dumps(_header_stamps(headers)))
+            link = library.with_name(f"{key}.so")
+            try:
+                os.link(library, link)
+            except OSError:
+                # Some file systems know no hard links.
+                shutil.copyfile(library, link)
+            published[key] = self._library_path(key)
+            link.replace(published[key])
+        return published
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Held while building. Released by the kernel should this process die."""
+        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextlib.contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A folder for one build, on the cache's own file system so that results can be renamed into place."""
+        folder = self.folder / f"build-{os.getpid()}-{time.monotonic_ns()}"
+        folder.mkdir(mode=0o700)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def usage(self) -> CacheUsage:
+        libraries = self._libraries()
+        return CacheUsage(
+            folder=self.folder,
+            snippets=sum(len(library.paths) for library in libraries),
+            libraries=len(libraries),
+            size_bytes=sum(library.size_bytes for library in libraries),
+            most_bytes=self._most_bytes,
+        )
+
+    def clear(self) -> CacheUsage:
+        """Remove everything; answers what was there. Waits for a build that is under way."""
+        with self.lock():
+            before = self.usage()
+            for entry in self.folder.iterdir():
+                if entry.is_dir() and entry.name.startswith("build-"):
+                    shutil.rmtree(entry, ignore_errors=True)
+                elif entry.name != "lock":
+                    entry.unlink(missing_ok=True)
+        return before
+
+    def trim(self, *, now: float | None = None) -> int:
+        """Drop the least recently used libraries until the rest fits; answers how many. Call it under the lock."""
+        now = time.time() if now is None else now
+        self._remove_abandoned(now)
+        libraries = sorted(self._libraries(), key=lambda library: library.used_at)
+        excess = sum(library.size_bytes for library in libraries) - self._most_bytes
+        dropped = 0
+        for library in libraries:
+            if excess <= 0 or library.used_at > now - GRACE_SECONDS:
+                break
+            for path in library.paths:
+                path.unlink(missing_ok=True)
+                self._headers_path(path.stem).unlink(missing_ok=True)
+            excess -= library.size_bytes
+            dropped += 1
+        return dropped
+
+    def _prepare_folder(self) -> None:
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise CacheError(
+                f"the cache folder {self.folder} cannot be made: {error.strerror}",
+                remedy="Name another by PHOTOMETER_CACHE.",
+            ) from error
+        status = self.folder.stat()
+        if status.st_uid != os.geteuid():
+            raise CacheError(
+                f"the cache folder {self.folder} belongs to another user (uid {status.st_uid}); "
+                "what lies there is loaded as code, so it is refused",
+                remedy="Name a folder of your own by PHOTOMETER_CACHE.",
+            )
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise CacheError(
+                f"others may write to the cache folder {self.folder}; "
+                "what lies there is loaded as code, so it is refused",
+                remedy=f"Make it private: chmod 700 {self.folder}",
+            )
+
+    def _library_path(self, key: str) -> Path:
+        return self.folder / f"{key}.so"
+
+    def _headers_path(self, key: str) -> Path:
+        return self.folder / f"{key}.headers.json"
+
+    def _headers_unchanged(self, key: str) -> bool:
+        try:
+            stamps = json.loads(self._headers_path(key).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return False
+        return isinstance(stamps, dict) and all(_stamp(Path(path)) == stamp for path, stamp in stamps.items())
+
+    def _libraries(self) -> list[_Library]:
+        by_file: dict[tuple[int, int], list[tuple[Path, os.stat_result]]] = {}
+        for path in self.folder.glob("*.so"):
+            if not _KEY.fullmatch(path.stem):
+                continue
+            with contextlib.suppress(FileNotFoundError):
+                status = path.stat()
+                by_file.setdefault((status.st_dev, status.st_ino), []).append((path, status))
+        return [
+            _Library(tuple(path for path, _ in names), names[0][1].st_size, names[0][1].st_mtime)
+            for names in by_file.values()
+        ]
+
+    def _remove_abandoned(self, now: float) -> None:
+        for folder in self.folder.glob("build-*"):
+            with contextlib.suppress(FileNotFoundError):
+                if folder.stat().st_mtime < now - ABANDONED_SECONDS:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _stamp(path: Path) -> list[int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return [status.st_mtime_ns, status.st_size]
+
+
+def _header_stamps(headers: Collection[Path]) -> dict[str, list[int] | None]:
+    return {str(path): _stamp(path) for path in headers}
+
+
+def _replace_text(path: Path, text: str) -> None:
+    scratch = path.with_name(f"{path.name}.{os.getpid()}")
+    scratch.write_text(text, encoding="utf-8")
+    scratch.replace(path)

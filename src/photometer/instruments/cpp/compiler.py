@@ -1,0 +1,173 @@
+"""The C++ compiler: which one, what it is, and the command that turns a file into a library.
+
+In: CXX or the options, a TorchBuild. Out: commands, and an identity for the cache's keys. The identity is remembered by
+the path, time and size of the program, so that a cached snippet starts without starting the compiler.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from photometer.errors import ToolMissing
+from photometer.instruments.cpp.snippet import CppOptions
+from photometer.instruments.cpp.source import HEADER_FOLDER
+from photometer.instruments.cpp.torch_build import TorchBuild
+
+_CANDIDATES = ("c++", "g++", "clang++")
+_INSTALL = (
+    "Install one: `apt install g++` (Debian, Ubuntu), `dnf install gcc-c++` (Fedora), `conda install gxx` (conda), "
+    "`xcode-select --install` (macOS); or name one by CXX."
+)
+# torch's own release flags where they change code (NDEBUG: its debug assertions stand in headers too), and C++20, which
+# torch 2.13's headers want and our coroutines need.
+_CODE_FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-fvisibility-inlines-hidden", "-fno-semantic-interposition")
+# A statement's result is often named and not read: that is not the user's mistake, whatever -W flags are given.
+_QUIET_FLAGS = (
+    "-Wno-unused-variable",
+    "-Wno-unused-but-set-variable",
+    "-Wno-unused-value",
+    "-Wno-unused-result",
+    "-Wno-unused-function",
+)
+# g++ collects garbage while it parses headers; with this much room it need not (1 s of 8 s, for 0.2 GB more).
+_GCC_MEMORY_FLAGS = ("--param=ggc-min-expand=1000", "--param=ggc-min-heapsize=4000000")
+# Linked in full; those of an accelerator's build only as far as a snippet needs them.
+_LIBRARIES = ("c10", "torch_cpu", "torch")
+_DEVICE_LIBRARIES = ("c10_cuda", "torch_cuda", "c10_hip", "torch_hip", "c10_xpu", "torch_xpu")
+_HOST_CPU_FLAG = re.compile(r"-m(?:arch|cpu|tune)=native")
+_VERSION_TIMEOUT_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A compiler's command (more than one word under ccache) and what it says it is."""
+
+    command: tuple[str, ...]
+    identity: str
+
+    @property
+    def is_gcc(self) -> bool:
+        return "clang" not in self.identity.lower()
+
+
+def find_compiler(options: CppOptions, memory_folder: Path) -> Compiler:
+    """The compiler to use; its identity is looked up in `memory_folder`, or asked for and written there."""
+    command = _choose_command(options)
+    return Compiler(command, _remembered_identity(command, memory_folder))
+
+
+def _choose_command(options: CppOptions) -> tuple[str, ...]:
+    asked = options.compiler or os.environ.get("CXX", "").strip()
+    if asked:
+        words = shlex.split(asked)
+        program = shutil.which(words[0]) if words else None
+        if program is None:
+            source = "the option" if options.compiler else "CXX"
+            raise ToolMissing(f"the C++ compiler {asked!r} (from {source}) is not to be found", remedy=_INSTALL)
+        return (program, *words[1:])
+    for candidate in _CANDIDATES:
+        program = shutil.which(candidate)
+        if program is not None:
+            return (program,)
+    raise ToolMissing(f"there is no C++ compiler: none of {', '.join(_CANDIDATES)} is on PATH", remedy=_INSTALL)
+
+
+def _remembered_identity(command: tuple[str, ...], memory_folder: Path) -> str:
+    programs = [found for word in command if (found := shutil.which(word)) is not None]
+    stamps = []
+    for program in programs:
+        real = Path(program).resolve()
+        status = real.stat()
+        stamps.append([str(real), status.st_mtime_ns, status.st_size])
+    memory = memory_folder / f"compiler-{hashlib.sha256(json.dumps([command, stamps]).encode()).hexdigest()[:32]}"
+    try:
+        return memory.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        identity = _ask_identity(command)
+    scratch = memory.with_name(f"{memory.name}.{os.getpid()}")
+    scratch.write_text(identity, encoding="utf-8")
+    scratch.replace(memory)
+    return identity
+
+
+def _ask_identity(command: tuple[str, ...]) -> str:
+    answers = []
+    for question in ("--version", "-dumpmachine"):
+        asked = [*command, question]
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=_VERSION_TIMEOUT_SECONDS, check=False)
+        if done.returncode != 0:
+            raise ToolMissing(
+                f"{command[0]} does not work as a C++ compiler",
+                command=asked,
+                exit_status=done.returncode,
+                log=done.stderr,
+                remedy=_INSTALL,
+            )
+        answers.append(done.stdout.split("\n")[0].strip())
+    return " ".join(answers)
+
+
+def flags_for(compiler: Compiler, torch_build: TorchBuild, options: CppOptions) -> tuple[str, ...]:
+    """All flags that bear on the machine code. They are part of a cached library's key."""
+    includes = [flag for path in torch_build.include_paths for flag in ("-isystem", str(path))]
+    return (
+        *_CODE_FLAGS,
+        *(_GCC_MEMORY_FLAGS if compiler.is_gcc else ()),
+        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch_build.cxx11_abi)}",
+        *(f"-I{path}" for path in options.include_paths),
+        *includes,
+        "-isystem",
+        str(HEADER_FOLDER),
+        *options.extra_flags,
+        *_QUIET_FLAGS,
+    )
+
+
+def compile_command(
+    compiler: Compiler, flags: tuple[str, ...], torch_build: TorchBuild, source: Path, library: Path, headers: Path
+) -> list[str]:
+    """Compile and link in one step. `headers` receives the names of the user's own headers (-MMD omits torch's)."""
+    folders = [flag for path in torch_build.library_paths for flag in (f"-L{path}", f"-Wl,-rpath,{path}")]
+    device_libraries = [
+        f"-Wl,--push-state,--as-needed,-l{name},--pop-state"
+        for name in _DEVICE_LIBRARIES
+        if any((path / f"lib{name}.so").is_file() for path in torch_build.library_paths)
+    ]
+    # Undefined names are an error here, with the snippet's name on it, not later in a worker.
+    undefined = ["-Wl,-z,defs"] if platform.system() == "Linux" else []
+    return [
+        *compiler.command,
+        *flags,
+        "-MMD",
+        "-MF",
+        str(headers),
+        "-shared",
+        str(source),
+        "-o",
+        str(library),
+        *folders,
+        *undefined,
+        *device_libraries,
+        *(f"-l{name}" for name in _LIBRARIES),
+    ]
+
+
+def host_cpu(flags: tuple[str, ...]) -> str:
+    """What the machine code depends on of this CPU: nothing, unless a flag says `native`."""
+    if not any(_HOST_CPU_FLAG.fullmatch(flag) for flag in flags):
+        return ""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0].splitlines()
+    except FileNotFoundError:
+        return f"{platform.machine()} {platform.processor()}"
+    telling = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU part")
+    return "\n".join(line for line in lines if line.split("\t")[0].split(":")[0].strip() in telling)

@@ -1,0 +1,136 @@
+"""The C++ text of a file of snippets. Pure text: snippets and their symbols in, a translation unit out.
+
+Each snippet becomes a coroutine (see photometer_loop.h) in a namespace of its own, and an exported function that starts
+it. `#line` directives give the compiler's messages the user's lines, under names that say whose they are.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from photometer.instruments.cpp.pieces import declared_names, is_expression, split_includes, top_level_pieces
+from photometer.instruments.cpp.snippet import CppSnippet
+
+HEADER_FOLDER = Path(__file__).parent
+HEADER_NAME = "photometer_loop.h"
+
+# The parts of torch/torch.h beside nn, data, optim, serialisation and TorchScript. Measured with g++ 12 (CPU time of
+# one file): these 8.3 s, all of torch/torch.h 15.8 s, ATen alone 6.0 s (but it lacks torch::ones and the like).
+_TENSOR_HEADERS = ("types", "autograd", "cuda", "enum", "fft", "nested", "sparse", "special", "utils", "version")
+# Words that may mean what only the whole of torch has. A wrong guess costs time, not the build: see build.py.
+_WIDE_WORDS = re.compile(
+    r"\b(?:nn|optim|data|serialize|jit|save|load|IValue|Module|DataLoader|pickle_save|pickle_load|from_blob_|xpu|mps)\b"
+)
+
+
+class Prelude(enum.Enum):
+    """What a file includes of torch."""
+
+    TENSOR = tuple(f"torch/{name}.h" for name in _TENSOR_HEADERS)
+    EVERYTHING = ("torch/torch.h", "torch/script.h")
+
+
+class Guard(enum.Enum):
+    """Whether the statement is written so that the optimiser keeps its results, or exactly as it stands."""
+
+    KEPT = "kept"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True)
+class NamedSnippet:
+    """A snippet with the symbol it is to be exported as; `label` marks its lines in the compiler's messages."""
+
+    snippet: CppSnippet
+    symbol: str
+    guard: Guard = Guard.KEPT
+
+    @property
+    def label(self) -> str:
+        return f"{self.symbol}.{self.guard.value}"
+
+
+def choose_prelude(snippet: CppSnippet) -> Prelude:
+    text = "\n".join((snippet.global_setup, snippet.setup, snippet.stmt))
+    return Prelude.EVERYTHING if _WIDE_WORDS.search(text) else Prelude.TENSOR
+
+
+def shared_file(members: Sequence[NamedSnippet], prelude: Prelude) -> str:
+    """A file of snippets with the same includes, each with its file-level code in a namespace of its own."""
+    includes, _ = split_includes(members[0].snippet.global_setup)
+    parts = [_head(prelude), _marked(includes, members[0].label, "global_setup")]
+    for member in members:
+        _, rest = split_includes(member.snippet.global_setup)
+        parts += [f"namespace {member.symbol}_space {{", _marked(rest, member.label, "global_setup")]
+        parts += [_coroutine(member), "}", _entry(member, f"{member.symbol}_space::")]
+    return "\n".join(parts)
+
+
+def own_file(variants: Sequence[NamedSnippet], prelude: Prelude) -> str:
+    """A file for one snippet (in one or more variants), its file-level code where the user sees it: at file level."""
+    parts = [_head(prelude), _marked(variants[0].snippet.global_setup, variants[0].label, "global_setup")]
+    for variant in variants:
+        parts += [_coroutine(variant), _entry(variant, "")]
+    return "\n".join(parts)
+
+
+def _head(prelude: Prelude) -> str:
+    return "\n".join([*(f"#include <{header}>" for header in prelude.value), f'#include "{HEADER_NAME}"'])
+
+
+def _coroutine(member: NamedSnippet) -> str:
+    snippet, name = member.snippet, f"{member.symbol}_blocks"
+    stmt, kept = snippet.stmt, ""
+    if member.guard is Guard.KEPT:
+        stmt, kept = _sunk(stmt), _keep_calls(stmt)
+    # The loop stands in a lambda so that the statement's variables are ordinary ones: a coroutine's live in its frame.
+    return "\n".join(
+        [
+            f"static photometer::Blocks {name}() {{",
+            _marked(snippet.setup, member.label, "setup"),
+            ";",
+            "while (true) {",
+            "const int64_t photometer_block_runs = co_await photometer::NextBlock{};",
+            "[&, photometer_block_runs]() __attribute__((always_inline)) {",
+            "for (int64_t photometer_run_ = 0; photometer_run_ < photometer_block_runs; ++photometer_run_) {",
+            "photometer::barrier();",
+            _marked(stmt, member.label, "stmt"),
+            f";{kept}",
+            "}",
+            "}();",
+            "}",
+            "}",
+        ]
+    )
+
+
+def _entry(member: NamedSnippet, scope: str) -> str:
+    return (
+        f"PHOTOMETER_EXPORT void* {member.symbol}(char* error, size_t error_size) {{\n"
+        f"return photometer::open_blocks({scope}{member.symbol}_blocks, error, error_size);\n}}"
+    )
+
+
+def _marked(text: str, label: str, part: str) -> str:
+    """User text between `#line` directives: nothing of ours stands on its lines, and their numbers are the user's."""
+    if not text.strip():
+        return ""
+    return f'#line 1 "{label}/{part}"\n{text}\n#line 1 "{label}/photometer"'
+
+
+def _keep_calls(stmt: str) -> str:
+    """Keep what the statement declares: `auto y = a * b;` alone would be removed, as nobody reads y."""
+    names = dict.fromkeys(name for piece in top_level_pieces(stmt) for name in declared_names(piece))
+    return "".join(f" photometer::keep({name});" for name in names)
+
+
+def _sunk(stmt: str) -> str:
+    """Keep the values of expressions whose value is dropped: `std::sqrt(a);` alone would be removed."""
+    for piece in reversed(top_level_pieces(stmt)):
+        if is_expression(piece):
+            stmt = f"{stmt[: piece.start]}photometer::sink, {stmt[piece.start :]}"
+    return stmt

@@ -1,0 +1,104 @@
+"""Which torch a snippet is compiled against: folders of headers and libraries, version, and C++ ABI.
+
+A torch folder (of any interpreter) comes in, a frozen TorchBuild goes out. Nothing is imported from torch: its version
+is read from version.py and its ABI from the names inside libc10, so another environment's torch serves as well.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from photometer.errors import ToolMissing
+
+# Libraries whose replacement means "torch was rebuilt", even where the version string stayed (a developer's build).
+_FINGERPRINT_LIBRARIES = ("libc10.so", "libtorch_cpu.so", "libc10.dylib", "libtorch_cpu.dylib")
+_VERSION_LINE = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*['"]([^'"]+)['"]""", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class TorchBuild:
+    """All that the compiler must know of a torch. `fingerprint` changes when its libraries are rebuilt."""
+
+    include_paths: tuple[Path, ...]
+    library_paths: tuple[Path, ...]
+    version: str
+    cxx11_abi: bool
+    fingerprint: str = ""
+
+
+def torch_build_from_folder(
+    torch_folder: Path, *, version: str | None = None, cxx11_abi: bool | None = None
+) -> TorchBuild:
+    """The TorchBuild of the `torch` package folder of any environment. What is not given is read from its files."""
+    include = torch_folder / "include"
+    if not (include / "torch" / "csrc" / "api" / "include" / "torch" / "types.h").is_file():
+        raise ToolMissing(
+            f"there are no C++ headers of torch under {include}",
+            remedy="Install a torch wheel (they carry the headers), or name the folder of a built `torch` package.",
+        )
+    libraries = torch_folder / "lib"
+    return TorchBuild(
+        include_paths=(include, include / "torch" / "csrc" / "api" / "include"),
+        library_paths=(libraries,),
+        version=version if version is not None else _read_version(torch_folder),
+        cxx11_abi=cxx11_abi if cxx11_abi is not None else _uses_cxx11_abi(libraries),
+        fingerprint=_fingerprint(libraries),
+    )
+
+
+def current_torch_build() -> TorchBuild:
+    """The TorchBuild of the torch that this interpreter would import (or has imported)."""
+    return torch_build_from_folder(_current_torch_folder())
+
+
+def _current_torch_folder() -> Path:
+    loaded = sys.modules.get("torch")
+    origin = getattr(loaded, "__file__", None)
+    if origin is None:
+        spec = importlib.util.find_spec("torch")
+        origin = spec.origin if spec is not None else None
+    if origin is None:
+        raise ToolMissing(
+            "this interpreter has no torch, so C++ snippets have nothing to be compiled against",
+            remedy="Install it: pip install torch",
+        )
+    return Path(origin).resolve().parent
+
+
+def _read_version(torch_folder: Path) -> str:
+    file = torch_folder / "version.py"
+    found = _VERSION_LINE.search(file.read_text(encoding="utf-8")) if file.is_file() else None
+    if found is None:
+        raise ToolMissing(
+            f"{file} does not say which version of torch this is", remedy="Give the version, or reinstall torch."
+        )
+    return found.group(1)
+
+
+def _uses_cxx11_abi(libraries: Path) -> bool:
+    """Whether names in libc10 hold std::__cxx11::basic_string. Wheels before 2.6 or so did not."""
+    library = libraries / "libc10.so"
+    if not library.is_file():
+        return True
+    status = library.stat()
+    return _mentions_cxx11(library, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=8)
+def _mentions_cxx11(library: Path, mtime_ns: int, size: int) -> bool:
+    return b"7__cxx1112basic_string" in library.read_bytes()
+
+
+def _fingerprint(libraries: Path) -> str:
+    parts = []
+    for name in _FINGERPRINT_LIBRARIES:
+        file = libraries / name
+        if file.is_file():
+            status = file.stat()
+            parts.append(f"{name}:{status.st_mtime_ns}:{status.st_size}")
+    return ",".join(parts)

@@ -7,11 +7,13 @@ import pytest
 from photometer.errors import ResultsFileError
 from photometer.model.conditions import Conditions
 
-FULL = Conditions(1e-9, 2e-9, 10, True, "precision reached", 1.5, 1.4, 3)
+# Every field, whichever there are: text for the one that is text, a number for the others.
+FULL = Conditions(
+    **{field.name: "text" if field.name == "stopped_because" else 3 for field in dataclasses.fields(Conditions)}  # type: ignore[arg-type]
+)
 
 
 def test_json_round_trip() -> None:
-    assert all(value is not None for value in dataclasses.asdict(FULL).values())
     assert Conditions.from_json(FULL.to_json()) == FULL
     assert Conditions.from_json(Conditions().to_json()) == Conditions()
 

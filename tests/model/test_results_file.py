@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import multiprocessing
 from pathlib import Path
@@ -51,6 +52,13 @@ def test_file_meets_its_schema_and_is_a_record_a_line(tmp_path: Path) -> None:
     assert lines[0].endswith('"records": [')
     assert lines[-1] == "]}"
     assert load_results(path).header["suite"] == "standard"
+
+
+@pytest.mark.parametrize(
+    ("name", "cls"), [("task_spec", TaskSpec), ("conditions", Conditions), ("machine", Machine)], ids=lambda x: str(x)
+)
+def test_schema_names_every_field(name: str, cls: type) -> None:
+    assert set(SCHEMA["$defs"][name]["properties"]) == {field.name for field in dataclasses.fields(cls)}
 
 
 def test_schema_can_fail() -> None:

@@ -32,6 +32,8 @@ MOST_RUNS_PER_BLOCK = 2**31 - 1
 # Warm when this many growing blocks in a row bring no run time lower than before by more than the tolerance.
 STEADY_BLOCKS = 3
 STEADY_TOLERANCE = 0.05
+# From so many preempted blocks on, if they outnumber the others, the machine is too busy to choose.
+MANY_SET_ASIDE = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,25 +95,29 @@ def take_blocks(
     resolution = clock_resolution_seconds(clock)
     number = runs_per_block(warm.seconds_per_run, min_run_time / BLOCKS_AIMED_AT, clock_cost, resolution)
 
-    blocks: list[float] = []
+    sieve = Sieve()
     times: list[float] = []
     spent, look_at, reason = 0.0, 1, None
     watch = CoreWatch()
+    watch.was_preempted()
     while reason is None:
         seconds = max(time_block(number), 1e-9)
-        blocks.append(seconds)
-        times.append(seconds / number)
         spent += seconds
+        if sieve.add(seconds, watch.was_preempted()):
+            times.append(seconds / number)
         if callback is not None:
             callback(number, seconds)
-        if len(times) >= look_at:
+        if len(sieve.kept) + len(sieve.set_aside) >= look_at:
+            if sieve.gave_up:
+                times = [s / number for s in sieve.kept]
             reason = rule.reason_to_stop(times, spent)
-            look_at = rule.next_look(len(times))
+            look_at = rule.next_look(len(sieve.kept) + len(sieve.set_aside))
     return TimedBlocks(
         number,
-        blocks,
+        sieve.kept,
         dataclasses.replace(
             watch.conditions(),
+            preempted_blocks=len(sieve.set_aside),
             clock_resolution_seconds=resolution,
             loop_overhead_seconds_per_run=empty_loop_seconds(),
             warmup_runs=warm.runs,
@@ -121,11 +127,39 @@ def take_blocks(
     )
 
 
+class Sieve:
+    """Sets blocks aside in which another process took the core: they tell of that process, not of the statement.
+
+    Where nearly all are taken so (long statements on a busy machine) there is nothing better, and all are kept.
+    """
+
+    def __init__(self) -> None:
+        self.kept: list[float] = []
+        self.set_aside: list[float] = []
+        self.gave_up = False
+
+    def add(self, seconds: float, preempted: bool) -> bool:
+        """Whether the block is kept."""
+        if not preempted or self.gave_up:
+            self.kept.append(seconds)
+            return True
+        self.set_aside.append(seconds)
+        if len(self.set_aside) >= MANY_SET_ASIDE and len(self.kept) < len(self.set_aside):
+            self.kept, self.set_aside, self.gave_up = self.set_aside + self.kept, [], True
+        return False
+
+
 class CoreWatch:
     """Counts how long and how often this thread was kept off its core since it was made."""
 
     def __init__(self) -> None:
         self._start = self._read()
+        self._preemptions = 0.0
+
+    def was_preempted(self) -> bool:
+        """Whether another process has taken the core since this was last asked."""
+        before, self._preemptions = self._preemptions, self._read()[2]
+        return self._preemptions > before
 
     def conditions(self) -> Conditions:
         wall, cpu, preemptions = (now - then for now, then in zip(self._read(), self._start, strict=True))

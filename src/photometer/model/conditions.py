@@ -21,6 +21,7 @@ class Conditions:
     wall_seconds: float | None = None
     cpu_seconds: float | None = None
     preemptions: int | None = None
+    preempted_blocks: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {k: v for k, v in dataclasses.asdict(self).items() if v is not None}

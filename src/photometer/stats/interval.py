@@ -1,8 +1,10 @@
 """A confidence interval for the median of samples taken one after another on a real machine.
 
 Neighbouring samples share their luck (clock frequency, another process, cache state), so the textbook interval
-from order statistics, which takes them as independent, is too narrow. Here the run is also cut into a few
-consecutive batches; how far the batches' medians disagree shows the slow noise. The wider of the two is stated.
+from order statistics, which takes them as independent, is far too narrow. Here the run is also cut into a few
+consecutive batches; how far the batches' medians disagree shows the slow noise. That noise has no known end: what
+differs from one tenth of a run to the next differs from run to run as well, so it is not divided by the number of
+batches. The wider of the two intervals is stated. benchmarks/precision.py measures what this is worth.
 """
 
 from __future__ import annotations
@@ -59,11 +61,14 @@ def order_statistic_interval(values: Sequence[float], confidence: float = 0.95) 
 
 
 def batch_half_width(values: Sequence[float], batches: int, confidence: float = 0.95) -> float:
-    """Half the width of the interval that the medians of consecutive batches give."""
+    """How far from the median of this run the long-run median may lie, from the medians of consecutive batches.
+
+    Not divided by the root of their number: see above. More data still help, for each batch is then longer.
+    """
     n = len(values)
     edges = [round(i * n / batches) for i in range(batches + 1)]
     medians = [median(values[a:b]) for a, b in itertools.pairwise(edges)]
-    return _student(batches - 1, confidence) * standard_deviation(medians) / math.sqrt(batches)
+    return _student(batches - 1, confidence) * standard_deviation(medians)
 
 
 def _student(degrees_of_freedom: int, confidence: float) -> float:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -122,8 +123,8 @@ def test_a_gross_change_is_called_within_five_replicates() -> None:
 
 
 def test_suite_correction_takes_back_the_weak_and_keeps_the_strong() -> None:
-    # Just past what it needs alone, as a run that stops at once leaves it.
-    weak = first_decision(noise(0.002, 40) + 0.006, Criteria())
+    # Just past what it needs alone, log(400), as a run that stops at once leaves it; of 202 the second needs log(2020).
+    weak = replace(first_decision(noise(0.002, 40) + 0.006, Criteria()), log_evidence=6.5)
     strong = judge_replicates(replicates(noise(0.001, 30) + 0.02))
     still = judge_replicates(replicates(noise(0.001, 30)))
     assert (weak.verdict, strong.verdict, still.verdict) == ("slower", "slower", "same")

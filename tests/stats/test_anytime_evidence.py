@@ -10,6 +10,7 @@ from photometer.stats.anytime_evidence import (
     log_coin_evidence,
     log_evidence_above,
     log_reference_evidence,
+    log_student_evidence,
 )
 from tests.stats.replicate_noise import KINDS
 
@@ -52,6 +53,31 @@ def test_reference_bets_are_fair_under_the_reference() -> None:
     mean = float(np.sum(np.exp(log_reference_evidence(value[:, np.newaxis]))[:, 0] * np.diff(edges)))
     assert mean == pytest.approx(1.0, abs=0.03)
     assert np.all(np.diff(np.exp(log_reference_evidence(np.sort(value)[:, np.newaxis]))[:, 0]) >= 0.0)
+
+
+def test_student_bets_follow_the_t_statistic() -> None:
+    data = np.random.default_rng(3).normal(0.006, 0.004, 12)
+    count, mean = 12, data.mean()
+    strength = count * mean**2 / np.sum((data - mean) ** 2)
+    expected = [
+        np.sqrt(g / (count + g)) * ((1 + strength) / (1 + g / (count + g) * strength)) ** (count / 2)
+        for g in (1.0, 0.1)
+    ]
+    assert log_student_evidence(data)[-1] == pytest.approx(np.log(np.mean(expected)))
+    assert log_student_evidence(-data)[-1] == -np.inf
+    assert log_student_evidence(data)[0] == 0.0
+
+
+def test_student_bets_hold_their_rate_on_normal_noise_and_on_both_sides_of_the_point() -> None:
+    generator = np.random.default_rng(4)
+    for mean in (0.0, -0.002):
+        highest = log_student_evidence(generator.normal(mean, 0.003, (2000, 40))).max(axis=1)
+        assert np.count_nonzero(highest >= np.log(20.0)) <= 2000 / 20
+
+
+def test_identical_replicates_are_not_infinite_evidence() -> None:
+    assert log_student_evidence(np.full(3, 0.002))[-1] < np.log(20.0)
+    assert np.isfinite(log_evidence_above(np.full(50, 0.1))).all()
 
 
 def test_signs_alone_cannot_convict_before_nine_replicates() -> None:

@@ -4,7 +4,9 @@ import pytest
 
 from photometer.comparison.table import Reference, TableRequest
 from photometer.comparison.tabulate import tabulate
+from photometer.model.measurement import Measurement
 from photometer.model.suspicion import SuspicionKind
+from photometer.model.task import TaskSpec
 from photometer.report.legend import legend_lines, reference_words
 from tests.comparison.measurements import made
 
@@ -42,3 +44,11 @@ def test_each_kind_of_warning_has_its_remedy_once() -> None:
 )
 def test_reference_words(reference: Reference, words: str) -> None:
     assert words in reference_words(reference)
+
+
+def test_a_suspicion_that_no_note_names_is_still_explained() -> None:
+    wide_and_two_modes = Measurement(1, [1.0, 1.5, 1.01, 1.51] * 10, TaskSpec("x", "pass"))
+    [table] = tabulate([wide_and_two_modes], TableRequest(warnings=True))
+    lines = legend_lines(table)
+    assert any(line.startswith("(! XX%)") for line in lines)
+    assert any("also suspected of: several-modes" in line for line in lines)

@@ -175,11 +175,12 @@ def _reject_or_recover(path: Path, content: bytes, recover: bool, line: int | No
         _foreign(place, problem)
     if recover:
         return
-    kept = len(recover_lines(path, content).records)
+    whole = len(recover_lines(path, content).records)
+    kept = "1 whole record" if whole == 1 else f"{whole} whole records"
     torn = "torn" if line is None or line >= content.count(b"\n") else "damaged"
     raise ResultsFileError(
         f"{place}, {problem}: the file is {torn} here",
-        remedy=f"{kept} whole records can be had with recover=True (`photometer show --recover`). "
+        remedy=f"{kept} can be had with recover=True (`photometer show --recover`). "
         "Appending to the file repairs a torn end.",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from photometer.comparison.table import Reference, Table
 from photometer.model.suspicion import Suspicion, SuspicionKind
 from photometer.model.units import unit_to_english
+from photometer.report.cell_text import warning_note
 
 
 def legend_lines(table: Table) -> list[str]:
@@ -30,13 +31,17 @@ def reference_words(reference: Reference) -> str:
 
 def _warning_lines(table: Table) -> list[str]:
     found: dict[SuspicionKind, Suspicion] = {}
+    noted = set()
     for cell in table.cells():
-        for suspicion in cell.warnings:
-            found.setdefault(suspicion.kind, suspicion)
+        if cell.warnings:
+            noted.add(warning_note(cell))
+            found.update((suspicion.kind, suspicion) for suspicion in cell.warnings)
     lines = []
     for kind, suspicion in found.items():
         if kind is SuspicionKind.WIDE_SPREAD:
             lines.append(f"(! XX%) Wide spread: XX is the interquartile range in % of the median. {suspicion.remedy}")
-        else:
+        elif f"(! {kind.value})" in noted:
             lines.append(f"(! {kind.value}) {suspicion.remedy}")
+        else:
+            lines.append(f"Some of these are also suspected of: {kind.value}. {suspicion.remedy}")
     return lines

@@ -17,6 +17,7 @@ from photometer.comparison.transpose import transpose
 from photometer.errors import DefinitionError
 from photometer.model.measurement import Measurement
 from photometer.report.csv_table import render_csv
+from photometer.report.escape import encodable
 from photometer.report.html_table import render_html
 from photometer.report.json_table import render_json
 from photometer.report.markdown_table import render_markdown
@@ -104,7 +105,8 @@ class Compare:
 
     def print(self) -> None:
         """Prints the tables; colours, if asked for, only where the output can show them and NO_COLOR is not set."""
-        sys.stdout.write(self.to_text(colour=shows_colour()) + "\n")
+        text = self.to_text(colour=shows_colour()) + "\n"
+        sys.stdout.write(encodable(text, sys.stdout.encoding))
 
     def to_text(self, width: int | None = None, colour: bool = True) -> str:
         """The tables as `str()` has them, at another width or without colour."""

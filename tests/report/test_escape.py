@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from photometer.report.escape import csv_text, html_lines, html_text, markdown_text
+from photometer.report.escape import csv_text, encodable, html_lines, html_text, markdown_text
 
 anything = st.text(st.characters(), max_size=60)
 
@@ -78,6 +78,13 @@ def test_csv_formulas_become_text(start: str) -> None:
 def test_csv_leaves_the_rest_alone() -> None:
     assert csv_text("size: 1, x") == "size: 1, x"
     assert csv_text("") == ""
+
+
+def test_encodable_keeps_what_the_output_can_show() -> None:
+    assert encodable("≈1.25× ü", "utf-8") == "≈1.25× ü"
+    assert encodable("≈1.25× ü", "ascii") == "~1.25x \\xfc"
+    assert encodable("≈1.25× ü", "latin-1") == "~1.25x ü"
+    assert encodable("≈", None) == "≈"
 
 
 @given(anything)

@@ -132,7 +132,9 @@ def _render(comparison: Compare, format: Format, machines: list[str], to_termina
 
 def _write(text: str, output: Path | None) -> None:
     if output is None:
-        sys.stdout.write(text)
+        from photometer.report.escape import encodable
+
+        sys.stdout.write(encodable(text, sys.stdout.encoding))
         return
     from photometer.errors import PhotometerError
 

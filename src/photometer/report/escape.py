@@ -34,6 +34,16 @@ def markdown_text(text: str) -> str:
     return escaped.replace("\n", "<br>")
 
 
+def encodable(text: str, encoding: str | None) -> str:
+    """The text as an output of this encoding can take it: our own signs in ASCII, others as escapes."""
+    name = encoding or "utf-8"
+    try:
+        text.encode(name)
+    except UnicodeEncodeError:
+        return text.replace("×", "x").replace("≈", "~").encode(name, "backslashreplace").decode(name)
+    return text
+
+
 def csv_text(text: str) -> str:
     """For a CSV field (quoting is the csv module's work): no spreadsheet takes it for a formula."""
     plain = visible(text)

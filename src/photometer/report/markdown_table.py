@@ -10,16 +10,16 @@ from photometer.report.legend import legend_lines
 
 def render_markdown(table: Table) -> str:
     parts = [f"### {markdown_text(table.label).replace('<br>', ' ')}"] if table.label else []
+    with_env = table.has_envs
     for block in table.blocks:
         if len(table.blocks) > 1 or block.num_threads != 1:
             parts.append(f"**{block.num_threads} threads**" if block.num_threads != 1 else "**1 thread**")
-        parts.append(_pipe_table(table, block))
+        parts.append(_pipe_table(table, block, with_env))
     parts.append("<br>\n".join(markdown_text(line) for line in legend_lines(table)))
     return "\n\n".join(parts) + "\n"
 
 
-def _pipe_table(table: Table, block: Block) -> str:
-    with_env = table.has_envs
+def _pipe_table(table: Table, block: Block, with_env: bool) -> str:
     heads = ["env"] * with_env + [""] + [markdown_text(head or "") for head in table.columns]
     rules = [":---"] * (1 + with_env) + ["---:"] * len(table.columns)
     lines = [_line(heads), _line(rules)]

@@ -124,12 +124,13 @@ def _panel_lines(
         heads = (columns[i].head[line] if line < len(columns[i].head) else "" for i in panel)
         cells = [centre(head, columns[i].width) for i, head in zip(panel, heads, strict=True)]
         yield SEPARATOR.join([" " * names_width, *cells]).rstrip()
+    env_lines = table.has_envs and not env_width
     number = -1
     for block in table.blocks:
         yield f"{block.num_threads} threads: ".ljust(total, "-")
         for group in block.groups:
             env = _env_text(group.env) if env_width else ""
-            if table.has_envs and not env_width:
+            if env_lines:
                 yield from wrap(_env_text(group.env), total)
             for row in group.rows:
                 number += 1

@@ -15,7 +15,7 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.errors import PhotometerError
 
 # In the order in which `--help` lists them.
-COMMANDS = ("time", "list", "show")
+COMMANDS = ("time", "fuzz", "list", "show")
 
 
 def build_app() -> typer.Typer:

@@ -67,7 +67,7 @@ def make_map(
     timed = [trial for trial in trials if trial.failure is None]
     figures = np.array([figure_of(trial) for trial in timed], dtype=np.float64)
     order = np.argsort(-figures, kind="stable")
-    verdicts = [_verdict(trial) for trial in timed]
+    verdicts = [verdict_of(trial) for trial in timed]
     return FuzzMap(
         statements=tuple(statements),
         trials=tuple(timed[place] for place in order),
@@ -86,7 +86,7 @@ def figure_of(trial: FuzzTrial) -> float:
     return math.log(trial.seconds_per_run[0] / max(trial.elements, 1))
 
 
-def _verdict(trial: FuzzTrial) -> int:
+def verdict_of(trial: FuzzTrial) -> int:
     """1 slower, -1 faster, 0 the same as far as this input can tell."""
     if trial.log_ratio is None:
         return 0

@@ -15,9 +15,10 @@ from typing import Any
 
 from photometer.errors import DefinitionError, SnippetError
 from photometer.execution.alternating_blocks import alternate
-from photometer.fuzzing.fuzzer import FuzzedInput, Fuzzer
+from photometer.fuzzing.fuzzer import Fuzzer
 from photometer.fuzzing.parameter import FuzzedParameter
 from photometer.fuzzing.parameter_alias import ParameterAlias
+from photometer.fuzzing.prepared_input import FuzzedInput
 from photometer.instruments.clock import choose_clock, timer
 from photometer.model.fuzz_trial import FuzzTrial, Plain, TensorFacts, TrialFailure
 from photometer.stats.replicate import estimate_replicate
@@ -65,18 +66,14 @@ def run_trials(request: FuzzRequest) -> Iterator[FuzzTrial]:
     for statement in (*request.statements, request.setup):
         _check_syntax(statement)
     order = random.Random(request.fuzzer.seed)
-    inputs = request.fuzzer.take(request.count)
     with set_torch_threads(request.num_threads):
-        for index in range(request.count):
+        for index, prepared in enumerate(request.fuzzer.prepare(request.count)):
             try:
-                made = next(inputs)
-            except DefinitionError:  # the fuzzer can draw no more: that is the author's to mend, not this input's
-                raise
+                made = prepared.make()
             except Exception as error:
-                yield _failed_to_make(request, index, error)
-                inputs = request.fuzzer.take(request.count, start=index + 1)
-                continue
-            yield _trial(request, index, made, order)
+                yield _failed_to_make(request, index, prepared.params, error)
+            else:
+                yield _trial(request, index, made, order)
 
 
 def explaining_parameters(fuzzer: Fuzzer) -> frozenset[str]:
@@ -160,8 +157,7 @@ def _blaming(statement: str) -> Iterator[None]:
         raise SnippetError(statement, exception_type=described["type"], log=described["traceback"]) from error
 
 
-def _failed_to_make(request: FuzzRequest, index: int, error: Exception) -> FuzzTrial:
-    params = list(request.fuzzer.take_params(index + 1))[index]
+def _failed_to_make(request: FuzzRequest, index: int, params: Mapping[str, Any], error: Exception) -> FuzzTrial:
     described = describe_exception(error)
     failure = TrialFailure(MAKING_THE_INPUT, described["type"], described["message"], described["traceback"])
     return FuzzTrial(index, _plain(params), (), request.line_for(index), failure=failure)

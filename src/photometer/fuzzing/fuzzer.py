@@ -7,9 +7,9 @@ this process or another, all in turn or one alone by its index. Parameters alone
 from __future__ import annotations
 
 import copy
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from photometer.errors import DefinitionError, ImpossibleSpec
 from photometer.fuzzing.candidate import Candidate, CandidateSource
 from photometer.fuzzing.parameter import FuzzedParameter
+from photometer.fuzzing.prepared_input import Draw, FuzzedInput, PreparedInput
 from photometer.fuzzing.spec_check import check_spec
 from photometer.fuzzing.tensor import FuzzedTensor
 from photometer.fuzzing.torch_stream import TorchStream
@@ -27,16 +28,7 @@ from photometer.fuzzing.word_stream import WordStream
 MAX_CANDIDATES = 100_000
 
 Constraint = Callable[[dict[str, Any]], Any]
-FuzzedInput = tuple[dict[str, Any], dict[str, dict[str, Any]], dict[str, Any]]
 _Spec = TypeVar("_Spec", FuzzedParameter, FuzzedTensor)
-
-
-@dataclass(frozen=True)
-class _Draw:
-    """What the parameter stream decides about one input: its parameters and each tensor's memory order."""
-
-    params: dict[str, Any]
-    orders: tuple[tuple[int, ...], ...]
 
 
 class Fuzzer:
@@ -86,22 +78,23 @@ class Fuzzer:
         other._rejections = other._candidates = 0
         return other
 
-    def take(self, n: int, *, start: int = 0) -> Iterator[FuzzedInput]:
-        """The first `n` inputs: tensors by name, their properties by name, and the parameters.
+    def take(self, n: int) -> Iterator[FuzzedInput]:
+        """The first `n` inputs: tensors by name, their properties by name, and the parameters."""
+        for prepared in self.prepare(n):
+            yield prepared.make()
 
-        Those before `start` are passed over without being made.
+    def prepare(self, n: int) -> Iterator[PreparedInput]:
+        """The first `n` inputs, drawn but not made: `make` those that are wanted before asking for the next.
+
+        An input that is passed over, or whose making fails, leaves those after it as they are in `take`.
         """
         state = np.random.RandomState(self._seed)
         values = TorchStream(_torch_seed(state))
         stream = WordStream(state)
-        for index in range(n):
-            draw = self._draw(stream)
-            if index < start:
-                with values.in_place():
-                    for tensor in self._tensors:
-                        tensor.skip(draw.params)
-            else:
-                yield self._made(draw, values)
+        for _ in range(n):
+            prepared = PreparedInput(self._tensors, self._draw(stream), values)
+            yield prepared
+            prepared.leave()
 
     def take_params(self, n: int) -> Iterator[dict[str, Any]]:
         """The parameters of the first `n` inputs, without tensors and without torch."""
@@ -115,7 +108,7 @@ class Fuzzer:
         """The input that `take` yields at place `index`, counted from 0, without making those before it."""
         if index < 0:
             raise DefinitionError(f"There is no input {index}.", remedy="Inputs count from 0.")
-        return next(self.take(index + 1, start=index))
+        return next(itertools.islice(self.prepare(index + 1), index, None)).make()
 
     def rebuild_line(self, index: int) -> str:
         """One line of Python that makes input `index` again, from nothing."""
@@ -124,17 +117,9 @@ class Fuzzer:
     def _imports(self) -> str:
         return "from photometer.fuzzing import *"
 
-    def _draw(self, stream: WordStream) -> _Draw:
+    def _draw(self, stream: WordStream) -> Draw:
         params = self._accepted_params(stream)
-        return _Draw(params, tuple(tensor.draw_order(params, stream) for tensor in self._tensors))
-
-    def _made(self, draw: _Draw, values: TorchStream) -> FuzzedInput:
-        tensors: dict[str, Any] = {}
-        properties: dict[str, dict[str, Any]] = {}
-        for tensor, order in zip(self._tensors, draw.orders, strict=True):
-            with values.in_place():
-                tensors[tensor.name], properties[tensor.name] = tensor.make(draw.params, order)
-        return tensors, properties, draw.params
+        return Draw(params, tuple(tensor.draw_order(params, stream) for tensor in self._tensors))
 
     def _accepted_params(self, stream: WordStream) -> dict[str, Any]:
         refusals: Counter[tuple[str, str | int]] = Counter()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 class TorchStream:
@@ -19,7 +20,7 @@ class TorchStream:
         # Seeds the user's stream and the accelerators' too, as torch's fuzzer does: a statement's own draws
         # repeat as well.
         torch.manual_seed(seed)
-        self._state = torch.get_rng_state()
+        self.state: Any = torch.get_rng_state()
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
@@ -27,9 +28,9 @@ class TorchStream:
         import torch
 
         users_state = torch.get_rng_state()
-        torch.set_rng_state(self._state)
+        torch.set_rng_state(self.state)
         try:
             yield
         finally:
-            self._state = torch.get_rng_state()
+            self.state = torch.get_rng_state()
             torch.set_rng_state(users_state)

@@ -1,0 +1,138 @@
+"""`photometer fuzz STMT [--against STMT2]`: statements timed over a space of inputs, and where in it they are slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from photometer.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from photometer.comparison.fuzz_map import FuzzMap
+    from photometer.execution.fuzz_run import FuzzRequest
+    from photometer.fuzzing import Fuzzer
+    from photometer.model.fuzz_trial import FuzzTrial
+
+
+def register(app: typer.Typer) -> None:
+    app.command("fuzz", help="Time statements over random inputs, and say which inputs are slow.")(fuzz)
+
+
+def fuzz(
+    statement: Annotated[str, typer.Argument(metavar="STMT", help="The code to time; it uses the tensors by name.")],
+    against: Annotated[str | None, typer.Option("--against", metavar="STMT2", help="The code to compare to.")] = None,
+    preset: Annotated[
+        str | None, typer.Option("--fuzzer", metavar="NAME", help="unary, binary, matmul, … (a wrong name lists all).")
+    ] = None,
+    spec: Annotated[Path | None, typer.Option("--spec", metavar="FILE", help="A Python file with FUZZER.")] = None,
+    count: Annotated[int, typer.Option("-n", min=1, help="How many inputs.")] = 100,
+    seed: Annotated[int | None, typer.Option("--seed", help="Same seed, same inputs. Else chosen and told.")] = None,
+    output: Annotated[
+        list[Path] | None, typer.Option("--output", "-o", help="Write a page (.html) or a results file; repeatable.")
+    ] = None,
+    setup: Annotated[str, typer.Option("--setup", "-s", help="Code that runs before, untimed.")] = "pass",
+    num_threads: Annotated[int, typer.Option("--num-threads", "-t", min=1, help="Size of torch's pool.")] = 1,
+    seconds: Annotated[float, typer.Option("--min-run-time", help="Seconds to measure each input.")] = 0.1,
+    dtype: Annotated[str | None, typer.Option("--dtype", help="Of a preset's tensors: float32, …")] = None,
+    device: Annotated[str | None, typer.Option("--device", help="Of a preset's tensors: cpu, cuda, …")] = None,
+    max_elements: Annotated[int | None, typer.Option("--max-elements", help="Limit of a preset's tensors.")] = None,
+    max_bytes: Annotated[int | None, typer.Option("--max-bytes", help="Limit of one tensor's allocation.")] = None,
+    rows: Annotated[int, typer.Option("--rows", min=1, help="Rows to show from each end of the list.")] = 8,
+) -> None:
+    limits = {"dtype": dtype, "device": device, "max_elements": max_elements, "max_allocation_bytes": max_bytes}
+    fuzzer, rebuild = _fuzzer(preset, spec, seed, limits)
+    from photometer.comparison.fuzz_map import make_map
+    from photometer.execution.fuzz_run import FuzzRequest, explaining_parameters
+    from photometer.report.fuzz_text import render_fuzz_text
+
+    request = FuzzRequest(fuzzer, count, statement, against, setup, num_threads, seconds, rebuild)
+    trials = list(_with_progress(_saved(request, _files(output, page=False)), count))
+    found = make_map(request.statements, trials, explaining_parameters(fuzzer))
+    typer.echo(render_fuzz_text(found, _terminal_width(), rows), nl=False)
+    source = f"{preset} preset" if preset is not None else str(spec)
+    note = f"Inputs: {count} of the {source}, seed {fuzzer.seed}; {100 * fuzzer.rejection_rate:.0f}% of draws rejected."
+    typer.echo(f"\n{note}")
+    _write_pages(found, _files(output, page=True), note)
+    if not found.trials:
+        raise typer.Exit(ExitCode.NOTHING_RAN)
+    if found.failed:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _fuzzer(
+    preset: str | None, spec: Path | None, seed: int | None, limits: Mapping[str, object]
+) -> tuple[Fuzzer, Callable[[int], str] | None]:
+    """The fuzzer that was asked for, and its own way to rebuild an input where it has one."""
+    if (preset is None) == (spec is None):
+        raise typer.BadParameter("give either --fuzzer NAME or --spec FILE")
+    if preset is not None:
+        from photometer.fuzzing.presets import make_preset
+
+        return make_preset(preset, seed, **limits), None
+    given = [name for name, value in limits.items() if value is not None]
+    if given:
+        raise typer.BadParameter(f"{', '.join(given)}: a spec file says this itself; these are for --fuzzer")
+    from photometer.fuzzing.spec_file import load_fuzzer, rebuild_line
+
+    assert spec is not None
+    fuzzer = load_fuzzer(spec, seed)
+    return fuzzer, lambda index: rebuild_line(spec, fuzzer.seed, index)
+
+
+def _files(output: list[Path] | None, *, page: bool) -> list[Path]:
+    return [path for path in output or () if (path.suffix in (".html", ".htm")) is page]
+
+
+def _saved(request: FuzzRequest, paths: list[Path]) -> Iterator[FuzzTrial]:
+    """The trials, each in the files before it is passed on."""
+    import torch  # noqa: F401  the header names the build, if it is there
+
+    from photometer.execution.fuzz_run import run_trials
+    from photometer.instruments.machine_facts import gather_machine
+    from photometer.model.results_file import ResultsFile
+
+    header = {"fuzz": {"statements": list(request.statements), "seed": request.fuzzer.seed, "count": request.count}}
+    files = [ResultsFile.create(path, header, machine=gather_machine(), overwrite=True) for path in paths]
+    for trial in run_trials(request):
+        for file in files:
+            file.append(trial)
+        yield trial
+
+
+def _with_progress(trials: Iterable[FuzzTrial], count: int) -> Iterator[FuzzTrial]:
+    """A bar on the terminal's error channel; nothing where there is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("fuzzing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("fuzzing", total=count)
+        for trial in trials:
+            progress.advance(task)
+            yield trial
+
+
+def _write_pages(found: FuzzMap, paths: list[Path], note: str) -> None:
+    if not paths:
+        return
+    from photometer.errors import PhotometerError
+    from photometer.report.fuzz_page import render_fuzz_page
+
+    text = render_fuzz_page(found, notes=[note])
+    for path in paths:
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise PhotometerError(
+                f"{path}: cannot be written: {error.strerror or error}", remedy="Name another file."
+            ) from error
+
+
+def _terminal_width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size((100, 24)).columns

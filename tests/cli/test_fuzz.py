@@ -1,0 +1,101 @@
+"""`photometer fuzz` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from photometer.model.fuzz_trial import FuzzTrial
+from photometer.model.results_reader import load_results
+
+SPEC = """
+from photometer.fuzzing import FuzzedParameter, FuzzedTensor, Fuzzer
+
+FUZZER = Fuzzer([FuzzedParameter("n", 16, 4096, "loguniform")], [FuzzedTensor("x", ("n", 2))], seed=1)
+"""
+QUICK = ("--min-run-time", "0.005")
+
+
+def photometer(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "photometer", "fuzz", *arguments], capture_output=True, text=True, check=False, cwd=cwd
+    )
+
+
+def test_two_statements_over_a_preset(tmp_path: Path) -> None:
+    done = photometer(
+        *("x + y", "--against", "torch.add(x, y)", "--fuzzer", "binary", "-n", "6", "--seed", "2", *QUICK),
+        *("--max-elements", "100000", "-o", "page.html", "-o", "results.json"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "of 6 inputs" in done.stdout
+    assert "seed 2" in done.stdout
+    assert "torch.add(x, y)" in (tmp_path / "page.html").read_text()
+    results = load_results(tmp_path / "results.json")
+    assert results.header["fuzz"]["statements"] == ["x + y", "torch.add(x, y)"]
+    assert results.machine is not None
+    assert results.machine.torch is not None
+    trials = results.decode("fuzz_trial", FuzzTrial.from_json)
+    assert [trial.index for trial in trials] == list(range(6))
+    assert all(len(trial.seconds_per_run) == 2 for trial in trials)
+
+
+def test_a_spec_file_and_the_line_that_rebuilds(tmp_path: Path) -> None:
+    (tmp_path / "spec.py").write_text(SPEC)
+    done = photometer("assert n < 300; x.sum()", "--spec", "spec.py", "-n", "12", "--seed", "5", *QUICK, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "failed" in done.stdout
+    assert "AssertionError" in done.stdout
+    line = re.search(r"from photometer.*", done.stdout).group()
+    index, shown = re.search(r"#(\d+) x (\d+)×2", done.stdout[done.stdout.index("failed") :]).groups()
+    assert f".at({index})" in line
+    again = subprocess.run(
+        [sys.executable, "-c", f"{line}; print(params['n'], tensors['x'].shape[0])"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert again.stdout.split() == [shown, shown]
+
+
+def test_nothing_that_can_be_timed(tmp_path: Path) -> None:
+    (tmp_path / "spec.py").write_text(SPEC)
+    done = photometer("no_such_name", "--spec", "spec.py", "-n", "2", cwd=tmp_path)
+    assert done.returncode == 5
+    assert "NameError" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("x",), 2, "either --fuzzer NAME or --spec FILE"),
+        (("x", "--fuzzer", "unary", "--spec", "a.py"), 2, "either"),
+        (("x", "--fuzzer", "ternary"), 1, "sparse-unary"),
+        (("x", "--spec", "missing.py"), 1, "no file"),
+        (("x", "--spec", "bad.py"), 1, "ZeroDivisionError"),
+        (("x", "--spec", "empty.py"), 1, "FUZZER"),
+        (("x", "--spec", "empty.py", "--dtype", "float64"), 2, "spec file"),
+        (("x +", "--fuzzer", "unary"), 1, "no Python"),
+        (("x", "--fuzzer", "matmul", "--max-elements", "5"), 1, "does not take max_elements"),
+    ],
+)
+def test_mistakes_are_told(tmp_path: Path, arguments: tuple[str, ...], status: int, said: str) -> None:
+    (tmp_path / "bad.py").write_text("1 / 0\n")
+    (tmp_path / "empty.py").write_text("FUZZ = 1\n")
+    done = photometer(*arguments, cwd=tmp_path)
+    assert done.returncode == status, done.stderr
+    assert said in " ".join(done.stderr.replace("│", " ").split())
+    assert "photometer/cli" not in done.stderr
+
+
+def test_results_are_saved_as_they_come(tmp_path: Path) -> None:
+    photometer("x.abs()", "--fuzzer", "unary", "-n", "3", "--seed", "0", "--max-elements", "50000", *QUICK,
+               "-o", "r.json", cwd=tmp_path)  # fmt: skip
+    assert len(json.loads((tmp_path / "r.json").read_text())["records"]) == 3

@@ -1,0 +1,154 @@
+"""A fuzz run: every input measured or its failure told, and the map finds what was planted."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+from photometer.comparison.fuzz_map import make_map
+from photometer.errors import DefinitionError
+from photometer.execution.alternating_blocks import alternate
+from photometer.execution.fuzz_run import MAKING_THE_INPUT, FuzzRequest, explaining_parameters, run_trials
+from photometer.fuzzing import FuzzedParameter, FuzzedSparseTensor, FuzzedTensor, Fuzzer
+from photometer.fuzzing.presets import make_preset
+
+
+def small(seed: int = 0, **tensor) -> Fuzzer:
+    return Fuzzer(
+        [FuzzedParameter("m", 32, 128, "loguniform"), FuzzedParameter("n", 32, 128, "loguniform")],
+        [FuzzedTensor("x", ("m", "n"), **tensor)],
+        seed=seed,
+    )
+
+
+def test_slower_only_for_inputs_that_are_not_contiguous():
+    """The planted fault costs twice the work, so a busy machine does not hide it."""
+    request = FuzzRequest(
+        small(5),
+        40,
+        "x.sin() if x.is_contiguous() else (x.sin(), x.sin(), x.sin())",
+        "x.sin()",
+        seconds_per_input=0.01,
+    )
+    found = make_map(request.statements, list(run_trials(request)), explaining_parameters(request.fuzzer))
+    assert "where x is not contiguous" in found.findings[0]
+    assert found.findings[0].startswith("Slower")
+    assert all(not trial.is_contiguous for trial in found.trials[:10])
+
+
+def test_a_failing_input_is_told_and_the_rest_go_on():
+    statement = "assert m < 64, 'too tall'; x + 1"
+    request = FuzzRequest(small(1), 12, statement, "x + 1", seconds_per_input=0.001)
+    trials = list(run_trials(request))
+    assert [trial.index for trial in trials] == list(range(12))
+    failed = [trial for trial in trials if trial.failure is not None]
+    assert failed
+    assert len(failed) < 12
+    for trial in trials:
+        assert (trial.params["m"] >= 64) == (trial.failure is not None)
+        namespace: dict[str, object] = {}
+        exec(trial.rebuild_line, namespace)
+        assert tuple(namespace["tensors"]["x"].shape) == trial.tensors[0].shape
+    failure = failed[0].failure
+    assert (failure.where, failure.exception_type, failure.message) == (statement, "AssertionError", "too tall")
+    assert "too tall" in failure.traceback
+    assert "photometer/execution" not in failure.traceback
+
+
+def test_a_statement_that_fails_late_is_told_too():
+    request = FuzzRequest(
+        small(), 2, "calls.append(1); assert len(calls) < 9, 'late'", setup="calls = []", seconds_per_input=0.01
+    )
+    assert all(trial.failure is not None and trial.failure.message == "late" for trial in run_trials(request))
+
+
+def test_an_input_that_cannot_be_made_is_told_and_the_next_is_the_same_as_ever():
+    def sometimes(size, dtype, **params):
+        if params["m"] >= 64:
+            raise MemoryError("no room")
+        return torch.rand(size, dtype=dtype)
+
+    fuzzer = small(1, tensor_constructor=sometimes)
+    trials = list(run_trials(FuzzRequest(fuzzer, 12, "x + 1", seconds_per_input=0.001)))
+    assert len(trials) == 12
+    failed = [trial for trial in trials if trial.failure is not None]
+    assert 0 < len(failed) < 12
+    assert all(trial.failure.where == MAKING_THE_INPUT and trial.params["m"] >= 64 for trial in failed)
+    assert [trial.params for trial in trials] == list(fuzzer.take_params(12))
+    whole = [trial.index for trial in trials if trial.failure is None]
+    sums = [prepared.make()[0]["x"].sum() for i, prepared in enumerate(fuzzer.prepare(12)) if i in whole]
+    assert sums == [fuzzer.at(index)[0]["x"].sum() for index in whole]
+
+
+def test_names_of_one_statement_do_not_reach_the_other():
+    request = FuzzRequest(small(), 1, "left = x", "left", seconds_per_input=0.001)
+    (trial,) = run_trials(request)
+    assert trial.failure.exception_type == "NameError"
+    assert trial.failure.where == "left"
+
+
+def test_one_statement_has_one_time():
+    trials = list(run_trials(FuzzRequest(small(), 3, "x + n", seconds_per_input=0.001)))
+    assert all(len(trial.seconds_per_run) == 1 and trial.log_ratio is None for trial in trials)
+
+
+def test_sparse_inputs_are_described():
+    fuzzer = Fuzzer(
+        [FuzzedParameter("density", distribution={0.2: 1.0})],
+        [FuzzedSparseTensor("x", (30, 30), coalesced=True)],
+        seed=0,
+    )
+    (trial,) = run_trials(FuzzRequest(fuzzer, 1, "x.neg()", seconds_per_input=0.001))
+    assert trial.tensors[0].traits["density"] == 0.2
+    assert trial.tensors[0].is_contiguous is None
+
+
+@pytest.mark.parametrize("arguments", [{"count": 0}, {"seconds_per_input": 0.0}, {"seconds_per_input": float("nan")}])
+def test_requests_that_measure_nothing_are_refused(arguments):
+    with pytest.raises(DefinitionError):
+        FuzzRequest(**{"fuzzer": small(), "count": 1, "stmt": "x", **arguments})
+
+
+def test_a_statement_that_is_no_python_is_refused_at_once():
+    with pytest.raises(DefinitionError, match="no Python"):
+        next(run_trials(FuzzRequest(small(), 1, "x +")))
+
+
+def test_parameters_that_explain():
+    assert explaining_parameters(make_preset("unary", 0)) == frozenset()
+    assert explaining_parameters(make_preset("reduction", 0)) == {"axis", "keepdim"}
+    assert {"m", "n", "k"} <= explaining_parameters(make_preset("matmul", 0))
+    assert "channels_any_0" not in explaining_parameters(make_preset("convolution", 0))
+    assert {"kernel", "stride", "groups"} <= explaining_parameters(make_preset("convolution", 0))
+
+
+def test_blocks_alternate_and_share_the_time():
+    """On a fake clock: one statement takes 1 ms a run, the other 3 ms."""
+    now = 0.0
+    sequence = []
+
+    def clock() -> float:
+        nonlocal now
+        now += 1e-7
+        return now
+
+    def statement(name: str, seconds: float):
+        def time_block(number: int) -> float:
+            nonlocal now
+            sequence.append(name)
+            now += number * seconds
+            return number * seconds
+
+        return time_block
+
+    first, second = alternate(
+        [statement("a", 1e-3), statement("b", 3e-3)], budget_seconds=0.4, clock=clock, order=random.Random(0)
+    )
+    assert len(first) == len(second) >= 5
+    assert first == pytest.approx([1e-3] * len(first))
+    assert second == pytest.approx([3e-3] * len(second))
+    pairs = sequence[-2 * len(first) :]
+    assert all({pairs[i], pairs[i + 1]} == {"a", "b"} for i in range(0, len(pairs), 2))
+    assert len({tuple(pairs[i : i + 2]) for i in range(0, len(pairs), 2)}) == 2

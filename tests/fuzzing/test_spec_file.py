@@ -1,0 +1,43 @@
+"""A fuzzer in a file of the user's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from photometer.errors import DefinitionError
+from photometer.fuzzing.spec_file import load_fuzzer, rebuild_line
+
+TEXT = """
+from sizes import LARGEST
+from photometer.fuzzing import FuzzedParameter, FuzzedTensor, Fuzzer
+N = FuzzedParameter("n", 1, LARGEST, "uniform")
+FUZZER = Fuzzer([N], [FuzzedTensor("x", ("n",))], [lambda p: p["n"] % 2], seed=3)
+"""
+
+
+def test_the_file_and_what_lies_beside_it(tmp_path):
+    (tmp_path / "sizes.py").write_text("LARGEST = 99\n")
+    path = tmp_path / "spec.py"
+    path.write_text(TEXT)
+    assert load_fuzzer(path).seed == 3
+    fuzzer = load_fuzzer(path, seed=8)
+    assert fuzzer.seed == 8
+    namespace: dict[str, object] = {}
+    exec(rebuild_line(path, 8, 4), namespace)
+    assert namespace["params"] == list(fuzzer.take_params(5))[4]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("1 / 0", "line 1"), ("FUZZER = 4", "int"), ("", "does not assign"), ("import nowhere_at_all", "nowhere")],
+)
+def test_a_file_that_will_not_do(tmp_path, text, said):
+    path = tmp_path / "spec.py"
+    path.write_text(text)
+    with pytest.raises(DefinitionError, match=said):
+        load_fuzzer(path)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(DefinitionError, match="no file"):
+        load_fuzzer(tmp_path / "spec.py")

@@ -1,0 +1,125 @@
+"""The page and the text of a fuzz run: complete, offline, and unharmed by what strangers write."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from photometer.comparison.fuzz_map import make_map
+from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
+from photometer.report.fuzz_page import render_fuzz_page, script_json
+from photometer.report.fuzz_text import render_fuzz_text
+
+EVIL = "</script><script>alert(1)</script><b onmouseover=alert(2)>&\x1b[31m"
+
+
+def trial(index: int, ratio: float, contiguous: bool = True, name: str = "x") -> FuzzTrial:
+    facts = TensorFacts(name, (16, 2 ** (index % 5 + 4)), "float32", contiguous)
+    return FuzzTrial(index, {"k": index}, (facts,), f"rebuild({index})", (ratio * 1e-6, 1e-6), math.log(ratio), 0.002)
+
+
+def failed(index: int) -> FuzzTrial:
+    return FuzzTrial(index, {"k": EVIL}, (), f"make({index})", failure=TrialFailure(EVIL, "ValueError", EVIL, ""))
+
+
+def usual():
+    trials = [trial(i, 2.0 if i % 3 == 0 else 1.0, i % 3 != 0) for i in range(30)]
+    return make_map(("f(x)", "g(x)"), [*trials, failed(30)])
+
+
+def test_the_page_has_it_all():
+    page = render_fuzz_page(usual(), notes=["seed 7"])
+    for said in ("f(x)", "g(x)", "Slower where x is not contiguous", "seed 7", "make(30)", "k=", "#29"):
+        assert said in page, said
+    assert page.count('class="slower"') == 10
+    figure = json.loads(re.search(r'id="figure">(.*?)</script>', page, re.DOTALL).group(1))
+    assert [len(trace["x"]) for trace in figure["data"]] == [20, 10]
+    assert all("#" in text for trace in figure["data"] for text in trace["text"])
+
+
+def test_the_page_needs_nothing_from_outside_and_runs_only_its_own_scripts():
+    page = render_fuzz_page(usual())
+    without_plotly = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.findall(r"(?:src|href)\s*=", without_plotly)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page).group(1).replace("&#39;", "'")
+    assert "default-src 'none'" in policy
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    assert len(scripts) == 2
+    for script in scripts:
+        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+
+
+def test_what_strangers_write_stays_text():
+    evil = make_map((EVIL, EVIL), [*(trial(i, 1.0 + i, name=EVIL) for i in range(9)), failed(9)])
+    page = render_fuzz_page(evil, title=EVIL, notes=[EVIL])
+    assert "<script>alert" not in page
+    assert "<b onmouseover" not in page
+    assert "\x1b" not in page
+    figure = json.loads(re.search(r'id="figure">(.*?)</script>', page, re.DOTALL).group(1))
+    assert all("<b" not in text for trace in figure["data"] for text in trace["text"])
+    text = render_fuzz_text(evil)
+    assert "\x1b" not in text
+
+
+def test_json_in_a_script_cannot_end_it():
+    assert json.loads(script_json({"a": "</script><!--&"})) == {"a": "</script><!--&"}
+    assert "<" not in script_json("</script>")
+
+
+def test_a_page_without_inputs():
+    page = render_fuzz_page(make_map(("f(x)",), [failed(0)]))
+    assert "No input could be timed" in page
+    assert "Plotly" not in page
+
+
+def test_the_text_shows_both_ends_and_what_failed():
+    text = render_fuzz_text(usual(), width=90, rows_at_each_end=3)
+    assert "… 24 more …" in text
+    assert "1 input failed:" in text
+    assert "make(30)" in text
+    assert "2.00" in text
+    rows = [line for line in text.splitlines() if line.strip().startswith("#")]
+    assert len(rows) == 7
+    assert all(len(line) <= 90 for line in text.splitlines() if "make(" not in line and "in " not in line)
+
+
+def test_the_text_of_one_statement():
+    trials = [FuzzTrial(i, {}, (TensorFacts("x", (1000,), "f", True),), "", (1e-6,)) for i in range(3)]
+    text = render_fuzz_text(make_map(("f(x)",), trials))
+    assert "1.00 ns" in text
+    assert "against" not in text
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_browser_draws_the_chart(tmp_path):
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium")
+    page = tmp_path / "page.html"
+    page.write_text(render_fuzz_page(usual()))
+    done = subprocess.run(
+        [
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--virtual-time-budget=8000",
+            "--dump-dom",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.count('class="main-svg"') >= 2
+    assert done.stdout.count('class="point"') == 30

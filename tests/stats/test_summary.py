@@ -36,3 +36,5 @@ def test_robust_deviation_estimates_the_normal_one_and_ignores_outliers() -> Non
 def test_quantile_of_nothing_is_an_error() -> None:
     with pytest.raises(ValueError, match="no numbers"):
         quantile([], 0.5)
+    with pytest.raises(ValueError, match="no numbers"):
+        median([])

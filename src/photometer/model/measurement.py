@@ -81,7 +81,7 @@ class Measurement:
             )
         return tuple(sorted(self.times))
 
-    @property
+    @cached_property
     def median(self) -> float:
         return quantile(self._ordered, 0.5)
 

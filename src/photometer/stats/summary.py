@@ -21,7 +21,12 @@ def quantile(ordered: Sequence[float], q: float) -> float:
 
 
 def median(values: Sequence[float]) -> float:
-    return quantile(sorted(values), 0.5)
+    if not values:
+        raise ValueError("median of no numbers")
+    # Not by `quantile`: this is called some twenty times for a measurement, and is up to twice as fast so.
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def mean(values: Sequence[float]) -> float:

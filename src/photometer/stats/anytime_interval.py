@@ -19,10 +19,10 @@ from photometer.stats.anytime_evidence import REFERENCE_SCALE, FloatArray, log_e
 # sides differed by no more than their replicates explain; 0.05 % is what that leaves room for (0.6 ns on 1.2 us).
 SHARED_BIAS = 0.0005
 
-# The search for an interval's ends looks at distances from the centre of 0.001 % to a factor of e**2, then twice splits
-# the gap in which the first refuted one lies: to one per cent of the distance, rounded outwards.
-_DISTANCES = np.geomspace(1e-5, 2.0, 18)
-_SPLITS = 9
+# The search for an interval's ends looks at distances from the centre of 0.01 % to a factor of e**2, a quarter apart,
+# then twice splits the last gap: to one per cent of the distance, rounded outwards.
+_DISTANCES = np.geomspace(1e-4, 2.0, 45)
+_SPLITS = 5
 _REFINEMENTS = 2
 
 
@@ -85,20 +85,24 @@ def anytime_interval(
 
 
 def _reach(residuals: FloatArray, log_needed: float, reference_scale: float) -> float:
-    """Smallest distance below the centre at which "the truth lies that low" is refuted; infinite if none is."""
+    """Distance below the centre beyond which every "the truth lies that low" is refuted; infinite if there is none.
+
+    From the outside in: strays can leave a pocket that is not refuted beyond a distance that is, and the truth may lie
+    in it.
+    """
 
     def refuted(distances: FloatArray) -> NDArray[np.bool_]:
-        return (
-            log_evidence_above(residuals + distances[:, np.newaxis], reference_scale=reference_scale)[:, -1]
-            >= log_needed
-        )
+        log_evidence = log_evidence_above(residuals + distances[:, np.newaxis], reference_scale=reference_scale)
+        return log_evidence[:, -1] >= log_needed
 
     distances: FloatArray = np.concatenate([[0.0], _DISTANCES])
+    nearest = float("inf")
     for _ in range(_REFINEMENTS + 1):
-        beyond = refuted(distances)
-        if not beyond.any():
-            return float("inf")
-        first = int(np.argmax(beyond))
-        nearest = float(distances[first])
-        distances = np.linspace(float(distances[max(0, first - 1)]), nearest, _SPLITS)
+        possible = np.flatnonzero(~refuted(distances))
+        # No distance is possible only where the centre itself is refuted; then the first gap is kept as it is.
+        last = int(possible[-1]) if possible.size else 0
+        if last + 1 == distances.size:
+            return nearest
+        nearest = float(distances[last + 1])
+        distances = np.linspace(float(distances[last]), nearest, _SPLITS)
     return nearest

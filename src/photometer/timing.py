@@ -6,21 +6,28 @@ in place of text, warm-up that is detected, stopping by precision, and measureme
 
 from __future__ import annotations
 
+import dataclasses
 import textwrap
 import timeit as timeit_module
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, overload
 
 from photometer.errors import DefinitionError
 from photometer.instruments.clock import choose_clock, timer
 from photometer.instruments.stopping import Precise, RunFor, SpreadBelow, StoppingRule
-from photometer.instruments.wall_time import CoreWatch, take_blocks, warm_up
+from photometer.instruments.wall_time import BlindWatch, CoreWatch, take_blocks, warm_up
+from photometer.model.copy_if_callgrind import CopyIfCallgrind
 from photometer.model.language import Language
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
 from photometer.worker.python_loop import PythonLoop
 from photometer.worker.threads import set_torch_threads
 from photometer.worker.user_error import name_the_line
+
+if TYPE_CHECKING:
+    from photometer.instruments.callgrind.count_task import CountedTask
+    from photometer.model.callgrind_stats import CallgrindStats
+    from photometer.model.instruction_counts import InstructionCounts
 
 # Precision is asked for by those who are willing to wait; this is the longest they wait unless they say otherwise.
 DEFAULT_MAX_RUN_TIME = 10.0
@@ -111,10 +118,18 @@ class Timer:
         )
 
     def _make_cpp_loop(self) -> Any:
-        raise DefinitionError("C++ statements come with the next part")
+        if self._globals:
+            raise DefinitionError(
+                f"a C++ statement cannot use the Python globals {sorted(self._globals)}",
+                remedy="Make what it needs in `setup`.",
+            )
+        from photometer.instruments.cpp.remote_loop import RemoteLoop
+
+        spec = self._task_spec
+        return RemoteLoop(spec.stmt, spec.setup, spec.global_setup, num_threads=spec.num_threads)
 
     def _unwrapped_globals(self) -> dict[str, Any]:
-        return dict(self._globals)
+        return CopyIfCallgrind.unwrap_all(self._globals)
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """Run the statement `number` times in one block, after a warm-up, and say how long that took."""
@@ -124,12 +139,10 @@ class Timer:
             # At most a hundredth of the work asked for, as torch has it; less where a run is steady before.
             warm = warm_up(self._time_block, budget_seconds=1.0, most_runs=max(number // 100, 2))
             self._settle_clock()
-            watch = CoreWatch()
+            watch = self._make_watch()
             seconds = self._time_block(number)
             conditions = watch.conditions()
-        from dataclasses import replace
-
-        conditions = replace(conditions, warmup_runs=warm.runs, warmed_up=warm.settled)
+        conditions = dataclasses.replace(conditions, warmup_runs=warm.runs, warmed_up=warm.settled)
         return Measurement(number, [seconds], self._task_spec, conditions=conditions)
 
     def blocked_autorange(
@@ -173,8 +186,64 @@ class Timer:
         with set_torch_threads(self._task_spec.num_threads):
             self._time_block(1)
             clock = self._settle_clock()
-            taken = take_blocks(self._time_block, rule, clock=clock, min_run_time=min_run_time, callback=callback)
+            taken = take_blocks(
+                self._time_block,
+                rule,
+                clock=clock,
+                min_run_time=min_run_time,
+                callback=callback,
+                watch=self._make_watch(),
+            )
         return Measurement(taken.number_per_run, taken.block_seconds, self._task_spec, conditions=taken.conditions)
+
+    @overload
+    def collect_callgrind(
+        self, number: int = ..., *, repeats: None = ..., collect_baseline: bool = ..., retain_out_file: bool = ...
+    ) -> CallgrindStats: ...
+
+    @overload
+    def collect_callgrind(
+        self, number: int = ..., *, repeats: int, collect_baseline: bool = ..., retain_out_file: bool = ...
+    ) -> tuple[CallgrindStats, ...]: ...
+
+    def collect_callgrind(
+        self,
+        number: int = 100,
+        *,
+        repeats: int | None = None,
+        collect_baseline: bool = True,
+        retain_out_file: bool = False,
+    ) -> CallgrindStats | tuple[CallgrindStats, ...]:
+        """Count the instructions of `number` runs, in a process under Valgrind that later calls use again.
+
+        With `repeats`, so many counts of the same process, as a tuple. Globals must be marked by CopyIfCallgrind.
+        """
+        counted = self._count(number, 1 if repeats is None else repeats, keep_text=retain_out_file)
+        stats = counted.callgrind_stats(collect_baseline=collect_baseline)
+        return stats[0] if repeats is None else stats
+
+    def count_instructions(
+        self, number: int = 100, *, repeats: int = 3, cache_simulation: bool = False, branch_simulation: bool = False
+    ) -> InstructionCounts:
+        """The same in three figures a run, less the loop's own cost, with the reason for a repeat that differs."""
+        counted = self._count(number, repeats, cache_simulation=cache_simulation, branch_simulation=branch_simulation)
+        return counted.instruction_counts()
+
+    def _count(self, number: int, repeats: int, **options: bool) -> CountedTask:
+        from photometer.instruments.callgrind.collect import count_statement
+
+        # A statement that fails does so here, in a moment, and not under Valgrind.
+        built = self._timer.build() if self._language is Language.CPP else None
+        self._time_block(1)
+        return count_statement(
+            self._task_spec,
+            stmt=self._stmt_text,
+            globals=self._globals,
+            built=built,
+            number=number,
+            repeats=repeats,
+            **options,
+        )
 
     def repeat(self, repeat: int = -1, number: int = -1) -> NoReturn:
         raise NotImplementedError("a Timer takes blocks of runs by itself: use Timer.blocked_autorange")
@@ -191,6 +260,9 @@ class Timer:
 
     # torch's name; subclasses written for torch override it.
     _timeit = _time_block
+
+    def _make_watch(self) -> CoreWatch:
+        return CoreWatch() if self._language is Language.PYTHON else BlindWatch()
 
     def _settle_clock(self) -> Callable[[], float]:
         """After the first run it is known whether the statement can reach an accelerator: keep the cheaper clock."""

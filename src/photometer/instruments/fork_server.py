@@ -134,6 +134,11 @@ class ForkServer:
         finally:
             child.leave()
 
+    @property
+    def alive(self) -> bool:
+        """Whether the server itself still runs."""
+        return not self._closed and self._process.poll() is None
+
     def output(self) -> str:
         """The end of what the child (or the server, while starting) printed."""
         self._take_output()

@@ -21,7 +21,7 @@ from .native_loop import NativeLoop
 from .protocol import Disconnected, receive_message, send_message
 from .python_loop import PythonLoop
 from .user_error import describe_exception
-from .valgrind_requests import count_blocks
+from .valgrind_requests import count_blocks, hooks
 
 RunBlock = Callable[[int], float]
 
@@ -30,8 +30,7 @@ def serve_requests(channel: int, lifeline: int) -> None:
     die_with(lifeline)
     drain(channel)
     send_message(channel, {"ok": True, "pid": os.getpid()})
-    child = Child()
-    with contextlib.ExitStack() as stack:
+    with contextlib.closing(Child()) as child:
         while True:
             try:
                 request = receive_message(channel)
@@ -39,7 +38,7 @@ def serve_requests(channel: int, lifeline: int) -> None:
                 return
             if request.get("verb") == "exit":
                 return
-            send_message(channel, child.answer(request, stack))
+            send_message(channel, child.answer(request))
 
 
 def drain(channel: int) -> None:
@@ -77,12 +76,18 @@ class Child:
         self._run_block: RunBlock | None = None
         self._loop: PythonLoop | NativeLoop | None = None
         self._namespace: dict[str, Any] = {}
+        self._opened = contextlib.ExitStack()
 
-    def answer(self, request: dict[str, Any], stack: contextlib.ExitStack) -> dict[str, Any]:
+    def close(self) -> None:
+        """Leave the blocks that are open: the variables of the set-up go."""
+        self._run_block = None
+        self._opened.close()
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         verb = request.get("verb")
         try:
             if verb == "prepare":
-                return {"ok": True, **self._prepare(request, stack)}
+                return {"ok": True, **self._prepare(request)}
             if verb == "facts":
                 return {"ok": True, **torch_facts()}
             if self._run_block is None:
@@ -90,15 +95,16 @@ class Child:
             if verb == "time":
                 return {"ok": True, "seconds": self._run_block(request["number"])}
             if verb == "count":
-                return {"ok": True, **count_blocks(self._run_block, request["number"], request["repeats"])}
+                return {"ok": True, **self._count(request)}
             if verb == "spin":
                 return {"ok": True, "runs": self._spin(request["seconds"])}
             raise RuntimeError(f"unknown verb {verb!r}")
         except (Exception, SystemExit, KeyboardInterrupt) as error:
             return {"ok": False, "error": describe_exception(error)}
 
-    def _prepare(self, request: dict[str, Any], stack: contextlib.ExitStack) -> dict[str, Any]:
+    def _prepare(self, request: dict[str, Any]) -> dict[str, Any]:
         """Settings, globals, set-up and warm-up. Answers what was found out on the way."""
+        self.close()
         if request.get("cpus"):
             os.sched_setaffinity(0, request["cpus"])
         if request.get("folder"):
@@ -114,12 +120,27 @@ class Child:
             self._namespace = {"torch": torch, "__name__": "__main__"}
             exec(compile(request.get("globals_text", ""), "<globals>", "exec"), self._namespace)
             self._loop = PythonLoop(request["stmt"], request.get("setup", "pass"), globals=self._namespace)
-        self._run_block = stack.enter_context(self._loop.open_blocks())
+        blocks = self._loop.open_blocks()
+        if request.get("toggles") and isinstance(self._loop, NativeLoop):
+            # Under Callgrind the toggles stand directly around the compiled loop.
+            blocks = self._loop.open_blocks(before=hooks().toggle, after=hooks().toggle)
+        self._run_block = self._opened.enter_context(blocks)
         warmups = request.get("warmup_runs", 0)
         first_seconds = self._run_block(1) if warmups else 0.0
         if warmups > 1:
             self._run_block(warmups - 1)
         return {"pid": os.getpid(), "first_seconds": first_seconds}
+
+    def _count(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Counted blocks. Nothing here depends on the clock: an answer of another length would be another layout."""
+        assert self._run_block is not None
+        return count_blocks(
+            self._run_block,
+            request["number"],
+            request["repeats"],
+            warmup_runs=request.get("warmup_runs", 0),
+            toggles_itself=isinstance(self._loop, NativeLoop),
+        )
 
     def _spin(self, seconds: float) -> int:
         """Run the statement for about so long: a sampling profiler looks on."""

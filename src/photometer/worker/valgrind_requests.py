@@ -10,6 +10,7 @@ import ctypes
 import functools
 import mmap
 import platform
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -22,14 +23,55 @@ _RUNNING_ON_VALGRIND = 0x1001
 _CALLGRIND = (ord("C") << 24) | (ord("T") << 16)
 _DUMP_STATS, _ZERO_STATS, _TOGGLE_COLLECT, _DUMP_STATS_AT, _START, _STOP = (_CALLGRIND + i for i in range(6))
 
+# CPython specialises bytecode after a few dozen rounds; the loop that counts must have settled before it counts.
+REHEARSALS = 100
+
+
+class Hooks:
+    """Native functions without arguments, at fixed addresses: `toggle` is Callgrind's switch of collection.
+
+    A compiled snippet calls them around its own loop, so that nothing of Python is counted with it.
+    """
+
+    def __init__(self) -> None:
+        self._words = (ctypes.c_uint64 * 6)(_TOGGLE_COLLECT)
+        self._page = _executable_page(_without_arguments(_machine_code(), ctypes.addressof(self._words)))
+        self.toggle = ctypes.addressof(ctypes.c_char.from_buffer(self._page))
+
 
 @functools.lru_cache(maxsize=1)
-def _request_function() -> Callable[[Any, int], int]:
+def hooks() -> Hooks:
+    return Hooks()
+
+
+def _machine_code() -> bytes:
     code = {"x86_64": _X86_64, "AMD64": _X86_64, "aarch64": _AARCH64}.get(platform.machine())
     if code is None:
         raise RuntimeError(f"instruction counts are not supported on {platform.machine()}")
+    return code
+
+
+def _without_arguments(code: bytes, words_address: int) -> bytes:
+    """The request with the address of its words inside."""
+    address = struct.pack("<Q", words_address)
+    if code is _X86_64:
+        # movabs rdi, address; xor esi, esi
+        return b"\x48\xbf" + address + b"\x31\xf6" + code
+    # ldr x0, (the 8 bytes behind the code); mov x1, #0. The load counts in words from itself.
+    distance = (8 + len(code) + 7) // 8 * 8
+    load = struct.pack("<I", 0x58000000 | (distance // 4) << 5)
+    return (load + struct.pack("<I", 0xD2800001) + code).ljust(distance, b"\0") + address
+
+
+def _executable_page(code: bytes) -> mmap.mmap:
     page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     page.write(code)
+    return page
+
+
+@functools.lru_cache(maxsize=1)
+def _request_function() -> Callable[[Any, int], int]:
+    page = _executable_page(_machine_code())
     address = ctypes.addressof(ctypes.c_char.from_buffer(page))
     function = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64)(address)
     function.page = page  # type: ignore[attr-defined]  # keeps the code mapped
@@ -49,17 +91,32 @@ def start_instrumentation() -> None:
     _request(_START)
 
 
-def count_blocks(run_block: Callable[[int], float], number: int, repeats: int) -> dict[str, Any]:
-    """Run `repeats` blocks of `number` runs, each counted by itself and dumped: Callgrind numbers the files 1, 2, …"""
+def count_blocks(
+    run_block: Callable[[int], float], number: int, repeats: int, *, warmup_runs: int = 0, toggles_itself: bool = False
+) -> dict[str, Any]:
+    """Run `repeats` blocks of `number` runs, each counted by itself and dumped: Callgrind numbers the files 2, 3, …
+
+    The first file is not to be read: Callgrind's counters of calls go on while collection is off, and only a dump sets
+    them to zero. `toggles_itself` says that the block has the toggles inside (a compiled one, see Hooks).
+    """
     if not running_on_valgrind():
         raise RuntimeError("'count' needs a server under Valgrind")
+    if warmup_runs:
+        run_block(warmup_runs)
     request = _request_function()
-    start, zero, toggle, dump = ((ctypes.c_uint64 * 6)(n) for n in (_START, _ZERO_STATS, _TOGGLE_COLLECT, _DUMP_STATS))
+    numbers = (_START, _ZERO_STATS, _TOGGLE_COLLECT, _DUMP_STATS, _RUNNING_ON_VALGRIND)
+    start, zero, toggle, dump, nothing = ((ctypes.c_uint64 * 6)(n) for n in numbers)
+    if toggles_itself:
+        toggle = nothing
     request(ctypes.addressof(start), 0)
-    for _ in range(repeats):
-        request(ctypes.addressof(zero), 0)
-        request(ctypes.addressof(toggle), 0)
-        run_block(number)
-        request(ctypes.addressof(toggle), 0)
-        request(ctypes.addressof(dump), 0)
-    return {"dumps": repeats}
+    # One place in the code for rehearsals and repeats: what settles there has settled when it counts.
+    for i in range(REHEARSALS + 1 + repeats):
+        counts = i >= REHEARSALS
+        before, switch, after = (zero, toggle, dump) if counts else (nothing, nothing, nothing)
+        runs = number if i > REHEARSALS else 0
+        request(ctypes.addressof(before), 0)
+        request(ctypes.addressof(switch), 0)
+        run_block(runs)
+        request(ctypes.addressof(switch), 0)
+        request(ctypes.addressof(after), 0)
+    return {"dumps": 1 + repeats}

@@ -1,0 +1,107 @@
+"""CountTask: one statement whose instructions are to be counted, complete in itself. In: what a Timer or a plan knows.
+
+Also what a server answers for it: the profiles of the repeats, from which come InstructionCounts and CallgrindStats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from photometer.errors import DefinitionError
+from photometer.instruments.callgrind.annotate import exclusive_counts, inclusive_counts
+from photometer.instruments.callgrind.copied_global import CopiedGlobal
+from photometer.instruments.callgrind.figures import figures_of, instruction_counts
+from photometer.instruments.callgrind.profile import UNKNOWN, CallgrindProfile
+from photometer.instruments.cpp.snippet import BuiltSnippet
+from photometer.model.callgrind_stats import CallgrindStats
+from photometer.model.function_counts import FunctionCounts
+from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.task import TaskSpec
+
+DEFAULT_NUMBER = 100
+"""As torch has it: a cost that comes once in a while, such as a growing list, then shows as a hundredth."""
+
+WARMUP_RUNS = 100
+"""Ten are too few for CPython's specialising interpreter; a hundred settle it."""
+
+TIMEOUT_SECONDS = 600.0
+"""Code under Callgrind runs some fifty times slower; a statement of 10 ms needs 150 s for 300 runs."""
+
+
+@dataclass(frozen=True)
+class CountTask:
+    """What to count. `stmt` is the text that runs where it is not the one that is shown (`task_spec.stmt`).
+
+    A C++ statement comes compiled, as `built`.
+    """
+
+    task_spec: TaskSpec
+    stmt: str | None = None
+    copied_globals: tuple[CopiedGlobal, ...] = ()
+    built: BuiltSnippet | None = None
+    number: int = DEFAULT_NUMBER
+    repeats: int = 1
+    warmup_runs: int = WARMUP_RUNS
+    timeout_seconds: float = TIMEOUT_SECONDS
+
+    def __post_init__(self) -> None:
+        if self.number < 1:
+            raise DefinitionError(f"number must be at least 1, not {self.number}")
+        if self.repeats < 1:
+            raise DefinitionError(f"repeats must be at least 1, not {self.repeats}")
+
+    @property
+    def statement_text(self) -> str:
+        return self.task_spec.stmt if self.stmt is None else self.stmt
+
+
+@dataclass(frozen=True)
+class CountedTask:
+    """The profiles of a task's repeats, the profile of the same number of runs of nothing, and what to be told."""
+
+    task: CountTask
+    profiles: tuple[CallgrindProfile, ...]
+    loop_profile: CallgrindProfile
+    out_texts: tuple[str, ...] = field(default=(), repr=False)
+    frozen_layout: bool = True
+    reasons: tuple[str, ...] = ()
+
+    def instruction_counts(self) -> InstructionCounts:
+        return instruction_counts(
+            self.task.task_spec,
+            self.task.number,
+            self.profiles,
+            loop_baseline=figures_of(self.loop_profile),
+            frozen_layout=self.frozen_layout,
+            reasons=self.reasons,
+        )
+
+    def callgrind_stats(self, *, collect_baseline: bool = True) -> tuple[CallgrindStats, ...]:
+        """One a repeat. As in torch, a compiled statement has no baseline: there is no Python loop around it."""
+        collect_baseline = collect_baseline and self.task.built is None
+        empty = FunctionCounts((), inclusive=False), FunctionCounts((), inclusive=True)
+        loop = exclusive_counts(self.loop_profile), inclusive_counts(self.loop_profile)
+        baseline_exclusive, baseline_inclusive = loop if collect_baseline else empty
+        texts: tuple[str | None, ...] = self.out_texts or (None,) * len(self.profiles)
+        return tuple(
+            CallgrindStats(
+                task_spec=self.task.task_spec,
+                number_per_run=self.task.number,
+                built_with_debug_symbols=names_source_files_of_torch(profile),
+                baseline_inclusive_stats=baseline_inclusive,
+                baseline_exclusive_stats=baseline_exclusive,
+                stmt_inclusive_stats=inclusive_counts(profile),
+                stmt_exclusive_stats=exclusive_counts(profile),
+                stmt_callgrind_out=text,
+                figures=figures_of(profile),
+                baseline_figures=figures_of(self.loop_profile) if collect_baseline else None,
+            )
+            for profile, text in zip(self.profiles, texts, strict=True)
+        )
+
+
+def names_source_files_of_torch(profile: CallgrindProfile) -> bool:
+    """Whether any function of torch's own libraries has its source file: only debug symbols tell that."""
+    return any(
+        "/libtorch" in cost.function.object_path and cost.function.file != UNKNOWN for cost in profile.self_costs
+    )

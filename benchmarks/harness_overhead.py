@@ -31,17 +31,17 @@ def per_run_times(rounds: int) -> None:
     torch.set_num_threads(1)
     print(f"{'ns per run':<22} {'timeit':>12} {'torch':>12} {'photometer':>12}   ours - timeit")
     for name, (stmt, setup, number) in STATEMENTS.items():
-        names = {"torch": torch}
         tools = {
-            "timeit": lambda t=timeit.Timer(stmt, setup, globals=dict(names)), n=number: t.timeit(n) / n,
-            "torch": lambda t=TorchTimer(stmt, setup), n=number: t.timeit(n).median,
-            "ours": lambda t=Timer(stmt, setup), n=number: t.timeit(n).median,
+            "timeit": timeit.Timer(stmt, setup, globals={"torch": torch}).timeit,
+            "torch": TorchTimer(stmt, setup).timeit,
+            "ours": Timer(stmt, setup).timeit,
         }
         samples: dict[str, list[float]] = {tool: [] for tool in tools}
         for round_number in range(rounds):
             order = list(tools) if round_number % 2 else list(reversed(tools))
             for tool in order:
-                samples[tool].append(tools[tool]())
+                answer = tools[tool](number)
+                samples[tool].append(answer / number if isinstance(answer, float) else answer.median)
         medians = {tool: statistics.median(times) for tool, times in samples.items()}
         # The harness adds the same to every run, so the quickest rounds show it best; medians stand beside them.
         quickest_run = {tool: min(times) for tool, times in samples.items()}

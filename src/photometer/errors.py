@@ -4,6 +4,7 @@
     ├── DefinitionError       what an author wrote: a suite, a fuzzer's spec, arguments (also a ValueError)
     │   └── ImpossibleSpec        a fuzzer whose constraints nothing satisfies
     ├── MeasurementError      a measurement that cannot answer, such as one without samples (also a ValueError)
+    ├── DeviceMissing         no accelerator here, or none that this torch can use
     ├── ToolMissing           Valgrind, a compiler, py-spy or a browser is not there, or is too old
     ├── BuildError            a C++ snippet did not compile
     ├── CacheError            the folder of compiled snippets cannot be made, or is not safe to load code from
@@ -17,12 +18,15 @@
     ├── EnvironmentSpecError  BASE or BRANCH names no usable environment
     └── ResultsFileError      a results file that is damaged, foreign, or of another version
 
-Each carries what a person needs to act: command, exit status, the log or the child's traceback, and a remedy at the end.
+Each carries what a person needs to act: command, exit status, the log or the child's traceback, and a remedy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+# A compiler's command has a page of flags; its two ends tell what was run. The whole is in `error.command`.
+LONGEST_COMMAND_SHOWN = 240
 
 
 class PhotometerError(Exception):
@@ -47,7 +51,7 @@ class PhotometerError(Exception):
     def __str__(self) -> str:
         parts = [self.message]
         if self.command is not None:
-            parts.append("command: " + " ".join(self.command))
+            parts.append("command: " + shorten(" ".join(self.command)))
         if self.exit_status is not None:
             parts.append(f"exit status: {self.exit_status}")
         if self.log:
@@ -55,6 +59,13 @@ class PhotometerError(Exception):
         if self.remedy:
             parts.append(self.remedy)
         return "\n".join(parts)
+
+
+def shorten(command: str) -> str:
+    if len(command) <= LONGEST_COMMAND_SHOWN:
+        return command
+    half = LONGEST_COMMAND_SHOWN // 2
+    return f"{command[:half]} … {command[-half:]}"
 
 
 class DefinitionError(PhotometerError, ValueError):
@@ -67,6 +78,10 @@ class ImpossibleSpec(DefinitionError):
 
 class MeasurementError(PhotometerError, ValueError):
     """A measurement that cannot answer what it was asked."""
+
+
+class DeviceMissing(PhotometerError):
+    """Device time was asked for where torch reaches no accelerator."""
 
 
 class ToolMissing(PhotometerError):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+from photometer.instruments.wall_time import CoreWatch
 
 
 class FakeBlock:
@@ -25,3 +27,14 @@ class FakeBlock:
     def clock(self) -> float:
         self.now += 1e-8
         return self.now
+
+
+class FakeWatch(CoreWatch):
+    """A machine on which another process takes the core when the pattern says so; never, by default."""
+
+    def __init__(self, preempted: Iterator[bool] | None = None) -> None:
+        super().__init__()
+        self._pattern = preempted
+
+    def was_preempted(self) -> bool:
+        return next(self._pattern) if self._pattern is not None else False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
 
 from photometer.instruments.stopping import Precise, RunFor, SpreadBelow
 from photometer.instruments.wall_time import empty_loop_seconds, runs_per_block, take_blocks, warm_up
-from tests.instruments.fake_block import FakeBlock
+from tests.instruments.fake_block import FakeBlock, FakeWatch
 
 
 def test_warm_up_goes_on_while_runs_get_faster() -> None:
@@ -51,8 +52,8 @@ def test_block_is_long_enough(seconds_per_run: float, block: float, cost: float,
 
 def test_runs_for_the_time_asked() -> None:
     block = FakeBlock(lambda run: 1e-5)
-    taken = take_blocks(block, RunFor(0.5), clock=block.clock, min_run_time=0.5)
-    assert 0.5 <= sum(taken.block_seconds) < 0.52
+    taken = take_blocks(block, RunFor(0.5), clock=block.clock, watch=FakeWatch(), min_run_time=0.5)
+    assert 0.5 <= sum(taken.block_seconds) < 0.54
     assert taken.conditions.stopped_because == "ran for 0.5 s"
     assert taken.conditions.warmed_up
     assert all(s == pytest.approx(1e-5 * taken.number_per_run) for s in taken.block_seconds)
@@ -63,7 +64,7 @@ def test_precision_takes_longer_on_a_noisier_machine_and_reaches_it() -> None:
     for noise in (0.02, 0.2):
         chance = random.Random(1)
         block = FakeBlock(lambda run, noise=noise, chance=chance: 1e-3 * chance.lognormvariate(0, noise))
-        taken = take_blocks(block, Precise(0.01, 0.01, 1000.0), clock=block.clock, min_run_time=0.02)
+        taken = take_blocks(block, Precise(0.01, 0.01, 1000.0), clock=block.clock, watch=FakeWatch(), min_run_time=0.02)
         counts[noise] = len(taken.block_seconds)
         assert "interval" in (taken.conditions.stopped_because or "")
     assert counts[0.2] > 3 * counts[0.02]
@@ -72,13 +73,13 @@ def test_precision_takes_longer_on_a_noisier_machine_and_reaches_it() -> None:
 def test_precision_gives_up_after_its_time() -> None:
     chance = random.Random(1)
     block = FakeBlock(lambda run: 1e-3 * chance.lognormvariate(0, 2))
-    taken = take_blocks(block, Precise(1e-6, 0.01, 2.0), clock=block.clock, min_run_time=0.02)
+    taken = take_blocks(block, Precise(1e-6, 0.01, 2.0), clock=block.clock, watch=FakeWatch(), min_run_time=0.02)
     assert taken.conditions.stopped_because == "max_run_time of 2 s is used up"
 
 
 def test_spread_rule_stops_early_on_a_quiet_machine() -> None:
     block = FakeBlock(lambda run: 1e-4)
-    taken = take_blocks(block, SpreadBelow(0.1, 0.01, 10.0), clock=block.clock, min_run_time=0.05)
+    taken = take_blocks(block, SpreadBelow(0.1, 0.01, 10.0), clock=block.clock, watch=FakeWatch(), min_run_time=0.05)
     assert sum(taken.block_seconds) < 0.1
 
 
@@ -86,10 +87,33 @@ def test_callback_sees_every_block() -> None:
     seen: list[tuple[int, float]] = []
     block = FakeBlock(lambda run: 1e-4)
     taken = take_blocks(
-        block, RunFor(0.1), clock=block.clock, min_run_time=0.1, callback=lambda n, s: seen.append((n, s))
+        block,
+        RunFor(0.1),
+        clock=block.clock,
+        watch=FakeWatch(),
+        min_run_time=0.1,
+        callback=lambda n, s: seen.append((n, s)),
     )
     assert seen == [(taken.number_per_run, s) for s in taken.block_seconds]
 
 
 def test_empty_loop_is_known() -> None:
     assert 0 < empty_loop_seconds() < 1e-5
+
+
+def test_preempted_blocks_are_set_aside_and_counted() -> None:
+    block = FakeBlock(lambda run: 1e-4)
+    every_fifth = itertools.cycle([False] * 4 + [True])
+    taken = take_blocks(block, RunFor(0.1), clock=block.clock, watch=FakeWatch(every_fifth), min_run_time=0.1)
+    kept, aside = len(taken.block_seconds), taken.conditions.preempted_blocks
+    assert aside
+    assert kept == pytest.approx(4 * aside, rel=0.1)
+
+
+def test_where_nearly_all_are_preempted_all_are_kept() -> None:
+    block = FakeBlock(lambda run: 1e-2)
+    taken = take_blocks(
+        block, RunFor(1.0), clock=block.clock, watch=FakeWatch(itertools.repeat(True)), min_run_time=1.0
+    )
+    assert taken.conditions.preempted_blocks == 0
+    assert sum(taken.block_seconds) >= 1.0

@@ -32,8 +32,6 @@ MOST_RUNS_PER_BLOCK = 2**31 - 1
 # Warm when this many growing blocks in a row bring no run time lower than before by more than the tolerance.
 STEADY_BLOCKS = 3
 STEADY_TOLERANCE = 0.05
-# From so many preempted blocks on, if they outnumber the others, the machine is too busy to choose.
-MANY_SET_ASIDE = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +86,7 @@ def take_blocks(
     clock: Clock,
     min_run_time: float,
     callback: Callable[[int, float], Any] | None = None,
+    watch: CoreWatch | None = None,
 ) -> TimedBlocks:
     """The whole measurement: warm up, choose the block, measure until the rule is content."""
     warm = warm_up(time_block, budget_seconds=max(min_run_time / 4, 0.01))
@@ -96,30 +95,27 @@ def take_blocks(
     number = runs_per_block(warm.seconds_per_run, min_run_time / BLOCKS_AIMED_AT, clock_cost, resolution)
 
     sieve = Sieve()
-    times: list[float] = []
-    spent, look_at, reason = 0.0, 1, None
-    watch = CoreWatch()
+    look_at, reason = 1, None
+    watch = watch or CoreWatch()
     watch.was_preempted()
     while reason is None:
         seconds = max(time_block(number), 1e-9)
-        spent += seconds
-        if sieve.add(seconds, watch.was_preempted()):
-            times.append(seconds / number)
+        sieve.add(seconds, watch.was_preempted())
         if callback is not None:
             callback(number, seconds)
-        if len(sieve.kept) + len(sieve.set_aside) >= look_at:
-            if sieve.gave_up:
-                times = [s / number for s in sieve.kept]
-            reason = rule.reason_to_stop(times, spent)
-            look_at = rule.next_look(len(sieve.kept) + len(sieve.set_aside))
+        if sieve.taken >= look_at:
+            kept = sieve.kept()
+            reason = rule.reason_to_stop([s / number for s in kept], sum(kept))
+            look_at = rule.next_look(sieve.taken)
+    kept = sieve.kept()
     return TimedBlocks(
         number,
-        sieve.kept,
+        kept,
         dataclasses.replace(
             watch.conditions(),
-            preempted_blocks=len(sieve.set_aside),
+            preempted_blocks=sieve.taken - len(kept),
             clock_resolution_seconds=resolution,
-            loop_overhead_seconds_per_run=empty_loop_seconds(),
+            loop_overhead_seconds_per_run=empty_loop_seconds() if watch.is_this_thread else None,
             warmup_runs=warm.runs,
             warmed_up=warm.settled,
             stopped_because=reason,
@@ -130,27 +126,31 @@ def take_blocks(
 class Sieve:
     """Sets blocks aside in which another process took the core: they tell of that process, not of the statement.
 
-    Where nearly all are taken so (long statements on a busy machine) there is nothing better, and all are kept.
+    Where most were taken so (long statements, a busy machine) there is nothing better, and all are kept.
     """
 
     def __init__(self) -> None:
-        self.kept: list[float] = []
-        self.set_aside: list[float] = []
-        self.gave_up = False
+        self._all: list[float] = []
+        self._undisturbed: list[float] = []
 
-    def add(self, seconds: float, preempted: bool) -> bool:
-        """Whether the block is kept."""
-        if not preempted or self.gave_up:
-            self.kept.append(seconds)
-            return True
-        self.set_aside.append(seconds)
-        if len(self.set_aside) >= MANY_SET_ASIDE and len(self.kept) < len(self.set_aside):
-            self.kept, self.set_aside, self.gave_up = self.set_aside + self.kept, [], True
-        return False
+    def add(self, seconds: float, preempted: bool) -> None:
+        self._all.append(seconds)
+        if not preempted:
+            self._undisturbed.append(seconds)
+
+    @property
+    def taken(self) -> int:
+        return len(self._all)
+
+    def kept(self) -> list[float]:
+        """In the order measured."""
+        return self._undisturbed if 2 * len(self._undisturbed) >= len(self._all) else self._all
 
 
 class CoreWatch:
     """Counts how long and how often this thread was kept off its core since it was made."""
+
+    is_this_thread = True
 
     def __init__(self) -> None:
         self._start = self._read()
@@ -178,6 +178,18 @@ class CoreWatch:
 
         preemptions = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
         return time.perf_counter(), time.thread_time(), float(preemptions)
+
+
+class BlindWatch(CoreWatch):
+    """For a loop that runs in another process: this thread only waits for it, and has seen nothing."""
+
+    is_this_thread = False
+
+    def was_preempted(self) -> bool:
+        return False
+
+    def conditions(self) -> Conditions:
+        return Conditions()
 
 
 @functools.lru_cache(maxsize=1)

@@ -1,0 +1,54 @@
+"""RemoteLoop: a C++ statement as `Timer` wants it, compiled when first timed and run in a worker, not here.
+
+A crash in the snippet then kills the worker's child and is reported; the process that asked lives on.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+from photometer.errors import BuildError
+from photometer.instruments.cpp.build import build_snippets
+from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnippet
+from photometer.instruments.shared_server import SHARED, SharedServer
+
+
+class RemoteLoop:
+    """`timeit(n)` for a C++ statement: a fresh set-up, one warm-up run, then n runs."""
+
+    def __init__(
+        self,
+        stmt: str,
+        setup: str = "",
+        global_setup: str = "",
+        *,
+        num_threads: int = 1,
+        options: CppOptions | None = None,
+        server: SharedServer = SHARED,
+    ) -> None:
+        self.snippet = CppSnippet(*(textwrap.dedent(text) for text in (stmt, setup, global_setup)))
+        self._num_threads = num_threads
+        self._options = options
+        self._server = server
+        self._built: BuiltSnippet | None = None
+
+    def build(self) -> BuiltSnippet:
+        """The compiled snippet, from the cache where it has been compiled before."""
+        if self._built is None:
+            (outcome,) = build_snippets([self.snippet], options=self._options)
+            if isinstance(outcome, BuildError):
+                raise outcome
+            self._built = outcome
+        return self._built
+
+    def timeit(self, number: int) -> float:
+        built = self.build()
+        prepare = {
+            "language": "cpp",
+            "library": str(built.library),
+            "symbol": built.symbol,
+            "num_threads": self._num_threads,
+            "warmup_runs": 1,
+        }
+        answers = self._server.ask(self, [("prepare", prepare), ("time", {"number": number})])
+        return float(answers[-1]["seconds"])

@@ -158,3 +158,8 @@ def test_a_trial_survives_the_file():
     assert FuzzTrial.from_json(failed.to_json()) == failed
     with pytest.raises(Exception, match="no fuzz trial"):
         FuzzTrial.from_json({"kind": "fuzz_trial", "index": 1})
+
+
+def test_an_input_is_described_by_its_tensors_and_what_they_do_not_show():
+    found = make_map(STATEMENTS, [trial(0, 0.0, (4, 5), params={"axis": 1, "n": 4})], shown_params=["axis"])
+    assert found.describe(found.trials[0]) == "x 4×5, axis=1"

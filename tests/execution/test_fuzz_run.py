@@ -10,7 +10,13 @@ import torch
 from photometer.comparison.fuzz_map import make_map
 from photometer.errors import DefinitionError
 from photometer.execution.alternating_blocks import alternate
-from photometer.execution.fuzz_run import MAKING_THE_INPUT, FuzzRequest, explaining_parameters, run_trials
+from photometer.execution.fuzz_run import (
+    MAKING_THE_INPUT,
+    FuzzRequest,
+    explaining_parameters,
+    run_trials,
+    shown_parameters,
+)
 from photometer.fuzzing import FuzzedParameter, FuzzedSparseTensor, FuzzedTensor, Fuzzer
 from photometer.fuzzing.presets import make_preset
 
@@ -122,6 +128,12 @@ def test_parameters_that_explain():
     assert {"m", "n", "k"} <= explaining_parameters(make_preset("matmul", 0))
     assert "channels_any_0" not in explaining_parameters(make_preset("convolution", 0))
     assert {"kernel", "stride", "groups"} <= explaining_parameters(make_preset("convolution", 0))
+
+
+def test_parameters_that_shapes_do_not_show():
+    assert shown_parameters(make_preset("reduction", 0)) == ("axis", "keepdim")
+    assert shown_parameters(make_preset("convolution", 0)) == ("groups", "stride", "padding", "dilation")
+    assert shown_parameters(make_preset("matmul", 0)) == ()
 
 
 def test_blocks_alternate_and_share_the_time():

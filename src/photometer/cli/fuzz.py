@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,13 +46,14 @@ def fuzz(
     limits = {"dtype": dtype, "device": device, "max_elements": max_elements, "max_allocation_bytes": max_bytes}
     fuzzer, rebuild = _fuzzer(preset, spec, seed, limits)
     from photometer.comparison.fuzz_map import make_map
-    from photometer.execution.fuzz_run import FuzzRequest, explaining_parameters
+    from photometer.execution.fuzz_run import FuzzRequest, explaining_parameters, shown_parameters
+    from photometer.report.escape import encodable
     from photometer.report.fuzz_text import render_fuzz_text
 
     request = FuzzRequest(fuzzer, count, statement, against, setup, num_threads, seconds, rebuild)
     trials = list(_with_progress(_saved(request, _files(output, page=False)), count))
-    found = make_map(request.statements, trials, explaining_parameters(fuzzer))
-    typer.echo(render_fuzz_text(found, _terminal_width(), rows), nl=False)
+    found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))
+    typer.echo(encodable(render_fuzz_text(found, _terminal_width(), rows), sys.stdout.encoding), nl=False)
     source = f"{preset} preset" if preset is not None else str(spec)
     note = f"Inputs: {count} of the {source}, seed {fuzzer.seed}; {100 * fuzzer.rejection_rate:.0f}% of draws rejected."
     typer.echo(f"\n{note}")

@@ -42,10 +42,16 @@ class FuzzMap:
     faster: int
     typical: float
     findings: tuple[str, ...]
+    shown_params: tuple[str, ...] = ()
 
     @property
     def is_comparison(self) -> bool:
         return len(self.statements) > 1
+
+    def describe(self, trial: FuzzTrial) -> str:
+        """What an input is: its tensors and the parameters that are not to be seen in them."""
+        settings = [f"{name}={trial.params[name]}" for name in self.shown_params if name in trial.params]
+        return ", ".join([trial.text, *settings])
 
     @property
     def headline(self) -> str:
@@ -61,9 +67,16 @@ class FuzzMap:
 
 
 def make_map(
-    statements: Sequence[str], trials: Sequence[FuzzTrial], explaining: Collection[str] | None = None, seed: int = 0
+    statements: Sequence[str],
+    trials: Sequence[FuzzTrial],
+    explaining: Collection[str] | None = None,
+    shown_params: Sequence[str] = (),
+    seed: int = 0,
 ) -> FuzzMap:
-    """The map of one run. `explaining` are the parameters that may explain a difference; None is all of them."""
+    """The map of one run. `explaining` are the parameters that may explain a difference; None is all of them.
+
+    `shown_params` are those that belong to the description of an input, beside its tensors.
+    """
     timed = [trial for trial in trials if trial.failure is None]
     figures = np.array([figure_of(trial) for trial in timed], dtype=np.float64)
     order = np.argsort(-figures, kind="stable")
@@ -76,6 +89,7 @@ def make_map(
         faster=verdicts.count(-1),
         typical=float(np.exp(np.median(figures))) if timed else math.nan,
         findings=_findings(timed, figures, explaining, seed) if len(timed) >= FEWEST_TRIALS else (),
+        shown_params=tuple(shown_params),
     )
 
 

@@ -88,6 +88,13 @@ def explaining_parameters(fuzzer: Fuzzer) -> frozenset[str]:
     return frozenset(each.name for each in fuzzer.parameters if each.name not in serving and not _is_entropy(each))
 
 
+def shown_parameters(fuzzer: Fuzzer) -> tuple[str, ...]:
+    """The parameters that explain and cannot be read off the tensors' shapes, in the fuzzer's order."""
+    sizes = {name for tensor in fuzzer.tensors for name in tensor.size_names}
+    explaining = explaining_parameters(fuzzer) - sizes
+    return tuple(parameter.name for parameter in fuzzer.parameters if parameter.name in explaining)
+
+
 def _is_entropy(parameter: FuzzedParameter) -> bool:
     low, high = parameter.minval, parameter.maxval
     if not parameter.is_whole_number_range or low is None or high is None:

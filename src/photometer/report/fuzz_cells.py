@@ -16,11 +16,11 @@ def trial_heads(found: FuzzMap) -> list[str]:
     return ["input", "an element", "time", "what it is"]
 
 
-def trial_cells(trial: FuzzTrial) -> list[str]:
+def trial_cells(found: FuzzMap, trial: FuzzTrial) -> list[str]:
     """Plain text, for each renderer to lay out and escape."""
     times = [format_seconds(seconds, 3) for seconds in trial.seconds_per_run]
     if trial.log_ratio is None:
         figures = [format_seconds(math.exp(figure_of(trial)), 3)]
     else:
         figures = [f"{math.exp(trial.log_ratio):.2f}", f"{(trial.standard_error or 0.0) * 100:.1f}%"]
-    return [f"#{trial.index}", *figures, *times, visible(trial.text)]
+    return [f"#{trial.index}", *figures, *times, visible(found.describe(trial))]

@@ -44,7 +44,7 @@ def render_fuzz_page(found: FuzzMap, title: str = "photometer fuzz", notes: Sequ
         findings=[visible(finding) for finding in found.findings],
         notes=[visible(note) for note in notes],
         heads=trial_heads(found),
-        rows=[_row(trial) for trial in found.trials],
+        rows=[_row(found, trial) for trial in found.trials],
         failures=[_failure(trial) for trial in found.failed],
         chart_words=f"{_y_title(found)} against number of elements",
         figure_json=script_json(_figure(found)),
@@ -71,8 +71,8 @@ def _script_hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
-def _row(trial: FuzzTrial) -> dict[str, Any]:
-    return {"cells": trial_cells(trial), "standing": _STANDINGS[verdict_of(trial)]}
+def _row(found: FuzzMap, trial: FuzzTrial) -> dict[str, Any]:
+    return {"cells": trial_cells(found, trial), "standing": _STANDINGS[verdict_of(trial)]}
 
 
 def _failure(trial: FuzzTrial) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _figure(found: FuzzMap) -> dict[str, Any]:
                 "name": f"{name} ({len(trials)})",
                 "x": [max(trial.elements, 1) for trial in trials],
                 "y": [math.exp(figure_of(trial)) * scale for trial in trials],
-                "text": [html_text(f"#{trial.index} {trial.text}") for trial in trials],
+                "text": [html_text(f"#{trial.index} {found.describe(trial)}") for trial in trials],
                 "hovertemplate": "%{text}<br>%{y:.3g}<extra></extra>",
                 "marker": {"color": colour, "size": 8, "symbol": "circle" if contiguous else "diamond"},
             }

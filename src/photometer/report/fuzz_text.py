@@ -42,10 +42,10 @@ def _rows(found: FuzzMap, at_each_end: int) -> Iterator[str]:
     trials = found.trials
     skipped = len(trials) - 2 * at_each_end
     shown: list[Sequence[str]] = [trial_heads(found)]
-    shown += [trial_cells(trial) for trial in (trials if skipped <= 0 else trials[:at_each_end])]
+    shown += [trial_cells(found, trial) for trial in (trials if skipped <= 0 else trials[:at_each_end])]
     gap = len(shown)
     if skipped > 0:
-        shown += [trial_cells(trial) for trial in trials[-at_each_end:]]
+        shown += [trial_cells(found, trial) for trial in trials[-at_each_end:]]
     widths = [max(width_of(cells[column]) for cells in shown) for column in range(len(shown[0]))]
     for place, cells in enumerate(shown):
         if skipped > 0 and place == gap:
@@ -63,7 +63,7 @@ def _failures(found: FuzzMap, limit: int) -> Iterator[str]:
     for trial in found.failed[:FAILURES_SHOWN]:
         assert trial.failure is not None
         failure = trial.failure
-        yield from wrap(f"  #{trial.index} {visible(trial.text)}", limit)
+        yield from wrap(f"  #{trial.index} {visible(found.describe(trial))}", limit)
         yield f"    in {_one_line(failure.where)}: {failure.exception_type}: {_one_line(failure.message)}"
         params = ", ".join(f"{name}={value}" for name, value in trial.params.items())
         yield from (f"    {line}" for line in wrap(f"parameters: {visible(params)}", limit - 4))

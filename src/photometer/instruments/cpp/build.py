@@ -1,8 +1,7 @@
 """Many snippets to libraries: looked up in the cache, else grouped into few files and compiled over all cores.
 
 In: snippets, a TorchBuild, options. Out, in the same order: a BuiltSnippet, or the BuildError of that snippet alone.
-A file that fails is compiled again without the snippets its errors belong to; those get a second try by themselves,
-with all of torch's headers and with the statement exactly as it stands, and then their own message.
+What follows a file that does not compile is decided in `retry`.
 """
 
 from __future__ import annotations
@@ -17,11 +16,12 @@ from pathlib import Path
 from photometer.errors import BuildError
 from photometer.instruments.cpp.cache import SnippetCache
 from photometer.instruments.cpp.compiler import Compiler, compile_command, find_compiler, flags_for
-from photometer.instruments.cpp.diagnostics import has_errors_of, message_for, owners_of_errors
-from photometer.instruments.cpp.grouping import Unit, both_variants, group_snippets, plain_variant
+from photometer.instruments.cpp.diagnostics import message_for
+from photometer.instruments.cpp.grouping import Unit, group_snippets
 from photometer.instruments.cpp.key import snippet_key, symbol_of
+from photometer.instruments.cpp.retry import guard_to_tell, plan_after_failure
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnippet
-from photometer.instruments.cpp.source import Guard, NamedSnippet
+from photometer.instruments.cpp.source import NamedSnippet
 from photometer.instruments.cpp.torch_build import TorchBuild, current_torch_build
 
 # A file takes 8 to 20 s; a compiler that is still at it after this long is stuck, or the machine has no memory left.
@@ -53,6 +53,15 @@ class _Compiled:
     command: tuple[str, ...]
     exit_status: int
     log: str
+
+    @property
+    def was_killed(self) -> bool:
+        return self.exit_status < 0 or "Killed signal" in self.log
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether no other way to write the file can help: a compiler that was killed, a header that is not there."""
+        return self.was_killed or ": fatal error: " in self.log
 
 
 Outcome = BuiltSnippet | BuildError
@@ -138,35 +147,17 @@ class _Build:
         folder.mkdir()
         return pool.submit(_compile, unit, folder, self._tools)
 
-    def _judge(self, compiled: _Compiled) -> list[Unit]:
-        """Publish what was built; answer what is to be compiled next."""
-        unit = compiled.unit
+    def _judge(self, compiled: _Compiled) -> tuple[Unit, ...]:
+        """Publish what was built, tell what failed for good, and answer what is to be compiled next."""
         if compiled.exit_status == 0:
-            self._publish(compiled)
-            return []
-        if unit.shared and _hopeless(compiled):
-            # They have the header that is missing in common.
-            for member in unit.members:
-                self._outcomes[_key_of(member)] = _build_error(compiled, unit.members[0])
-            return []
-        if len(unit.members) > 1 and unit.shared:
-            return _without_the_failing(unit, compiled.log)
-        return self._retry_alone(compiled)
-
-    def _publish(self, compiled: _Compiled) -> None:
-        keys = [_key_of(member) for member in compiled.unit.members if not member.symbol.endswith("_plain")]
-        for key, library in self._cache.publish(compiled.library, dict.fromkeys(keys, compiled.headers)).items():
-            self._outcomes[key] = BuiltSnippet(library, symbol_of(key), cached=False)
-
-    def _retry_alone(self, compiled: _Compiled) -> list[Unit]:
-        first = compiled.unit.members[0]
-        member = NamedSnippet(first.snippet, first.symbol.removesuffix("_plain"))
-        if len(compiled.unit.members) == 2 and not has_errors_of(compiled.log, first.label):
-            return [plain_variant(member)]
-        if len(compiled.unit.members) == 2 or first.guard is Guard.PLAIN or _hopeless(compiled):
-            self._outcomes[_key_of(member)] = _build_error(compiled, first)
-            return []
-        return [both_variants(member)]
+            keys = [_key_of(member) for member in compiled.unit.members]
+            for key, library in self._cache.publish(compiled.library, dict.fromkeys(keys, compiled.headers)).items():
+                self._outcomes[key] = BuiltSnippet(library, symbol_of(key), cached=False)
+            return ()
+        plan = plan_after_failure(compiled.unit, compiled.log, hopeless=compiled.is_hopeless)
+        for member in plan.failed:
+            self._outcomes[_key_of(member)] = _build_error(compiled, member)
+        return plan.units
 
 
 def _compile(unit: Unit, folder: Path, tools: _Toolchain) -> _Compiled:
@@ -200,36 +191,18 @@ def _users_headers(headers: Path, source: Path) -> tuple[Path, ...]:
     return tuple(path.absolute() for path in paths if path != source)
 
 
-def _without_the_failing(unit: Unit, log: str) -> list[Unit]:
-    """The failing members one by one, the others together; two halves where the log does not say who failed."""
-    symbols = [member.symbol for member in unit.members]
-    failing = owners_of_errors(log, symbols)
-    if failing is None:
-        half = len(unit.members) // 2
-        return [Unit(part, unit.prelude, shared=True) for part in (unit.members[:half], unit.members[half:])]
-    sound = tuple(member for member in unit.members if member.symbol not in failing)
-    units = [both_variants(member) for member in unit.members if member.symbol in failing]
-    return [*units, Unit(sound, unit.prelude, shared=True)] if sound else units
-
-
-def _hopeless(compiled: _Compiled) -> bool:
-    """Whether no other way to write the file can help: a header that is not there, a compiler that was killed."""
-    return compiled.exit_status < 0 or "fatal error:" in compiled.log
-
-
 def _build_error(compiled: _Compiled, member: NamedSnippet) -> BuildError:
-    killed = compiled.exit_status < 0 or "Killed signal" in compiled.log
     remedy = "Places are lines of your stmt, setup and global_setup. Correct the code there."
-    if killed:
+    if compiled.was_killed:
         remedy = "A file takes about 1.5 GB: close other programs, or build with fewer jobs at once."
     return BuildError(
         "the C++ snippet does not compile",
         command=compiled.command,
         exit_status=compiled.exit_status,
-        log=message_for(compiled.log, member.label, member.snippet),
+        log=message_for(compiled.log, member.label(guard_to_tell(compiled.unit)), member.snippet),
         remedy=remedy,
     )
 
 
 def _key_of(member: NamedSnippet) -> str:
-    return member.symbol.removesuffix("_plain").removeprefix("photometer_")
+    return member.symbol.removeprefix("photometer_")

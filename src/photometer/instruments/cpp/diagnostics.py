@@ -7,94 +7,112 @@ Out: diagnostics with their owners, and a message for one owner without our name
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from photometer.instruments.cpp.snippet import CppSnippet
 
-_LABEL = re.compile(r"(photometer_[0-9a-f]+(?:_plain)?\.(?:kept|plain))/(\w+)")
+_LABEL = re.compile(r"(?P<label>photometer_[0-9a-f]+\.(?:kept|plain))/(?P<part>\w+)(?::(?P<line>\d+):(?P<column>\d+))?")
 _PRIMARY = re.compile(r"^\S.*?: (?:fatal )?(?:error|warning): |^collect2: error|^\S*ld: |undefined reference to")
-_ERROR = re.compile(r": (?:fatal )?error: |^collect2: error|undefined reference to|: cannot find ")
-_FATAL = re.compile(r": fatal error: ")
+_ERROR = re.compile(r": (?:fatal )?error: |^error: |^collect2: error|undefined reference to|: cannot find ")
+_INCLUDED = re.compile(r"^In file included from|^\s+from .*[:,]$")
 _CONTEXT = re.compile(
-    r"^In file included from|^\s+from .*[:,]$|required (?:from|by)|: At global scope:|: in function |: In (?:\w+ )?"
+    rf"{_INCLUDED.pattern}|required (?:from|by)|: At global scope:|: in function |: In (?:\w+ )?"
     r"(?:function|member|lambda|instantiation|constructor|destructor|substitution|static|copy|move|coroutine)"
 )
 _OWN_CONTEXT = re.compile(r"^photometer_\S+: (?:In .*function|In lambda|At global scope)")
-_SYMBOL = re.compile(r"\bphotometer_([0-9a-f]{16,})")
+_SYMBOL = re.compile(r"photometer_[0-9a-f]{32}")
 _USER_PLACE = re.compile(r"^(?P<part>stmt|setup|global_setup):(?P<line>\d+):(?P<column>\d+): ")
+# The linker sums up in a line of its own what it said before.
+_SUMMARY = "collect2:"
 # Beyond this a cascade of errors helps nobody; the first ones say what is wrong.
 _MOST_LINES = 60
 
 
 @dataclass(frozen=True)
+class Place:
+    """A place in a user's text that a message names."""
+
+    label: str
+    part: str
+    line: int
+
+
+@dataclass(frozen=True)
 class Diagnostic:
-    """One message with the lines that lead to it and follow it. `owner` is a label, or None where none is named."""
+    """One message with the lines that lead to it and follow it, and the places in users' texts that it names."""
 
     lines: tuple[str, ...]
-    owner: str | None
+    places: tuple[Place, ...]
     is_error: bool
-    is_fatal: bool
+
+    @property
+    def owner(self) -> str | None:
+        return self.places[0].label if self.places else None
+
+    @property
+    def symbols(self) -> set[str]:
+        """Snippets named anywhere in it. A linker's message knows the function, not the line."""
+        return {symbol for line in self.lines for symbol in _SYMBOL.findall(line)}
 
 
 def read_diagnostics(log: str) -> list[Diagnostic]:
     groups: list[list[str]] = []
-    has_primary = True
+    complete = True
     for line in log.splitlines():
         primary = _PRIMARY.search(line) is not None
-        if has_primary and (primary or _CONTEXT.search(line)):
+        if complete and (primary or _CONTEXT.search(line) or not groups):
             groups.append([])
-            has_primary = False
-        if not groups:
-            groups.append([])
+            complete = False
         groups[-1].append(line)
-        has_primary = has_primary or primary
+        complete = complete or primary
     return [_diagnostic(group) for group in groups]
 
 
 def _diagnostic(lines: list[str]) -> Diagnostic:
-    text = "\n".join(lines)
-    found = _LABEL.search(text)
-    is_error = any(_ERROR.search(line) for line in lines)
-    return Diagnostic(tuple(lines), found.group(1) if found else None, is_error, _FATAL.search(text) is not None)
+    found = [match for line in lines for match in _LABEL.finditer(line)]
+    places = tuple(Place(match["label"], match["part"], int(match["line"] or 0)) for match in found)
+    return Diagnostic(tuple(lines), places, any(_ERROR.search(line) for line in lines))
 
 
-def owners_of_errors(log: str, symbols: Collection[str]) -> set[str] | None:
-    """The symbols of the snippets to which errors belong; None where an error names nobody."""
+def owners_of_errors(diagnostics: Sequence[Diagnostic], symbols: Collection[str]) -> set[str] | None:
+    """The symbols of the snippets to which errors belong; None where some error names nobody."""
     owners: set[str] = set()
-    for diagnostic in read_diagnostics(log):
-        if not diagnostic.is_error:
+    for diagnostic in diagnostics:
+        if not diagnostic.is_error or diagnostic.lines[-1].startswith(_SUMMARY):
             continue
-        # Where no `#line` name stands (a linker's message), the mangled name of the function may.
-        named = {f"photometer_{key}" for line in diagnostic.lines for key in _SYMBOL.findall(line)} & set(symbols)
-        if diagnostic.owner is not None:
-            named = {diagnostic.owner.partition(".")[0].removesuffix("_plain")} & set(symbols) or named
-        if not named and not diagnostic.lines[-1].startswith("collect2"):
+        named = {diagnostic.owner.partition(".")[0]} if diagnostic.owner is not None else diagnostic.symbols
+        if not named & set(symbols):
             return None
-        owners |= named
+        owners |= named & set(symbols)
     return owners or None
 
 
-def has_errors_of(log: str, label: str) -> bool:
-    return any(d.is_error and d.owner in (label, None) for d in read_diagnostics(log))
+def errors_of(diagnostics: Sequence[Diagnostic], label: str) -> list[Diagnostic]:
+    """Errors that belong to a label, or name no place at all (a linker's)."""
+    symbol = label.partition(".")[0]
+    return [
+        d
+        for d in diagnostics
+        if d.is_error and (d.owner == label or (d.owner is None and (not d.symbols or symbol in d.symbols)))
+    ]
 
 
 def message_for(log: str, label: str, snippet: CppSnippet) -> str:
-    """The errors of one label (and of nobody), with the user's line shown below each."""
+    """The errors of one label, with the user's line shown below each."""
     shown: list[str] = []
-    for diagnostic in read_diagnostics(log):
-        if diagnostic.is_error and diagnostic.owner in (label, None):
-            for line in diagnostic.lines:
-                if not _OWN_CONTEXT.match(line):
-                    shown += _users_lines(_without_our_names(line), snippet)
+    for diagnostic in errors_of(read_diagnostics(log), label):
+        for line in diagnostic.lines:
+            if not _OWN_CONTEXT.match(line) and not _INCLUDED.match(line):
+                shown += _users_lines(_without_our_names(line), snippet)
     if len(shown) > _MOST_LINES:
         shown = [*shown[:_MOST_LINES], f"… and {len(shown) - _MOST_LINES} lines more"]
     return "\n".join(shown) if shown else _without_our_names(log)
 
 
 def _without_our_names(line: str) -> str:
-    line = _LABEL.sub(lambda found: found.group(2), line)
-    return re.sub(r"photometer_[0-9a-f]{16,}(?:_plain)?_(?:space::|blocks\b)", "", line)
+    line = re.sub(rf"{_LABEL.pattern.partition('(?::')[0]}", lambda found: found["part"], line)
+    return re.sub(rf"{_SYMBOL.pattern}_(?:\w+_)?(?:space::|blocks\b)", "", line)
 
 
 def _users_lines(line: str, snippet: CppSnippet) -> list[str]:
@@ -102,8 +120,8 @@ def _users_lines(line: str, snippet: CppSnippet) -> list[str]:
     place = _USER_PLACE.match(line)
     if place is None:
         return [line]
-    text = getattr(snippet, place.group("part")).splitlines()
-    number, column = int(place.group("line")), int(place.group("column"))
+    text = getattr(snippet, place["part"]).splitlines()
+    number, column = int(place["line"]), int(place["column"])
     if not 1 <= number <= len(text):
         return [line]
     margin = f"{number:5d} | "

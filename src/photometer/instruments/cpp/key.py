@@ -12,7 +12,7 @@ import json
 
 from photometer.instruments.cpp.compiler import Compiler, host_cpu
 from photometer.instruments.cpp.snippet import CppSnippet
-from photometer.instruments.cpp.source import HEADER_FOLDER, HEADER_NAME, NamedSnippet, choose_prelude, own_file
+from photometer.instruments.cpp.source import HEADER_FOLDER, HEADER_NAME, Guard, NamedSnippet, choose_prelude, own_file
 from photometer.instruments.cpp.torch_build import TorchBuild
 
 _KEY_DIGITS = 32
@@ -20,7 +20,7 @@ _KEY_DIGITS = 32
 
 def snippet_key(snippet: CppSnippet, compiler: Compiler, flags: tuple[str, ...], torch_build: TorchBuild) -> str:
     # The generated text stands for the snippet and for our own version at once.
-    text = own_file([NamedSnippet(snippet, "photometer")], choose_prelude(snippet))
+    text = own_file(NamedSnippet(snippet, "photometer"), choose_prelude(snippet), [Guard.KEPT])
     parts = (
         text,
         _header_text(),

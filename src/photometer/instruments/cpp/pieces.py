@@ -16,6 +16,7 @@ _OPAQUE = re.compile(
     r"""|(?P<comment>//[^\n]*|/\*.*?\*/)""",
     re.DOTALL,
 )
+_CLOSES = {")": "(", "]": "[", "}": "{"}
 # A line of the preprocessor (also by its digraph), or its operator form.
 _DIRECTIVE = re.compile(r"^[ \t]*(?:\#|%:)|\b_Pragma\b", re.MULTILINE)
 _INCLUDE_LINE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(<[^>\n]+>|\"[^\"\n]+\")[ \t]*(//[^\n]*)?$")
@@ -58,6 +59,20 @@ def blanked(text: str) -> str:
         return '"' + re.sub(r"[^\n]", "_", whole[1:-1]) + '"'
 
     return _OPAQUE.sub(blank, text)
+
+
+def is_self_contained(text: str) -> bool:
+    """Whether all that is opened is closed: no bracket, comment or literal can swallow what follows the text."""
+    bare = blanked(text)
+    if re.search(r"/\*|(?<!\w)'|'(?!\w)", bare) or bare.count('"') % 2 or bare.rstrip().endswith("\\"):
+        return False
+    open_brackets: list[str] = []
+    for character in bare:
+        if character in _CLOSES.values():
+            open_brackets.append(character)
+        elif character in _CLOSES and (not open_brackets or open_brackets.pop() != _CLOSES[character]):
+            return False
+    return not open_brackets
 
 
 def has_directive(text: str) -> bool:

@@ -43,15 +43,14 @@ class Guard(enum.Enum):
 
 @dataclass(frozen=True)
 class NamedSnippet:
-    """A snippet with the symbol it is to be exported as; `label` marks its lines in the compiler's messages."""
+    """A snippet with the symbol it is to be exported as."""
 
     snippet: CppSnippet
     symbol: str
-    guard: Guard = Guard.KEPT
 
-    @property
-    def label(self) -> str:
-        return f"{self.symbol}.{self.guard.value}"
+    def label(self, guard: Guard) -> str:
+        """What marks its lines in the compiler's messages."""
+        return f"{self.symbol}.{guard.value}"
 
 
 def choose_prelude(snippet: CppSnippet) -> Prelude:
@@ -59,46 +58,47 @@ def choose_prelude(snippet: CppSnippet) -> Prelude:
     return Prelude.EVERYTHING if _WIDE_WORDS.search(text) else Prelude.TENSOR
 
 
-def shared_file(members: Sequence[NamedSnippet], prelude: Prelude) -> str:
+def shared_file(members: Sequence[NamedSnippet], prelude: Prelude, guards: Sequence[Guard]) -> str:
     """A file of snippets with the same includes, each with its file-level code in a namespace of its own."""
-    includes, _ = split_includes(members[0].snippet.global_setup)
-    parts = [_head(prelude), _marked(includes, members[0].label, "global_setup")]
+    first = members[0]
+    includes, _ = split_includes(first.snippet.global_setup)
+    parts = [_head(prelude), _marked(includes, first.label(guards[0]), "global_setup")]
     for member in members:
         _, rest = split_includes(member.snippet.global_setup)
-        parts += [f"namespace {member.symbol}_space {{", _marked(rest, member.label, "global_setup")]
-        parts += [_coroutine(member), "}", _entry(member, f"{member.symbol}_space::")]
+        parts += [f"namespace {member.symbol}_space {{", _marked(rest, member.label(guards[0]), "global_setup")]
+        parts += [*(_coroutine(member, guard) for guard in guards), "}"]
+        parts.append(_entry(member, guards, f"{member.symbol}_space::"))
     return "\n".join(parts)
 
 
-def own_file(variants: Sequence[NamedSnippet], prelude: Prelude) -> str:
-    """A file for one snippet (in one or more variants), its file-level code where the user sees it: at file level."""
-    parts = [_head(prelude), _marked(variants[0].snippet.global_setup, variants[0].label, "global_setup")]
-    for variant in variants:
-        parts += [_coroutine(variant), _entry(variant, "")]
-    return "\n".join(parts)
+def own_file(member: NamedSnippet, prelude: Prelude, guards: Sequence[Guard]) -> str:
+    """A file for one snippet, its file-level code where the user means it: at file level."""
+    parts = [_head(prelude), _marked(member.snippet.global_setup, member.label(guards[0]), "global_setup")]
+    parts += [_coroutine(member, guard) for guard in guards]
+    return "\n".join([*parts, _entry(member, guards, "")])
 
 
 def _head(prelude: Prelude) -> str:
     return "\n".join([*(f"#include <{header}>" for header in prelude.value), f'#include "{HEADER_NAME}"'])
 
 
-def _coroutine(member: NamedSnippet) -> str:
-    snippet, name = member.snippet, f"{member.symbol}_blocks"
+def _coroutine(member: NamedSnippet, guard: Guard) -> str:
+    snippet, label = member.snippet, member.label(guard)
     stmt, kept = snippet.stmt, ""
-    if member.guard is Guard.KEPT:
+    if guard is Guard.KEPT:
         stmt, kept = _sunk(stmt), _keep_calls(stmt)
     # The loop stands in a lambda so that the statement's variables are ordinary ones: a coroutine's live in its frame.
     return "\n".join(
         [
-            f"static photometer::Blocks {name}() {{",
-            _marked(snippet.setup, member.label, "setup"),
+            f"static photometer::Blocks {_coroutine_name(member, guard)}() {{",
+            _marked(snippet.setup, label, "setup"),
             ";",
             "while (true) {",
             "const int64_t photometer_block_runs = co_await photometer::NextBlock{};",
             "[&, photometer_block_runs]() __attribute__((always_inline)) {",
             "for (int64_t photometer_run_ = 0; photometer_run_ < photometer_block_runs; ++photometer_run_) {",
             "photometer::barrier();",
-            _marked(stmt, member.label, "stmt"),
+            _marked(stmt, label, "stmt"),
             f";{kept}",
             "}",
             "}();",
@@ -108,10 +108,17 @@ def _coroutine(member: NamedSnippet) -> str:
     )
 
 
-def _entry(member: NamedSnippet, scope: str) -> str:
+def _coroutine_name(member: NamedSnippet, guard: Guard) -> str:
+    return f"{member.symbol}_{guard.value}_blocks"
+
+
+def _entry(member: NamedSnippet, guards: Sequence[Guard], scope: str) -> str:
+    """The exported function. Where both variants stand, it starts the kept one; the plain one is only checked."""
+    chosen = Guard.KEPT if Guard.KEPT in guards else Guard.PLAIN
+    unused = [f"(void){scope}{_coroutine_name(member, guard)};\n" for guard in guards if guard is not chosen]
     return (
-        f"PHOTOMETER_EXPORT void* {member.symbol}(char* error, size_t error_size) {{\n"
-        f"return photometer::open_blocks({scope}{member.symbol}_blocks, error, error_size);\n}}"
+        f"PHOTOMETER_EXPORT void* {member.symbol}(char* error, size_t error_size) {{\n{''.join(unused)}"
+        f"return photometer::open_blocks({scope}{_coroutine_name(member, chosen)}, error, error_size);\n}}"
     )
 
 
@@ -134,3 +141,8 @@ def _sunk(stmt: str) -> str:
         if is_expression(piece):
             stmt = f"{stmt[: piece.start]}photometer::sink, {stmt[piece.start :]}"
     return stmt
+
+
+def sunk_lines(stmt: str) -> set[int]:
+    """The lines, from 1, on which `_sunk` adds something."""
+    return {stmt.count("\n", 0, piece.start) + 1 for piece in top_level_pieces(stmt) if is_expression(piece)}

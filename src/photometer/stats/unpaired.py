@@ -20,11 +20,12 @@ from photometer.stats.detectable import POWER
 PAIR_BIAS_RANDOM_LAYOUT = 0.04
 # The same with randomisation off and equal hash seed and environment. Measured: 0.24 to 0.67 %.
 PAIR_BIAS_FROZEN_LAYOUT = 0.0067
-# What a machine's state (clock, neighbours) moves between two sessions, which side-by-side blocks would cancel. Floors
-# of one statement in sessions a minute apart on a loaded machine differed by up to 1.5 %.
-SESSION_DRIFT = 0.015
-# The biases are known by a few dozen pairs and have outliers: Student quantiles with so few degrees, not normal ones.
-BIAS_DEGREES_OF_FREEDOM = 4.0
+# What a machine's state (clock, neighbours) moves between two sessions, which side-by-side blocks would cancel.
+# Floors of one statement over 40 minutes, while the load went from one to seven, had a standard deviation of 0.4 to
+# 0.5 % (1.8 % between extremes); twice that is taken, for days differ more than minutes.
+SESSION_DRIFT = 0.01
+# The biases are known by a few dozen pairs: Student quantiles with so many degrees, not normal ones.
+BIAS_DEGREES_OF_FREEDOM = 10.0
 
 
 @dataclass(frozen=True)

@@ -164,3 +164,13 @@ def test_blocks_alternate_and_share_the_time():
     pairs = sequence[-2 * len(first) :]
     assert all({pairs[i], pairs[i + 1]} == {"a", "b"} for i in range(0, len(pairs), 2))
     assert len({tuple(pairs[i : i + 2]) for i in range(0, len(pairs), 2)}) == 2
+
+
+@pytest.mark.gpu
+def test_inputs_on_an_accelerator():
+    if not torch.cuda.is_available():
+        pytest.skip("no accelerator")
+    request = FuzzRequest(make_preset("matmul", 0, device="cuda", max_flops=2**30), 6, "x @ y", seconds_per_input=0.02)
+    trials = list(run_trials(request))
+    assert all(trial.failure is None for trial in trials)
+    assert all(tensor.is_cuda for tensor in request.fuzzer.at(3)[0].values())

@@ -230,3 +230,12 @@ def test_a_seed_out_of_range_is_refused(seed):
 def test_an_index_counts_from_zero():
     with pytest.raises(DefinitionError, match="no input -1"):
         _plain().at(-1)
+
+
+def test_a_fuzzer_with_functions_is_rebuilt_from_the_fuzzer_in_hand():
+    fuzzer = Fuzzer(
+        [FuzzedParameter("k", 1, 9, "uniform")], [FuzzedTensor("x", ("k",))], [lambda p: p["k"] % 2], seed=6
+    )
+    namespace: dict[str, object] = {"fuzzer": fuzzer.with_seed(1)}
+    exec(fuzzer.rebuild_line(2), namespace)
+    assert_same_inputs((namespace["tensors"], namespace["properties"], namespace["params"]), fuzzer.at(2))

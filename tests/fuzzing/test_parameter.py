@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch.utils.benchmark as torch_benchmark
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from photometer.errors import DefinitionError
@@ -13,6 +13,7 @@ from photometer.fuzzing import FuzzedParameter, ParameterAlias
 from photometer.fuzzing.word_stream import WordStream
 
 
+@settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     bounds=st.tuples(st.integers(1, 2**30), st.integers(1, 2**30)).map(sorted),
@@ -30,6 +31,7 @@ def test_whole_numbers_agree_with_torch_and_stay_in_bounds(seed, bounds, distrib
         assert low <= value <= high
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), low=st.floats(-1e9, 1e9), width=st.floats(0, 1e9))
 def test_floats_agree_with_torch(seed, low, width):
     theirs = torch_benchmark.FuzzedParameter("p", low, low + width, "uniform")

@@ -12,6 +12,9 @@ from photometer.fuzzing import FuzzedParameter, FuzzedSparseTensor, Fuzzer
 from tests.fuzzing.torch_parity import assert_same_inputs, repaired_torch
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # of torch's own fuzzer
+
+
 def _fuzzer(module, seed: int, **tensor) -> object:
     return module.Fuzzer(
         parameters=[

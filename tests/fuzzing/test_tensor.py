@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
+import numpy as np
 import pytest
 import torch
 
-from photometer.errors import DefinitionError
+from photometer.errors import DefinitionError, ImpossibleSpec
 from photometer.fuzzing import FuzzedParameter, FuzzedTensor, Fuzzer, dtype_size
 
 
@@ -71,3 +74,43 @@ def test_limits_count_before_anything_is_made():
     assert tensor.broken_limit({"k": 9}) == "min_elements"
     assert tensor.satisfies_constraints({"k": 100})
     assert not tensor.satisfies_constraints({"k": 101})
+
+
+def test_several_dtypes_in_one_fuzzer():
+    fuzzer = Fuzzer(
+        [FuzzedParameter("kind", distribution={"float64": 0.5, torch.int8: 0.5})],
+        [FuzzedTensor("x", (100,), dtype_parameter="kind", max_allocation_bytes=800)],
+        seed=0,
+    )
+    drawn = list(fuzzer.take(8))
+    assert {properties["x"]["dtype"] for _, properties, _ in drawn} == {"torch.float64", "torch.int8"}
+    for index, (tensors, properties, _) in enumerate(drawn):
+        assert str(tensors["x"].dtype) == properties["x"]["dtype"]
+        assert torch.equal(fuzzer.at(index)[0]["x"], tensors["x"])
+    namespace: dict[str, object] = {}
+    exec(fuzzer.rebuild_line(3), namespace)
+    assert torch.equal(namespace["tensors"]["x"], drawn[3][0]["x"])
+    tighter = FuzzedTensor("x", (100,), dtype_parameter="kind", max_allocation_bytes=799)
+    only_small = Fuzzer(fuzzer.parameters, [tighter], seed=0)
+    assert {params["kind"] for params in only_small.take_params(20)} == {torch.int8}
+
+
+def test_a_dtype_parameter_of_no_dtypes_is_refused():
+    for distribution in ({"float33": 1.0}, {3: 1.0}):
+        with pytest.raises(DefinitionError, match="dtype"):
+            Fuzzer([FuzzedParameter("d", distribution=distribution)], [FuzzedTensor("x", (4,), dtype_parameter="d")])
+
+
+def test_numpys_whole_numbers_do_not_overflow():
+    large = np.int64(2**24)
+    fuzzer = Fuzzer(
+        [FuzzedParameter("k", distribution={large: 0.5, np.int64(2): 0.5}, strict=True)],
+        [FuzzedTensor("x", ("k", "k", "k", np.int64(1)), max_elements=100)],
+        seed=0,
+    )
+    assert fuzzer.tensors[0].broken_limit({"k": 2**24}) == "max_elements"
+    found = set()
+    for seed in range(8):
+        with contextlib.suppress(ImpossibleSpec):
+            found |= {params["k"] for params in fuzzer.with_seed(seed).take_params(1)}
+    assert found == {2}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from photometer.fuzzing.word_stream import BLOCK_WORDS, WordStream
@@ -18,6 +18,7 @@ _DRAWS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), draws=_DRAWS)
 def test_any_mixture_of_draws_follows_numpy(seed, draws):
     numpys, ours = np.random.RandomState(seed), WordStream(np.random.RandomState(seed))

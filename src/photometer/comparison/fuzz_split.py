@@ -52,14 +52,15 @@ def best_split(figures: Floats, features: Sequence[Feature], random: np.random.G
     masks, owners = _divisions(features, figures.size)
     if not owners:
         return None
-    gains = _gains(figures, masks)
+    gains = _gains(figures[:, np.newaxis], masks)[:, 0]
     # Gains are shares of the variance, so the first feature nearly as good as the best is simply the first in the list.
     chosen = int(np.argmax(gains >= NEARLY * gains.max()))
     chosen_feature = owners[chosen][0]
     same = [place for place, (feature, _) in enumerate(owners) if feature == chosen_feature]
     chosen = max(same, key=lambda place: gains[place])
-    shuffled = np.array([_gains(random.permutation(figures), masks).max() for _ in range(SHUFFLES)])
-    if (1 + np.count_nonzero(shuffled >= gains[chosen])) / (1 + SHUFFLES) > CHANCE:
+    shuffles = np.stack([random.permutation(figures) for _ in range(SHUFFLES)], axis=1)
+    as_good = np.count_nonzero(_gains(shuffles, masks).max(axis=0) >= gains[chosen])
+    if (1 + as_good) / (1 + SHUFFLES) > CHANCE:
         return None
     feature_place, value = owners[chosen]
     return Split(features[feature_place], value, masks[chosen], float(gains[chosen]))
@@ -101,16 +102,15 @@ def _round_between(low: float, high: float) -> float:
 
 
 def _gains(figures: Floats, masks: Mask) -> Floats:
-    """The share of the variance that each division explains."""
-    centred = figures - figures.mean()
-    total = float(centred @ centred)
-    if total == 0:
-        return np.zeros(len(masks))
+    """The share of the variance that each division (row) explains, for each series of figures (column)."""
+    centred = figures - figures.mean(axis=0)
+    total = np.sum(centred**2, axis=0)
     inside = masks.sum(axis=1)
-    sums = masks @ centred
+    sums = masks.astype(np.float64) @ centred
     # The sums of the two sides are opposite, so what they explain is this much of the total.
-    explained: Floats = sums**2 * (1 / inside + 1 / (figures.size - inside)) / total
-    return explained
+    explained = sums**2 * (1 / inside + 1 / (len(figures) - inside))[:, np.newaxis]
+    shares: Floats = np.divide(explained, total, out=np.zeros_like(explained), where=total > 0)
+    return shares
 
 
 def _shown(value: Any) -> str:

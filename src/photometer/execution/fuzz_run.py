@@ -179,7 +179,9 @@ def _facts(name: str, tensor: Any, properties: Mapping[str, Any]) -> TensorFacts
 def _plain(params: Mapping[str, Any]) -> dict[str, Plain]:
     """Parameters may be anything; a file and a map want plain values."""
     return {
-        name: value if isinstance(value, (bool, int, float, str)) else repr(value) for name, value in params.items()
+        # str: of a dtype or a device it is the name that people type.
+        name: value if isinstance(value, (bool, int, float, str)) else str(value)
+        for name, value in params.items()
     }
 
 

@@ -111,11 +111,13 @@ class Fuzzer:
         return next(itertools.islice(self.prepare(index + 1), index, None)).make()
 
     def rebuild_line(self, index: int) -> str:
-        """One line of Python that makes input `index` again, from nothing."""
-        return f"{self._imports()}; tensors, properties, params = {self!r}.at({index})"
-
-    def _imports(self) -> str:
-        return "from photometer.fuzzing import *"
+        """One line of Python that makes input `index` again, from nothing where every part has a printed form."""
+        if self._constraints or any(tensor.tensor_constructor is not None for tensor in self._tensors):
+            # Functions of the author's have no printed form; the author has them.
+            return f"tensors, properties, params = fuzzer.with_seed({self._seed}).at({index})  # fuzzer: your own"
+        made = f"{self!r}.at({index})"
+        imports = "import torch; " if "torch." in made else ""
+        return f"{imports}from photometer.fuzzing import *; tensors, properties, params = {made}"
 
     def _draw(self, stream: WordStream) -> Draw:
         params = self._accepted_params(stream)

@@ -71,7 +71,7 @@ class FuzzedParameter:
         """The values of a dict distribution that can be drawn at all; empty for a range."""
         if not isinstance(self.distribution, Mapping):
             return ()
-        return tuple(value for value, probability in self.distribution.items() if probability > 0)
+        return tuple(_python_value(value) for value, probability in self.distribution.items() if probability > 0)
 
     def sample(self, state: RandomSource) -> Any:
         """Draw one value; it may be an alias of another parameter."""
@@ -145,13 +145,19 @@ class FuzzedParameter:
 
 
 def _choice_at(choices: Mapping[Any, float]) -> Callable[[float], Any]:
-    values = tuple(choices)
+    values = tuple(_python_value(choice) for choice in choices)
     sums = np.cumsum(np.asarray(tuple(choices.values()), dtype=np.float64))
     cumulative: list[float] = (sums / sums[-1]).tolist()
     return lambda quantile: values[bisect_right(cumulative, quantile)]
 
 
+def _python_value(value: Any) -> Any:
+    """numpy's scalars as Python's: a product of sizes must not overflow."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _power_at(low: float, high: float) -> Callable[[float], Any]:
+    low, high = _python_value(low), _python_value(high)
     low_bits, high_bits = float(np.log2(low)), float(np.log2(high))
     span_bits = high_bits - low_bits
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 from photometer.errors import DefinitionError, ImpossibleSpec
+from photometer.fuzzing.element_type import dtype_name
 from photometer.fuzzing.parameter import FuzzedParameter
 from photometer.fuzzing.parameter_alias import ParameterAlias
 from photometer.fuzzing.sparse_tensor import FuzzedSparseTensor
@@ -79,6 +81,10 @@ def _check_tensor(tensor: FuzzedTensor, by_name: Mapping[str, FuzzedParameter]) 
             f"Tensor {tensor.name!r} has neither density nor nnz.",
             remedy='Give density=, nnz=, or a parameter "density".',
         )
+    if tensor.dtype_parameter is not None:
+        ranges, values = _leaf_parameters(tensor.dtype_parameter, by_name)
+        for value in values if not ranges else [tensor.dtype_parameter]:
+            dtype_name(value)  # raises for what is no dtype
     sizes = [_whole_range(entry, by_name, tensor, "size", least=0) for entry in tensor.size]
     steps = [_whole_range(entry, by_name, tensor, "steps", least=1) for entry in tensor.steps]
     dims = [len(tensor.size)]
@@ -101,7 +107,8 @@ def _hopeless(tensor: FuzzedTensor, sizes: list[tuple[int, int]], steps: list[tu
     if tensor.min_elements is not None and most < tensor.min_elements:
         return f"at most {most} elements, min_elements is {tensor.min_elements}"
     if tensor.max_allocation_bytes is not None and not isinstance(tensor, FuzzedSparseTensor):
-        least_bytes = fewest * math.prod(low for low, _ in steps) * tensor.bytes_per_element
+        element_bytes = 1 if tensor.dtype_parameter is not None else tensor.bytes_per_element
+        least_bytes = fewest * math.prod(low for low, _ in steps) * element_bytes
         if least_bytes > tensor.max_allocation_bytes:
             return f"at least {least_bytes} bytes, max_allocation_bytes is {tensor.max_allocation_bytes}"
     return None
@@ -136,13 +143,13 @@ def _whole_range(
         if parameter.distribution == "uniform" and not parameter.is_whole_number_range:
             bounds.append(0.5)  # a float range: refused below
         bounds += [parameter.minval, parameter.maxval]
-    if any(not isinstance(bound, int) or bound < least for bound in bounds):
+    if any(not isinstance(bound, Integral) or bound < least for bound in bounds):
         raise DefinitionError(
             f"Tensor {tensor.name!r}: parameter {entry!r} is used in {role} and may be something else than"
             f" a whole number from {least}.",
             remedy="Give it integer bounds or integer values.",
         )
-    return min(bounds), max(bounds)
+    return int(min(bounds)), int(max(bounds))
 
 
 def _possible_dims(name: str, by_name: Mapping[str, FuzzedParameter], low: int, high: int) -> set[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ class FuzzedTensor:
     (missing ones are 1). With chance 1 - `probability_contiguous` the memory order of the dimensions is shuffled;
     the shape stays. `tensor_constructor(size=..., dtype=..., **params)` makes the values in place of the default.
     `roll_parameter` is accepted because torch's fuzzer takes it; neither uses it. `cuda=True` is `device="cuda"`.
+    `dtype_parameter` names a parameter whose values are dtypes or their names, for inputs of several dtypes.
     """
 
     def __init__(
@@ -62,10 +64,11 @@ class FuzzedTensor:
         cuda: bool = False,
         tensor_constructor: Callable[..., Any] | None = None,
         device: Any = None,
+        dtype_parameter: str | None = None,
     ) -> None:
         self.name = name
-        self.size = (size,) if isinstance(size, (str, int)) else tuple(size)
-        self.steps = () if steps is None else tuple(steps)
+        self.size = _entries((size,) if isinstance(size, (str, int)) else size)
+        self.steps = _entries(steps or ())
         self.probability_contiguous = probability_contiguous
         self.min_elements = min_elements
         self.max_elements = max_elements
@@ -73,6 +76,7 @@ class FuzzedTensor:
         self.dim_parameter = dim_parameter
         self.roll_parameter = roll_parameter
         self.dtype_name = dtype_name(dtype)
+        self.dtype_parameter = dtype_parameter
         self.bytes_per_element = dtype_size(dtype)
         self.tensor_constructor = tensor_constructor
         self.device = str(device) if device is not None else ("cuda" if cuda else "cpu")
@@ -105,7 +109,8 @@ class FuzzedTensor:
     @property
     def other_names(self) -> tuple[str, ...]:
         """The parameters that are looked up for anything else than sizes and steps."""
-        return tuple(name for name in (self.dim_parameter, self.roll_parameter) if name is not None)
+        names = (self.dim_parameter, self.roll_parameter, self.dtype_parameter)
+        return tuple(name for name in names if name is not None)
 
     def dim_of(self, params: Mapping[str, Any]) -> int:
         return len(self.size) if self.dim_parameter is None else int(params[self.dim_parameter])
@@ -116,9 +121,15 @@ class FuzzedTensor:
     def steps_of(self, params: Mapping[str, Any]) -> tuple[int, ...]:
         return _resolved(self.steps, self.dim_of(params), params)
 
+    def dtype_of(self, params: Mapping[str, Any]) -> str:
+        return self.dtype_name if self.dtype_parameter is None else dtype_name(params[self.dtype_parameter])
+
+    def element_bytes(self, params: Mapping[str, Any]) -> int:
+        return self.bytes_per_element if self.dtype_parameter is None else dtype_size(params[self.dtype_parameter])
+
     def allocation_bytes(self, params: Mapping[str, Any]) -> int:
         """Bytes of the tensor that is made before slicing. Python's integers do not overflow, numpy's would."""
-        return self.bytes_per_element * math.prod(self.size_of(params)) * math.prod(self.steps_of(params))
+        return self.element_bytes(params) * math.prod(self.size_of(params)) * math.prod(self.steps_of(params))
 
     def broken_limit(self, params: Mapping[str, Any]) -> str | None:
         """The name of the limit that these parameters break, if any."""
@@ -153,7 +164,7 @@ class FuzzedTensor:
         """The tensor and its properties; the values come from torch's global random stream."""
         size, steps = self.size_of(params), self.steps_of(params)
         constructor = self.tensor_constructor or self.default_tensor_constructor
-        raw = constructor(size=self._allocated(params), dtype=torch_dtype(self.dtype_name), **params)
+        raw = constructor(size=self._allocated(params), dtype=torch_dtype(self.dtype_of(params)), **params)
         if self.device != "cpu":
             raw = raw.to(self.device)
         if order != tuple(range(len(size))):
@@ -164,17 +175,17 @@ class FuzzedTensor:
             "order": np.array(order, dtype=np.int64),
             "steps": steps,
             "is_contiguous": bool(tensor.is_contiguous()),
-            "dtype": f"torch.{self.dtype_name}",
+            "dtype": f"torch.{self.dtype_of(params)}",
         }
 
     def skip(self, params: Mapping[str, Any]) -> None:
         """Use up the random numbers that `make` would; default values need no room for the tensor."""
         if self.tensor_constructor is not None:
-            self.tensor_constructor(size=self._allocated(params), dtype=torch_dtype(self.dtype_name), **params)
+            self.tensor_constructor(size=self._allocated(params), dtype=torch_dtype(self.dtype_of(params)), **params)
             return
         remaining = math.prod(self._allocated(params))
         while remaining > 0:
-            random_values((min(remaining, _SKIP_CHUNK),), torch_dtype(self.dtype_name))
+            random_values((min(remaining, _SKIP_CHUNK),), torch_dtype(self.dtype_of(params)))
             remaining -= _SKIP_CHUNK
 
     def _allocated(self, params: Mapping[str, Any]) -> tuple[int, ...]:
@@ -192,9 +203,15 @@ class FuzzedTensor:
             "dtype": self.dtype_name,
             "tensor_constructor": self.tensor_constructor,
             "device": self.device,
+            "dtype_parameter": self.dtype_parameter,
         }
         defaults = {"probability_contiguous": 0.5, "dtype": DEFAULT_DTYPE, "device": "cpu"}
         return constructor_text(type(self).__name__, (self.name, self.size), arguments, defaults)
+
+
+def _entries(given: Sequence[str | int]) -> tuple[str | int, ...]:
+    """numpy's whole numbers as Python's, which do not overflow when multiplied."""
+    return tuple(int(entry) if isinstance(entry, Integral) else entry for entry in given)
 
 
 def _resolved(entries: Sequence[str | int], dim: int, params: Mapping[str, Any]) -> tuple[int, ...]:

@@ -16,6 +16,8 @@ from photometer.fuzzing.presets.convolution import output_side
 from photometer.fuzzing.presets.spectral import REGULAR_SIZES
 from tests.fuzzing.torch_parity import assert_same_inputs, repaired_torch, torch_params
 
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # of torch's own fuzzer
+
 # Small enough to make a few tensors of each in a test.
 SMALL = {"max_allocation_bytes": 2**20}
 TORCHS = {

@@ -32,8 +32,10 @@ class PresetFuzzer(Fuzzer):
         if self._arguments.get("device") is not None:
             self._arguments["device"] = str(self._arguments["device"])
 
-    def _imports(self) -> str:
-        return f"from {type(self).__module__} import {type(self).__name__}"
+    def rebuild_line(self, index: int) -> str:
+        """One line of Python that makes input `index` again, from nothing."""
+        imports = f"from {type(self).__module__} import {type(self).__name__}"
+        return f"{imports}; tensors, properties, params = {self!r}.at({index})"
 
     def __repr__(self) -> str:
         defaults = {name: each.default for name, each in inspect.signature(type(self)).parameters.items()}

@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "photometer"
 # layer never import each other, except where the layer is marked so.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli", "__main__"),
-    ("pipeline", "timing", "compare", "environments", "results"),
+    ("pipeline", "timing", "compare", "environments", "results", "side_by_side"),
     ("report", "suites", "op_fuzzers"),
     ("execution", "comparison"),
     ("instruments",),
@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
 )
 # The interactive doors and the pipeline are one layer in the design, and may use each other.
-MAY_USE_EACH_OTHER = {("pipeline", "timing", "compare", "environments", "results"), ("cli", "__main__")}
+MAY_USE_EACH_OTHER = {("pipeline", "timing", "compare", "environments", "results", "side_by_side"), ("cli", "__main__")}
 WITHOUT_TORCH = ("stats", "definition", "comparison", "report", "plan", "errors.py")
 
 FILES = sorted(SOURCE.rglob("*.py"))

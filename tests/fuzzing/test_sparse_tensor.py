@@ -11,7 +11,6 @@ from photometer.errors import DefinitionError
 from photometer.fuzzing import FuzzedParameter, FuzzedSparseTensor, Fuzzer
 from tests.fuzzing.torch_parity import assert_same_inputs, repaired_torch
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # of torch's own fuzzer
 
 

@@ -125,8 +125,16 @@ def test_environment_is_built_from_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     variables = frozen_variables(Layout(hash_seed=7, padding_bytes=3), {"MINE": "x"})
     assert "SOMETHING_OF_THE_USERS" not in variables
     assert variables["PYTHONHASHSEED"] == "7"
-    assert variables["PHOTOMETER_PADDING"] == "xxx"
     assert variables["MINE"] == "x"
+
+
+def test_environment_has_the_same_size_whatever_the_user_has_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def size(layout: Layout, path: str) -> int:
+        monkeypatch.setenv("PATH", path)
+        return len("".join(f"{name}={value}" for name, value in frozen_variables(layout, {}).items()))
+
+    assert size(Layout(), "/bin") == size(Layout(), "/bin:/somewhere/else")
+    assert size(Layout(padding_bytes=3), "/bin") == size(Layout(), "/bin") + 3
 
 
 def test_path_and_variables_reach_the_snippet(tmp_path: Path) -> None:

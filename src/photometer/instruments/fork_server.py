@@ -17,10 +17,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from photometer.errors import ProtocolError, SnippetError, WorkerCrashed, WorkerStartError, WorkerTimeout
-from photometer.instruments.frozen_layout import WORKING_FOLDER, Layout, freezing, frozen_variables
+from photometer.instruments.frozen_layout import WORKING_FOLDER, Layout, freezing, frozen_variables, of_fixed_length
 from photometer.instruments.left_behind import remove_left_behind
 from photometer.model.environment import Environment
 from photometer.worker.protocol import PROTOCOL_VERSION, Disconnected, Garbled, receive_message, send_message
@@ -38,6 +38,9 @@ OUTPUT_KEPT_BYTES = 64 * 1024
 class ForkServer:
     """A started environment. Use as a context manager, or call `close`."""
 
+    starting: ClassVar[set[ForkServer]] = set()
+    """Those that import torch just now: nobody has them yet, but a run that is stopped must end them too."""
+
     def __init__(
         self,
         environment: Environment | None = None,
@@ -52,12 +55,13 @@ class ForkServer:
         self.frozen = freezing().refused_because is None
         self.not_frozen_because = freezing().refused_because
         remove_left_behind()
-        self.folder = Path(tempfile.mkdtemp(prefix=f"photometer-{os.getpid()}-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"photometer-{os.getpid():010d}-"))
         self._output = bytearray()
         self._closed = False
+        self._child_pid: int | None = None
         # A word of the wrapper may name a file in the server's folder, whose name is not known before.
         filled = [word.replace("{folder}", str(self.folder)) for word in wrapper]
-        options = ["--temporary", str(self.folder), *(["--translate"] if translate else [])]
+        options = ["--temporary", of_fixed_length(str(self.folder)), *(["--translate"] if translate else [])]
         self.command = [*freezing().command, *filled, self.environment.python, str(WORKER), *options]
         self.command += self.environment.path
         self._control, far_control = socket.socketpair()
@@ -89,7 +93,12 @@ class ForkServer:
         socket.send_fds(self._control, [b"c"], [far_channel.fileno(), far_lifeline])
         far_channel.close()
         os.close(far_lifeline)
-        self.greeting = self._greet(start_seconds)
+        self.pid = self._process.pid
+        ForkServer.starting.add(self)
+        try:
+            self.greeting = self._greet(start_seconds)
+        finally:
+            ForkServer.starting.discard(self)
 
     def _greet(self, start_seconds: float) -> dict[str, Any]:
         try:
@@ -128,11 +137,13 @@ class ForkServer:
             raise WorkerCrashed(
                 "the environment's server is gone", exit_status=self._process.poll(), log=self.output()
             ) from error
-        child = ChildProcess(self, greeting["pid"])
+        child = ChildProcess(self, int(greeting["pid"]))
+        self._child_pid = child.pid
         try:
             yield child
         finally:
             child.leave()
+            self._child_pid = None
 
     @property
     def alive(self) -> bool:
@@ -143,6 +154,13 @@ class ForkServer:
         """The end of what the child (or the server, while starting) printed."""
         self._take_output()
         return self._output.decode(errors="replace")
+
+    def kill(self) -> None:
+        """End the server and its child at once, from any thread; whoever waits for an answer gets WorkerCrashed."""
+        for group in (self._child_pid, self.pid):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if group is not None and not self._closed:
+                    os.killpg(group, signal.SIGKILL)
 
     def close(self) -> None:
         """End the server and whatever it runs, and remove its folder."""

@@ -20,6 +20,11 @@ PASSED_ON = ("PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HO
 # Not a folder of the user's: the counts must not depend on where photometer was started.
 WORKING_FOLDER = "/"
 
+# Environments are filled up to a multiple of this; a long PATH has 2 KB.
+ENVIRONMENT_BYTES = 8192
+# Temporary folders rarely have longer names.
+PATH_LENGTH = 160
+
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
@@ -65,6 +70,13 @@ def frozen_variables(layout: Layout, own: dict[str, str]) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
     }
-    if layout.padding_bytes:
-        variables["PHOTOMETER_PADDING"] = "x" * layout.padding_bytes
-    return variables | own
+    variables |= own
+    # The stack begins below the environment: its size is always the same, whatever PATH and HOME hold.
+    size = sum(len(os.fsencode(f"{name}={value}")) + 1 for name, value in variables.items())
+    variables["PHOTOMETER_PADDING"] = "x" * (-size % ENVIRONMENT_BYTES + layout.padding_bytes)
+    return variables
+
+
+def of_fixed_length(path: str) -> str:
+    """The same absolute path with slashes before it, so that its length says nothing: arguments lie on the stack."""
+    return path.rjust(PATH_LENGTH, "/")

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import gc
 import os
+import resource
 import select
 import signal
 import sys
@@ -25,11 +26,14 @@ from .valgrind_requests import count_blocks, hooks
 
 RunBlock = Callable[[int], float]
 
+# A set-up that calls torch.compile leaves the seconds of its first call in a global of this name (see plan).
+COMPILE_SECONDS = "photometer_compile_seconds"
+
 
 def serve_requests(channel: int, lifeline: int) -> None:
     die_with(lifeline)
     drain(channel)
-    send_message(channel, {"ok": True, "pid": os.getpid()})
+    send_message(channel, {"ok": True, "pid": own_pid()})
     with contextlib.closing(Child()) as child:
         while True:
             try:
@@ -39,6 +43,11 @@ def serve_requests(channel: int, lifeline: int) -> None:
             if request.get("verb") == "exit":
                 return
             send_message(channel, child.answer(request))
+
+
+def own_pid() -> str:
+    """In as many digits whatever it is: a message of another length would be another state of Python's memory."""
+    return f"{os.getpid():010d}"
 
 
 def drain(channel: int) -> None:
@@ -93,7 +102,7 @@ class Child:
             if self._run_block is None:
                 raise RuntimeError(f"{verb!r} came before 'prepare'")
             if verb == "time":
-                return {"ok": True, "seconds": self._run_block(request["number"])}
+                return {"ok": True, **self._time(request["number"], request.get("blocks"))}
             if verb == "count":
                 return {"ok": True, **self._count(request)}
             if verb == "spin":
@@ -115,11 +124,13 @@ class Child:
         torch.set_num_threads(request.get("num_threads", 1))
         gc.disable()
         if request.get("language") == "cpp":
-            self._loop = NativeLoop(request["library"], request["symbol"])
+            synchronize = wait_for_accelerator if request.get("synchronize") else None
+            self._loop = NativeLoop(request["library"], request["symbol"], synchronize=synchronize)
         else:
             self._namespace = {"torch": torch, "__name__": "__main__"}
             exec(compile(request.get("globals_text", ""), "<globals>", "exec"), self._namespace)
-            self._loop = PythonLoop(request["stmt"], request.get("setup", "pass"), globals=self._namespace)
+            clock = synchronized_clock if request.get("synchronize") else time.perf_counter
+            self._loop = PythonLoop(request["stmt"], request.get("setup", "pass"), clock, self._namespace)
         blocks = self._loop.open_blocks()
         if request.get("toggles") and isinstance(self._loop, NativeLoop):
             # Under Callgrind the toggles stand directly around the compiled loop.
@@ -129,7 +140,31 @@ class Child:
         first_seconds = self._run_block(1) if warmups else 0.0
         if warmups > 1:
             self._run_block(warmups - 1)
-        return {"pid": os.getpid(), "first_seconds": first_seconds}
+        answer = {"pid": own_pid(), "first_seconds": first_seconds}
+        # Not where instructions are counted: an answer of another length would be another layout.
+        if COMPILE_SECONDS in self._namespace and not request.get("toggles"):
+            answer["compile_seconds"] = self._namespace[COMPILE_SECONDS]
+        return answer
+
+    def _time(self, number: int, blocks: int | None) -> dict[str, Any]:
+        """Seconds for `number` runs; with `blocks`, for so many blocks in a row, and how often each was preempted."""
+        assert self._run_block is not None
+        if blocks is None:
+            return {"seconds": self._run_block(number)}
+        seconds, preemptions = [], []
+        wall, cpu = time.perf_counter(), time.thread_time()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+        for _ in range(blocks):
+            seconds.append(self._run_block(number))
+            after = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+            preemptions.append(after - before)
+            before = after
+        return {
+            "block_seconds": seconds,
+            "block_preemptions": preemptions,
+            "wall_seconds": time.perf_counter() - wall,
+            "cpu_seconds": time.thread_time() - cpu,
+        }
 
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
         """Counted blocks. Nothing here depends on the clock: an answer of another length would be another layout."""
@@ -138,7 +173,7 @@ class Child:
             self._run_block,
             request["number"],
             request["repeats"],
-            warmup_runs=request.get("warmup_runs", 0),
+            warmup_runs=request["warmup_runs"],
             toggles_itself=isinstance(self._loop, NativeLoop),
         )
 
@@ -167,4 +202,17 @@ def torch_facts() -> dict[str, Any]:
         "parallel": torch.__config__.parallel_info(),
         "cxx11_abi": bool(torch.compiled_with_cxx11_abi()),
         "num_threads": torch.get_num_threads(),
+        "devices": ["cpu", *(["cuda"] if torch.cuda.is_available() else [])],
     }
+
+
+def wait_for_accelerator() -> None:
+    """Work on an accelerator is queued: the clock says nothing before the queue is empty."""
+    import torch
+
+    torch.cuda.synchronize()
+
+
+def synchronized_clock() -> float:
+    wait_for_accelerator()
+    return time.perf_counter()

@@ -92,28 +92,26 @@ def start_instrumentation() -> None:
 
 
 def count_blocks(
-    run_block: Callable[[int], float], number: int, repeats: int, *, warmup_runs: int = 0, toggles_itself: bool = False
+    run_block: Callable[[int], float], number: int, repeats: int, *, warmup_runs: int, toggles_itself: bool = False
 ) -> dict[str, Any]:
-    """Run `repeats` blocks of `number` runs, each counted by itself and dumped: Callgrind numbers the files 2, 3, …
+    """Run `repeats` blocks of `number` runs, each counted by itself and dumped; the files are numbered one by one.
 
-    The first file is not to be read: Callgrind's counters of calls go on while collection is off, and only a dump sets
-    them to zero. `toggles_itself` says that the block has the toggles inside (a compiled one, see Hooks).
+    The first file is of the warm-up and not to be read: Callgrind's counters of calls go on while collection is off,
+    and jumps into other libraries are counted until the code around them has been dumped once; only a dump clears
+    either. `toggles_itself` says that the block has the toggles inside (a compiled one, see Hooks).
     """
     if not running_on_valgrind():
         raise RuntimeError("'count' needs a server under Valgrind")
-    if warmup_runs:
-        run_block(warmup_runs)
     request = _request_function()
     numbers = (_START, _ZERO_STATS, _TOGGLE_COLLECT, _DUMP_STATS, _RUNNING_ON_VALGRIND)
     start, zero, toggle, dump, nothing = ((ctypes.c_uint64 * 6)(n) for n in numbers)
     if toggles_itself:
         toggle = nothing
     request(ctypes.addressof(start), 0)
-    # One place in the code for rehearsals and repeats: what settles there has settled when it counts.
+    # One place in the code for rehearsals, warm-up and repeats: what settles there has settled when it counts.
     for i in range(REHEARSALS + 1 + repeats):
-        counts = i >= REHEARSALS
-        before, switch, after = (zero, toggle, dump) if counts else (nothing, nothing, nothing)
-        runs = number if i > REHEARSALS else 0
+        before, switch, after = (zero, toggle, dump) if i >= REHEARSALS else (nothing, nothing, nothing)
+        runs = number if i > REHEARSALS else warmup_runs if i == REHEARSALS else 0
         request(ctypes.addressof(before), 0)
         request(ctypes.addressof(switch), 0)
         run_block(runs)

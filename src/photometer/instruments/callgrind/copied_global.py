@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from photometer.errors import DefinitionError
+from photometer.instruments.frozen_layout import of_fixed_length
 from photometer.model.copy_if_callgrind import CopyIfCallgrind, Serialization
 
 _LITERAL_TYPES = (str, bytes, bool, int)
@@ -65,7 +66,7 @@ def globals_text(copied: Sequence[CopiedGlobal], folder: Path) -> str:
         path = folder / f"global-{i}"
         path.write_bytes(each.data)
         options = ", weights_only=False" if each.loader == "torch.load" else ""
-        lines.append(f"{each.name} = {each.loader}({str(path)!r}{options})")
+        lines.append(f"{each.name} = {each.loader}({of_fixed_length(str(path))!r}{options})")
     return "\n".join(lines)
 
 

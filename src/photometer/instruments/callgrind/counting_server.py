@@ -103,7 +103,7 @@ class CountingServer:
                     task.timeout_seconds,
                     number=task.number,
                     repeats=task.repeats,
-                    warmup_runs=0 if task.built else task.warmup_runs,
+                    warmup_runs=task.warmup_runs,
                 )
                 texts.extend(self._dump(child.pid, first + i) for i in range(task.repeats))
 
@@ -122,6 +122,10 @@ class CountingServer:
 
     def close(self) -> None:
         self._server.close()
+
+    def kill(self) -> None:
+        """End it at once, from any thread; a count that is under way gets WorkerCrashed."""
+        self._server.kill()
 
     def __enter__(self) -> CountingServer:
         return self

@@ -27,6 +27,7 @@ from photometer.worker.user_error import name_the_line
 if TYPE_CHECKING:
     from photometer.instruments.callgrind.count_task import CountedTask
     from photometer.model.callgrind_stats import CallgrindStats
+    from photometer.model.device_measurement import DeviceMeasurement
     from photometer.model.instruction_counts import InstructionCounts
 
 # Precision is asked for by those who are willing to wait; this is the longest they wait unless they say otherwise.
@@ -82,7 +83,7 @@ class Timer:
     ) -> None:
         self._language = Language.parse(language)
         self._globals = dict(globals or {})
-        self._clock = timer
+        self._asked_clock = self._clock = timer
         if num_threads < 1:
             raise DefinitionError(f"num_threads must be at least 1, not {num_threads}")
         if callable(stmt):
@@ -137,10 +138,10 @@ class Timer:
             raise DefinitionError(f"number must be at least 1, not {number}")
         with set_torch_threads(self._task_spec.num_threads):
             # At most a hundredth of the work asked for, as torch has it; less where a run is steady before.
-            warm = warm_up(self._time_block, budget_seconds=1.0, most_runs=max(number // 100, 2))
+            warm = warm_up(self._timeit, budget_seconds=1.0, most_runs=max(number // 100, 2))
             self._settle_clock()
             watch = self._make_watch()
-            seconds = self._time_block(number)
+            seconds = self._timeit(number)
             conditions = watch.conditions()
         conditions = dataclasses.replace(conditions, warmup_runs=warm.runs, warmed_up=warm.settled)
         return Measurement(number, [seconds], self._task_spec, conditions=conditions)
@@ -184,10 +185,10 @@ class Timer:
     ) -> Measurement:
         """Time blocks until `rule` says stop. `min_run_time` is what the size of a block is chosen by."""
         with set_torch_threads(self._task_spec.num_threads):
-            self._time_block(1)
+            self._timeit(1)
             clock = self._settle_clock()
             taken = take_blocks(
-                self._time_block,
+                self._timeit,
                 rule,
                 clock=clock,
                 min_run_time=min_run_time,
@@ -234,7 +235,7 @@ class Timer:
 
         # A statement that fails does so here, in a moment, and not under Valgrind.
         built = self._timer.build() if self._language is Language.CPP else None
-        self._time_block(1)
+        self._timeit(1)
         return count_statement(
             self._task_spec,
             stmt=self._stmt_text,
@@ -245,28 +246,42 @@ class Timer:
             **options,
         )
 
+    def measure_device(self, device: str | None = None, **options: Any) -> DeviceMeasurement:
+        """What the statement costs on the accelerator, as a table of modes, and what bounds it.
+
+        `options` are those of `instruments.device.options.DeviceOptions`: min_run_time (of each mode), precision,
+        max_run_time, source, bytes_per_run, flops_per_run, flops_dtype.
+        """
+        from photometer.instruments.device.measure import measure_text
+        from photometer.instruments.device.options import DeviceOptions
+
+        if self._language is not Language.PYTHON:
+            raise DefinitionError("device time is measured of Python statements", remedy="Wrap the C++ in an operator.")
+        asked = DeviceOptions(**options)
+        with set_torch_threads(self._task_spec.num_threads):
+            names = self._unwrapped_globals()
+            return measure_text(self._stmt_text, self._task_spec.setup, names, self._task_spec, device, asked)
+
     def repeat(self, repeat: int = -1, number: int = -1) -> NoReturn:
         raise NotImplementedError("a Timer takes blocks of runs by itself: use Timer.blocked_autorange")
 
     def autorange(self, callback: Callable[[int, float], Any] | None = None) -> NoReturn:
         raise NotImplementedError("a Timer chooses the number of runs by itself: use Timer.blocked_autorange")
 
-    def _time_block(self, number: int) -> float:
+    def _timeit(self, number: int) -> float:
+        """Seconds for one block. The name is torch's: subclasses written for torch override it."""
         try:
             return max(float(self._timer.timeit(number)), 1e-9)
         except Exception as error:
             name_the_line(error, getattr(self._timer, "source_name", ""))
             raise
 
-    # torch's name; subclasses written for torch override it.
-    _timeit = _time_block
-
     def _make_watch(self) -> CoreWatch:
         return CoreWatch() if self._language is Language.PYTHON else BlindWatch()
 
     def _settle_clock(self) -> Callable[[], float]:
         """After the first run it is known whether the statement can reach an accelerator: keep the cheaper clock."""
-        clock = choose_clock(self._clock)
+        clock = choose_clock(self._asked_clock)
         if clock is not self._clock and isinstance(self._timer, PythonLoop | timeit_module.Timer):
             self._clock = clock
             self._timer = self._make_loop(clock)

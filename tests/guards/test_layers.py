@@ -11,11 +11,13 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "photometer"
 
+# The interactive doors and the pipeline.
+DOORS = ("pipeline", "timing", "compare", "device_comparison", "environments", "results", "side_by_side")
 # From the top down. A part may import from its own layer's own part and from every layer below; parts that share a
 # layer never import each other, except where the layer is marked so.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli", "__main__"),
-    ("pipeline", "timing", "compare", "environments", "results", "side_by_side"),
+    DOORS,
     ("report", "suites", "op_fuzzers"),
     ("execution", "comparison"),
     ("instruments",),
@@ -26,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
 )
 # The interactive doors and the pipeline are one layer in the design, and may use each other.
-MAY_USE_EACH_OTHER = {("pipeline", "timing", "compare", "environments", "results", "side_by_side"), ("cli", "__main__")}
+MAY_USE_EACH_OTHER = {DOORS, ("cli", "__main__")}
 WITHOUT_TORCH = ("stats", "definition", "comparison", "report", "plan", "errors.py")
 
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
     from photometer.model.measurement import Measurement
+    from photometer.timing import Timer
 
 
 def register(app: typer.Typer) -> None:
@@ -25,12 +26,22 @@ def time_statements(
     ),
     max_run_time: float = typer.Option(10.0, "--max-run-time", help="At most so many seconds, with --precision."),
     label: str | None = typer.Option(None, "--label", help="The table's title."),
+    device: bool = typer.Option(
+        False, "--device", help="Time on the accelerator: host and device apart, cache hot and cold, graph replay."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the measurements as JSON, one a line."),
 ) -> None:
     from photometer.errors import PhotometerError, SnippetError
     from photometer.timing import Timer
     from photometer.worker.user_error import describe_exception
 
+    if device:
+        _time_on_device(
+            [Timer(stmt, setup, label=label, num_threads=num_threads) for stmt in statements],
+            {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time},
+            as_json,
+        )
+        return
     measurements = []
     for stmt in statements:
         try:
@@ -47,6 +58,22 @@ def time_statements(
             typer.echo(json.dumps(measurement.to_json()))
     else:
         _print_for_people(measurements)
+
+
+def _time_on_device(timers: list[Timer], options: dict[str, Any], as_json: bool) -> None:
+    from photometer.errors import PhotometerError, SnippetError
+    from photometer.report.device_table import render_device
+    from photometer.worker.user_error import describe_exception
+
+    for timer in timers:
+        try:
+            measurement = timer.measure_device(**options)
+        except PhotometerError:
+            raise
+        except Exception as error:
+            stmt = timer._task_spec.stmt
+            raise SnippetError(f"the statement failed: {stmt}", log=describe_exception(error)["traceback"]) from None
+        typer.echo(json.dumps(measurement.to_json()) if as_json else render_device(measurement))
 
 
 def _print_for_people(measurements: list[Measurement]) -> None:

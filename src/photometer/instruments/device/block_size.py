@@ -1,0 +1,103 @@
+"""How many runs make a block, how many blocks make a measurement: sizes and the loop that takes them.
+
+In: a sampler, a statement's pace, a stopping rule. Out: samples, throttled ones set aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from photometer.instruments.clock import Clock
+from photometer.instruments.device.sampler import BlockRequest, BlockSample, EventSampler, Sampler
+from photometer.instruments.device.throttling import Sieved, sieve
+from photometer.instruments.stopping import StoppingRule
+
+# Blocks that a mode's time is shared out to: enough for an interval from batches.
+BLOCKS_AIMED_AT = 25
+# Fewer blocks than this are no measurement, unless they have taken far longer than was asked for.
+FEWEST_BLOCKS = 5
+PATIENCE = 5.0
+# A launch costs the host at least 2 us and the device's queue holds about 1,000 (1,022 on an H200): what the host can
+# queue in this time always fits. When the queue is full, launching waits for the device.
+QUEUE_SECONDS = 1.8e-3
+# Runs whose flushes (75 us each on an H200) and kernels one cold block holds.
+MOST_COLD_RUNS = 10
+# Records that one session of the profiler is allowed, by runs: its buffers hold more, but reading them takes time.
+MOST_PROFILED_RUNS = 100
+PROFILED_BLOCKS_A_SESSION = 10
+# A hold that was too short is made so much longer, so often at most.
+LONGER_HOLD = 3.0
+ATTEMPTS_TO_HIDE = 3
+# The device is the slower side when it takes this much longer than the host: then launches hide behind its work.
+DEVICE_SLOWER = 1.2
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a statement goes, roughly: what sizes are chosen by."""
+
+    host_seconds_per_run: float
+    end_to_end_seconds: float
+
+    def hot_runs(self, block_seconds: float) -> int:
+        by_queue = QUEUE_SECONDS / max(self.host_seconds_per_run, 1e-9)
+        by_time = block_seconds / max(self.end_to_end_seconds - self.host_seconds_per_run, 1e-6)
+        return max(1, int(min(by_queue, by_time)))
+
+    def cold_runs(self, block_seconds: float) -> int:
+        return max(1, min(MOST_COLD_RUNS, self.hot_runs(block_seconds)))
+
+
+@dataclass(frozen=True)
+class Collected:
+    sieved: Sieved
+    runs_per_block: int
+    launch_hidden: bool
+
+    @property
+    def seconds_per_run(self) -> tuple[float, ...]:
+        return tuple(sample.seconds_per_run for sample in self.sieved.kept)
+
+
+def hide_launch(sampler: EventSampler, request: BlockRequest) -> BlockRequest:
+    """Try blocks until the hold is long enough to queue one whole, or the device is the slower side anyway."""
+    for _ in range(ATTEMPTS_TO_HIDE):
+        (sample,) = sampler.sample([request])
+        if hides(sample, request):
+            break
+        request = replace(request, host_seconds_per_run=request.host_seconds_per_run * LONGER_HOLD)
+    return request
+
+
+def hides(sample: BlockSample, request: BlockRequest) -> bool:
+    return sample.launch_hidden or sample.seconds_per_run > DEVICE_SLOWER * request.host_seconds_per_run
+
+
+def collect(
+    sampler: Sampler,
+    request: BlockRequest,
+    rule: StoppingRule,
+    *,
+    clock: Clock,
+    patience_seconds: float,
+    blocks_at_a_time: int = 1,
+    on_samples: Callable[[list[BlockSample]], None] | None = None,
+) -> Collected:
+    """Blocks until the rule is content. A block whose launch showed is taken again where others are hidden."""
+    samples: list[BlockSample] = []
+    start = clock()
+    while True:
+        new = sampler.sample([request] * blocks_at_a_time)
+        samples += new
+        if on_samples is not None:
+            on_samples(new)
+        hidden = [sample for sample in samples if hides(sample, request)]
+        # Where the launch shows in most blocks it cannot be hidden, and the result says so.
+        most_hidden = 2 * len(hidden) > len(samples)
+        sieved = sieve(hidden if most_hidden else samples)
+        spent = clock() - start
+        if len(sieved.kept) < FEWEST_BLOCKS and spent < PATIENCE * patience_seconds:
+            continue
+        if rule.reason_to_stop([sample.seconds_per_run for sample in sieved.kept], spent) is not None:
+            return Collected(sieved, request.runs, most_hidden)

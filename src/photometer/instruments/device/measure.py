@@ -1,0 +1,175 @@
+"""The whole measurement of one statement: warm up, the host's modes, the device's, the graph, and what bounds it.
+
+In: a statement made ready, an accelerator, options. Out: a DeviceMeasurement. Knows no torch: a fake accelerator
+drives it in the tests.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from photometer.instruments.clock import Clock
+from photometer.instruments.device.accelerator import Accelerator
+from photometer.instruments.device.block_size import BLOCKS_AIMED_AT, Pace
+from photometer.instruments.device.bound import bound_in_words
+from photometer.instruments.device.device_times import DeviceTimer, device_mode
+from photometer.instruments.device.findings import Noticed, warnings_from
+from photometer.instruments.device.graph import capture_run
+from photometer.instruments.device.host_side import (
+    MOST_SYNCHRONISED_RUNS,
+    find_pace,
+    host_blocks,
+    memory_use,
+    synchronised_blocks,
+    synchronises,
+)
+from photometer.instruments.device.inputs import constant_inputs
+from photometer.instruments.device.options import DeviceOptions
+from photometer.instruments.device.peak import measured_peak
+from photometer.instruments.device.statement import Statement, open_statement
+from photometer.instruments.wall_time import warm_up
+from photometer.model.device_measurement import DeviceMeasurement, Peak
+from photometer.model.device_mode import DeviceMode, ModeName, Source
+from photometer.model.task import TaskSpec
+
+# Warming up may take this share of a mode's time: the clock rises from idle within milliseconds.
+WARM_UP_SHARE = 0.5
+
+
+def measure_text(
+    stmt: str, setup: str, globals: Mapping[str, Any], task_spec: TaskSpec, device: str | None, options: DeviceOptions
+) -> DeviceMeasurement:
+    """Measure a statement given as text, on the accelerator of this process."""
+    from photometer.instruments.device.torch_accelerator import open_accelerator
+
+    accelerator = open_accelerator(device)
+    with open_statement(stmt, setup, globals) as statement:
+        return measure_statement(statement, accelerator, task_spec, options)
+
+
+def measure_statement(
+    statement: Statement,
+    accelerator: Accelerator,
+    task_spec: TaskSpec,
+    options: DeviceOptions,
+    *,
+    clock: Clock = time.perf_counter,
+) -> DeviceMeasurement:
+    run, queue = statement.run, accelerator.queue
+
+    def finished_block(runs: int) -> float:
+        start = clock()
+        run(runs)
+        queue.synchronize()
+        return clock() - start
+
+    try:
+        first_call_seconds = finished_block(1)
+        warm_up(finished_block, budget_seconds=options.min_run_time * WARM_UP_SHARE)
+        pace = find_pace(accelerator, run, clock)
+        constant = constant_inputs(statement.variables(), accelerator.kind)
+        waits = synchronises(accelerator, run, pace)
+        was_attached = accelerator.profiler is not None and accelerator.profiler.was_used()
+        memory = memory_use(accelerator, run)
+        host, whole = _host_modes(statement, accelerator, pace, options, clock)
+
+        # The buffer that flushes the cache must be there before growth is watched.
+        queue.flush_cache()
+        reserved_before = _reserved(accelerator)
+        timer = DeviceTimer(accelerator, run, pace, options, clock=clock)
+        hot, cold = timer.by_events()
+        grown = _reserved(accelerator) - reserved_before
+        graph = _graph_mode(statement, accelerator, timer, waits, clock)
+        times = timer.with_profiler(hot, cold, synchronises=waits)
+    finally:
+        queue.release()
+
+    peak = _peak(accelerator, options)
+    has_work = times.facts is None or bool(times.facts.kernels)
+    noticed = Noticed(
+        first_call_seconds=first_call_seconds,
+        end_to_end_seconds=pace.end_to_end_seconds,
+        synchronises=waits,
+        constant_inputs=constant,
+        reserved_bytes_grown=grown,
+        launch_hidden=times.launch_hidden,
+        profiler_was_attached=was_attached,
+        profiler_failure=times.profiler_failure,
+        has_device_work=has_work,
+        sieved=times.sieved,
+    )
+    return DeviceMeasurement(
+        task_spec=task_spec,
+        device_name=accelerator.name,
+        device_kind=accelerator.kind,
+        modes=(host, times.hot, times.cold, graph, whole),
+        bound=bound_in_words(
+            host.median,
+            times.hot.median if has_work else None,
+            synchronises=waits,
+            bytes_per_run=options.bytes_per_run,
+            flops_per_run=options.flops_per_run,
+            peak=peak,
+        ),
+        kernels=None if times.facts is None else times.facts.kernels,
+        memory=memory,
+        bytes_per_run=options.bytes_per_run,
+        flops_per_run=options.flops_per_run,
+        peak=peak,
+        first_call_seconds=first_call_seconds,
+        warnings=warnings_from(noticed, times.hot, times.cold),
+    )
+
+
+def _host_modes(
+    statement: Statement, accelerator: Accelerator, pace: Pace, options: DeviceOptions, clock: Clock
+) -> tuple[DeviceMode, DeviceMode]:
+    block_seconds = options.min_run_time / BLOCKS_AIMED_AT
+    runs = pace.hot_runs(block_seconds)
+    host = host_blocks(
+        accelerator,
+        statement.run,
+        runs,
+        options.stopping_rule(),
+        clock=clock,
+        patience_seconds=options.min_run_time,
+    )
+    one_by_one = max(1, min(MOST_SYNCHRONISED_RUNS, int(block_seconds / pace.end_to_end_seconds)))
+    whole = synchronised_blocks(
+        accelerator,
+        statement.run,
+        one_by_one,
+        options.stopping_rule(),
+        clock=clock,
+        patience_seconds=options.min_run_time,
+    )
+    return (
+        DeviceMode(ModeName.HOST, host, runs, Source.HOST_CLOCK),
+        DeviceMode(ModeName.END_TO_END, whole, one_by_one, Source.HOST_CLOCK),
+    )
+
+
+def _graph_mode(
+    statement: Statement, accelerator: Accelerator, timer: DeviceTimer, waits: bool, clock: Clock
+) -> DeviceMode:
+    replays = capture_run(accelerator, statement.run, synchronises=waits, clock=clock)
+    if isinstance(replays, str):
+        return DeviceMode(ModeName.GRAPH_REPLAY, absent_because=replays)
+    pace = find_pace(accelerator, replays, clock)
+    return device_mode(ModeName.GRAPH_REPLAY, timer.replays(replays, pace.host_seconds_per_run), Source.EVENTS)
+
+
+def _peak(accelerator: Accelerator, options: DeviceOptions) -> Peak | None:
+    if options.bytes_per_run is None and options.flops_per_run is None:
+        return None
+    return measured_peak(
+        accelerator,
+        memory=options.bytes_per_run is not None,
+        flops_dtype=options.flops_dtype if options.flops_per_run is not None else None,
+    )
+
+
+def _reserved(accelerator: Accelerator) -> int:
+    return accelerator.memory.read().reserved_bytes if accelerator.memory is not None else 0

@@ -1,0 +1,124 @@
+"""DeviceMode: one row of a device measurement: a time a run, the way it was taken, or why it could not be.
+
+The same statement has several true times on an accelerator. The mode says which one this is; the source says what
+clock it was read from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from photometer.errors import MeasurementError, ResultsFileError
+from photometer.model.device_clocks import ClockReading
+from photometer.stats.interval import median_interval
+from photometer.stats.summary import median
+
+
+class ModeName(enum.Enum):
+    """In the order of the table."""
+
+    HOST = "host"
+    DEVICE_HOT = "device hot"
+    DEVICE_COLD = "device cold"
+    GRAPH_REPLAY = "graph replay"
+    END_TO_END = "end to end"
+
+
+class Source(enum.Enum):
+    """Which clock a time was read from."""
+
+    HOST_CLOCK = "host clock"
+    EVENTS = "events"
+    PROFILER = "profiler"
+
+
+MODE_MEANS = {
+    ModeName.HOST: "Python, dispatch and launch of a run; nobody waits for the device",
+    ModeName.DEVICE_HOT: "the device at work, its cache warm from the run before",
+    ModeName.DEVICE_COLD: "the device at work, its cache flushed before each run",
+    ModeName.GRAPH_REPLAY: "a run captured as a graph and replayed, launch hidden",
+    ModeName.END_TO_END: "one run from call to finished result, with synchronisation",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class CrossCheck:
+    """The same time by the other source, for those who want to see how far the two agree."""
+
+    source: Source
+    seconds_per_run: float
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceMode:
+    """Seconds per run of each block that was kept, with the device's clocks while it ran."""
+
+    name: ModeName
+    seconds_per_run: tuple[float, ...] = ()
+    runs_per_block: int = 0
+    source: Source | None = None
+    absent_because: str | None = None
+    blocks_set_aside: int = 0
+    clocks: tuple[ClockReading, ...] = ()
+    cross_check: CrossCheck | None = None
+
+    @property
+    def measured(self) -> bool:
+        return bool(self.seconds_per_run)
+
+    @cached_property
+    def median(self) -> float:
+        if not self.seconds_per_run:
+            raise MeasurementError(
+                f"the mode {self.name.value!r} was not measured: {self.absent_because or 'no reason is known'}",
+                remedy="Ask `measured` first.",
+            )
+        return median(self.seconds_per_run)
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the median; infinite where there is one block only."""
+        return median_interval(self.seconds_per_run)
+
+    def to_json(self) -> dict[str, Any]:
+        record: dict[str, Any] = {"name": self.name.value}
+        if self.absent_because is not None:
+            record["absent_because"] = self.absent_because
+        if self.measured:
+            record["seconds_per_run"] = list(self.seconds_per_run)
+            record["runs_per_block"] = self.runs_per_block
+            record["blocks_set_aside"] = self.blocks_set_aside
+        if self.source is not None:
+            record["source"] = self.source.value
+        if self.clocks:
+            record["clocks"] = [reading.to_json() for reading in self.clocks]
+        if self.cross_check is not None:
+            record["cross_check"] = {
+                "source": self.cross_check.source.value,
+                "seconds_per_run": self.cross_check.seconds_per_run,
+            }
+        return record
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> DeviceMode:
+        try:
+            check = record.get("cross_check")
+            source = record.get("source")
+            return cls(
+                name=ModeName(record["name"]),
+                seconds_per_run=tuple(float(value) for value in record.get("seconds_per_run", ())),
+                runs_per_block=int(record.get("runs_per_block", 0)),
+                source=None if source is None else Source(source),
+                absent_because=record.get("absent_because"),
+                blocks_set_aside=int(record.get("blocks_set_aside", 0)),
+                clocks=tuple(ClockReading.from_json(reading) for reading in record.get("clocks", ())),
+                cross_check=None
+                if check is None
+                else CrossCheck(Source(check["source"]), float(check["seconds_per_run"])),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ResultsFileError(f"a mode of a device measurement cannot be read: {error}") from error

@@ -1,0 +1,119 @@
+"""A device measurement to plain text for terminals and logs: the table of modes, the bound, kernels, memory, clocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from photometer.model.device_clocks import ClockReading
+from photometer.model.device_measurement import DeviceMeasurement
+from photometer.model.device_mode import DeviceMode
+from photometer.model.units import format_seconds, select_unit
+from photometer.model.visible_text import visible
+
+# Kernel names of templates run to hundreds of characters; the beginning names the kernel.
+WIDEST_KERNEL_NAME = 72
+MOST_KERNELS = 5
+
+
+def render_device(measurement: DeviceMeasurement) -> str:
+    return "\n".join(_lines(measurement)) + "\n"
+
+
+def _lines(m: DeviceMeasurement) -> Iterator[str]:
+    yield visible(m.task_spec.summarize())
+    yield f"  on {visible(m.device_name)}"
+    yield ""
+    rows = [("", "time a run", "95 % interval", "taken from"), *(_row(mode) for mode in m.modes)]
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    for name, time, interval, source in rows:
+        yield f"  {name:<{widths[0]}}  {time:>{widths[1]}}  {interval:<{widths[2]}}  {source}".rstrip()
+    yield ""
+    yield f"  {m.bound}"
+    yield from _rates(m)
+    yield from _kernels(m)
+    if m.memory is not None:
+        added = format_bytes(m.memory.added_bytes)
+        yield f"  memory: {format_bytes(m.memory.peak_bytes)} at most, {added} of it by the run"
+    yield from _clocks([reading for mode in m.modes for reading in mode.clocks])
+    for warning in m.warnings:
+        yield f"  WARNING: {warning.message}"
+        yield f"           {warning.remedy}"
+
+
+def _row(mode: DeviceMode) -> tuple[str, str, str, str]:
+    if not mode.measured:
+        return mode.name.value, "–", "", f"not measured: {mode.absent_because}"
+    unit, scale = select_unit(mode.median)
+    low, high = mode.interval
+    interval = f"{low / scale:.3f} to {high / scale:.3f} {unit}" if math.isfinite(high) else "one block only"
+    source = mode.source.value if mode.source is not None else ""
+    if mode.cross_check is not None:
+        source += f" ({mode.cross_check.source.value}: {format_seconds(mode.cross_check.seconds_per_run, 4)})"
+    return mode.name.value, f"{mode.median / scale:.3f} {unit}", interval, source
+
+
+def _rates(m: DeviceMeasurement) -> Iterator[str]:
+    """Rates by the hot and by the cold time, with shares of the card's measured peaks."""
+    peak = m.peak
+    for mode in (m.hot, m.cold):
+        if not mode.measured:
+            continue
+        parts = []
+        if m.bytes_per_run:
+            rate = m.bytes_per_run / mode.median
+            parts.append(f"{rate / 1e9:.0f} GB/s" + _share(rate, peak.bytes_per_second if peak else None, "copy"))
+        if m.flops_per_run:
+            rate = m.flops_per_run / mode.median
+            what = f"{peak.flops_dtype} product" if peak else ""
+            parts.append(f"{rate / 1e12:.1f} TFLOP/s" + _share(rate, peak.flops_per_second if peak else None, what))
+        if parts:
+            yield f"  {mode.name.value}: {', '.join(parts)}"
+
+
+def _share(rate: float, best: float | None, what: str) -> str:
+    return f" ({rate / best * 100:.0f} % of this card's best {what})" if best else ""
+
+
+def _kernels(m: DeviceMeasurement) -> Iterator[str]:
+    if m.kernels is None:
+        return
+    count, others = m.kernels_per_run or 0.0, m.copies_and_fills_per_run or 0.0
+    text = f"{count:g} kernel{'' if count == 1 else 's'} a run"
+    if others:
+        text += f", and {others:g} cop{'y' if others == 1 else 'ies'} or fill{'' if others == 1 else 's'}"
+    yield f"  {text}"
+    for kernel in m.kernels[:MOST_KERNELS]:
+        name = visible(kernel.name).replace("\n", " ")
+        name = name if len(name) <= WIDEST_KERNEL_NAME else name[: WIDEST_KERNEL_NAME - 1] + "…"
+        times = f"{kernel.calls_per_run:g} × " if kernel.calls_per_run != 1 else ""
+        yield f"    {times}{format_seconds(kernel.seconds_per_run / (kernel.calls_per_run or 1.0), 4)}  {name}"
+    if len(m.kernels) > MOST_KERNELS:
+        yield f"    and {len(m.kernels) - MOST_KERNELS} more"
+
+
+def _clocks(readings: Sequence[ClockReading]) -> Iterator[str]:
+    parts = [
+        _range([r.sm_megahertz for r in readings], "MHz", "SM "),
+        _range([r.memory_megahertz for r in readings], "MHz", "memory "),
+        _range([r.temperature_celsius for r in readings], "°C"),
+        _range([r.power_watts for r in readings], "W"),
+    ]
+    known = [part for part in parts if part]
+    if known:
+        yield f"  while measured: {', '.join(known)}"
+
+
+def _range(values: Sequence[float | None], unit: str, before: str = "") -> str:
+    known = [value for value in values if value is not None]
+    if not known:
+        return ""
+    low, high = min(known), max(known)
+    return f"{before}{low:.0f} {unit}" if round(low) == round(high) else f"{before}{low:.0f} to {high:.0f} {unit}"
+
+
+def format_bytes(count: float) -> str:
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if abs(count) >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count:.0f} B"

@@ -96,6 +96,14 @@ def test_subclasses_written_for_torch_run_unchanged() -> None:
     assert Stock("x + 1", "x = 1").blocked_autorange(min_run_time=0.01).median > 0
 
 
+def test_a_subclass_may_replace_the_block_itself() -> None:
+    class MyTimer(Timer):
+        def _timeit(self, number: int) -> float:
+            return 3e-6 * number
+
+    assert MyTimer("pass").blocked_autorange(min_run_time=0.01).median == pytest.approx(3e-6)
+
+
 def test_globals_are_copied_and_torch_is_there() -> None:
     names = {"x": torch.ones(2)}
     Timer("y = torch.add(x, 1)", globals=names).timeit(2)
@@ -174,7 +182,9 @@ def test_no_synchronisation_where_no_accelerator_is_open(monkeypatch: pytest.Mon
     assert not accelerator_in_use()
     Timer("pass").timeit(10)
     assert device.synchronised == 0
+    known_before = Timer("pass")
+    known_before.timeit(10)
     device.opened = True
-    Timer("pass").timeit(10)
+    known_before.timeit(10)
     assert device.synchronised >= 2
     assert choose_clock(timer) is not timer

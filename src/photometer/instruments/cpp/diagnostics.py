@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from photometer.instruments.cpp.snippet import CppSnippet
 
 _LABEL = re.compile(r"(?P<label>photometer_[0-9a-f]+\.(?:kept|plain))/(?P<part>\w+)(?::(?P<line>\d+):(?P<column>\d+))?")
-_PRIMARY = re.compile(r"^\S.*?: (?:fatal )?(?:error|warning): |^collect2: error|^\S*ld: |undefined reference to")
+_PRIMARY = re.compile(
+    r"^\S.*?: (?:fatal )?(?:error|warning): |^collect2: error|^\S*ld: (?!.*: in function )|undefined reference to"
+)
 _ERROR = re.compile(r": (?:fatal )?error: |^error: |^collect2: error|undefined reference to|: cannot find ")
 _INCLUDED = re.compile(r"^In file included from|^\s+from .*[:,]$")
 _CONTEXT = re.compile(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -99,3 +101,26 @@ def test_results_are_saved_as_they_come(tmp_path: Path) -> None:
     photometer("x.abs()", "--fuzzer", "unary", "-n", "3", "--seed", "0", "--max-elements", "50000", *QUICK,
                "-o", "r.json", cwd=tmp_path)  # fmt: skip
     assert len(json.loads((tmp_path / "r.json").read_text())["records"]) == 3
+
+
+def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:
+    started = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "photometer", "fuzz", "x.abs()", "--fuzzer", "unary", "-n", "5000", "--seed", "0"),
+            *("--max-elements", "50000", "-o", "r.json", *QUICK),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    results = tmp_path / "r.json"
+    deadline = time.monotonic() + 60
+    while not (results.exists() and results.read_text().count("fuzz_trial") >= 10):
+        assert time.monotonic() < deadline, "no trial in a minute"
+        time.sleep(0.1)
+    started.send_signal(signal.SIGINT)
+    shown, complaint = started.communicate(timeout=60)
+    assert started.returncode == 130, complaint
+    assert "stopped after" in complaint
+    assert "ns an element" in shown

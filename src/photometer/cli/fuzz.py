@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from photometer.fuzzing import Fuzzer
     from photometer.model.fuzz_trial import FuzzTrial
 
+# What a shell reports for a program that Ctrl-C ended.
+STOPPED_BY_USER = 130
+
 
 def register(app: typer.Typer) -> None:
     app.command("fuzz", help="Time statements over random inputs, and say which inputs are slow.")(fuzz)
@@ -51,13 +54,16 @@ def fuzz(
     from photometer.report.fuzz_text import render_fuzz_text
 
     request = FuzzRequest(fuzzer, count, statement, against, setup, num_threads, seconds, rebuild)
-    trials = list(_with_progress(_saved(request, _files(output, page=False)), count))
+    trials, stopped = _collected(_with_progress(_saved(request, _files(output, page=False)), count))
     found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))
     typer.echo(encodable(render_fuzz_text(found, _terminal_width(), rows), sys.stdout.encoding), nl=False)
     source = f"{preset} preset" if preset is not None else str(spec)
-    note = f"Inputs: {count} of the {source}, seed {fuzzer.seed}; {100 * fuzzer.rejection_rate:.0f}% of draws rejected."
+    rejected = f"{100 * fuzzer.rejection_rate:.0f}% of draws rejected"
+    note = f"Inputs: {len(trials)} of the {source}, seed {fuzzer.seed}; {rejected}."
     typer.echo(f"\n{note}")
     _write_pages(found, _files(output, page=True), note)
+    if stopped:
+        raise typer.Exit(STOPPED_BY_USER)
     if not found.trials:
         raise typer.Exit(ExitCode.NOTHING_RAN)
     if found.failed:
@@ -82,6 +88,17 @@ def _fuzzer(
     assert spec is not None
     fuzzer = load_fuzzer(spec, seed)
     return fuzzer, lambda index: rebuild_line(spec, fuzzer.seed, index)
+
+
+def _collected(trials: Iterable[FuzzTrial]) -> tuple[list[FuzzTrial], bool]:
+    """The trials, and whether the user stopped the run: then those before are shown all the same."""
+    collected: list[FuzzTrial] = []
+    try:
+        collected.extend(trials)
+    except KeyboardInterrupt:
+        typer.echo(f"photometer: stopped after {len(collected)} inputs", err=True)
+        return collected, True
+    return collected, False
 
 
 def _files(output: list[Path] | None, *, page: bool) -> list[Path]:
@@ -111,10 +128,13 @@ def _with_progress(trials: Iterable[FuzzTrial], count: int) -> Iterator[FuzzTria
 
     console = Console(stderr=True)
     columns = (TextColumn("fuzzing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("fuzzing", total=count)
+    # Drawn between inputs only: a thread that redraws would take time from the statement being measured.
+    bar = Progress(*columns, console=console, transient=True, auto_refresh=False, disable=not console.is_terminal)
+    with bar:
+        task = bar.add_task("fuzzing", total=count)
+        bar.refresh()
         for trial in trials:
-            progress.advance(task)
+            bar.update(task, advance=1, refresh=True)
             yield trial
 
 

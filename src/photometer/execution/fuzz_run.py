@@ -71,9 +71,11 @@ def run_trials(request: FuzzRequest) -> Iterator[FuzzTrial]:
             try:
                 made = prepared.make()
             except Exception as error:
-                yield _failed_to_make(request, index, prepared.params, error)
+                trial = _failed_to_make(request, index, prepared.params, error)
             else:
-                yield _trial(request, index, made, order)
+                trial = _trial(request, index, made, order)
+                del made  # or two inputs would lie in memory while the next is made
+            yield trial
 
 
 def explaining_parameters(fuzzer: Fuzzer) -> frozenset[str]:

@@ -124,6 +124,8 @@ def test_a_statement_that_is_no_python_is_refused_at_once():
 
 def test_parameters_that_explain():
     assert explaining_parameters(make_preset("unary", 0)) == frozenset()
+    assert explaining_parameters(make_preset("binary", 0)) == frozenset()
+    assert explaining_parameters(make_preset("sparse-binary", 0)) == frozenset()
     assert explaining_parameters(make_preset("reduction", 0)) == {"axis", "keepdim"}
     assert {"m", "n", "k"} <= explaining_parameters(make_preset("matmul", 0))
     assert "channels_any_0" not in explaining_parameters(make_preset("convolution", 0))

@@ -58,7 +58,7 @@ def fuzz(
     found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))
     typer.echo(encodable(render_fuzz_text(found, _terminal_width(), rows), sys.stdout.encoding), nl=False)
     source = f"{preset} preset" if preset is not None else str(spec)
-    rejected = f"{100 * fuzzer.rejection_rate:.0f}% of draws rejected"
+    rejected = f"{100 * fuzzer.rejection_rate:.1f}% of draws rejected"
     note = f"Inputs: {len(trials)} of the {source}, seed {fuzzer.seed}; {rejected}."
     typer.echo(f"\n{note}")
     _write_pages(found, _files(output, page=True), note)

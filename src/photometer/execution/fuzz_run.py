@@ -80,7 +80,7 @@ def run_trials(request: FuzzRequest) -> Iterator[FuzzTrial]:
 
 def explaining_parameters(fuzzer: Fuzzer) -> frozenset[str]:
     """The parameters that may explain a difference: not those that only serve to draw others, nor mere entropy."""
-    serving: set[str] = set()
+    serving = set(fuzzer.idle_parameters)
     for parameter in fuzzer.parameters:
         serving |= {choice.alias_to for choice in parameter.possible_choices if isinstance(choice, ParameterAlias)}
     for tensor in fuzzer.tensors:

@@ -10,7 +10,7 @@ import copy
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,9 @@ class Fuzzer:
     `parameters` and `tensors` may hold lists of them, which are unpacked. Each constraint is called with the dict of a
     candidate's parameters and rejects it by a false answer. `seed` is chosen at random if it is None; see `seed`.
     """
+
+    # Parameters that are drawn, so that the stream stays what it was, but that nothing uses.
+    idle_parameters: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,

@@ -18,6 +18,8 @@ _STEPS_OF_BOTH = ("x_step_0", "x_step_1", "x_step_2")
 class BinaryOpFuzzer(PresetFuzzer):
     """Inputs of elementwise operations on two tensors. The limits on elements are those of `x`, the larger one."""
 
+    idle_parameters = frozenset({"y_step_0", "y_step_1", "y_step_2"})
+
     def __init__(
         self,
         seed: int | None,

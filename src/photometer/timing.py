@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from photometer.model.callgrind_stats import CallgrindStats
     from photometer.model.device_measurement import DeviceMeasurement
     from photometer.model.instruction_counts import InstructionCounts
+    from photometer.model.processor_counts import ProcessorCounts
 
 # Precision is asked for by those who are willing to wait; this is the longest they wait unless they say otherwise.
 DEFAULT_MAX_RUN_TIME = 10.0
@@ -219,7 +220,7 @@ class Timer:
 
         With `repeats`, so many counts of the same process, as a tuple. Globals must be marked by CopyIfCallgrind.
         """
-        counted = self._count(number, 1 if repeats is None else repeats, keep_text=retain_out_file)
+        counted = self.count(number, 1 if repeats is None else repeats, keep_text=retain_out_file)
         stats = counted.callgrind_stats(collect_baseline=collect_baseline)
         return stats[0] if repeats is None else stats
 
@@ -227,10 +228,11 @@ class Timer:
         self, number: int = 100, *, repeats: int = 3, cache_simulation: bool = False, branch_simulation: bool = False
     ) -> InstructionCounts:
         """The same in three figures a run, less the loop's own cost, with the reason for a repeat that differs."""
-        counted = self._count(number, repeats, cache_simulation=cache_simulation, branch_simulation=branch_simulation)
+        counted = self.count(number, repeats, cache_simulation=cache_simulation, branch_simulation=branch_simulation)
         return counted.instruction_counts()
 
-    def _count(self, number: int, repeats: int, **options: bool) -> CountedTask:
+    def count(self, number: int = 100, repeats: int = 3, **options: bool) -> CountedTask:
+        """What both are made from: the profiles of the repeats. Options are those of `collect.count_statement`."""
         from photometer.instruments.callgrind.collect import count_statement
 
         # A statement that fails does so here, in a moment, and not under Valgrind.
@@ -245,6 +247,13 @@ class Timer:
             repeats=repeats,
             **options,
         )
+
+    def count_by_processor(self, number: int = 1000, *, repeats: int = 5) -> ProcessorCounts:
+        """Instructions by the processor's own counter, at full speed, in this process; where the kernel allows it."""
+        from photometer.instruments.processor_instructions import count_by_processor
+
+        with set_torch_threads(self._task_spec.num_threads):
+            return count_by_processor(self._timer, self._task_spec, number, repeats)
 
     def measure_device(self, device: str | None = None, **options: Any) -> DeviceMeasurement:
         """What the statement costs on the accelerator, as a table of modes, and what bounds it.

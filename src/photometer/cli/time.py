@@ -29,6 +29,10 @@ def time_statements(
     device: bool = typer.Option(
         False, "--device", help="Time on the accelerator: host and device apart, cache hot and cold, graph replay."
     ),
+    instructions: bool = typer.Option(
+        False, "--instructions", help="Count instructions under Valgrind; two statements give what differs."
+    ),
+    number: int = typer.Option(100, "--number", min=1, help="Runs to count, with --instructions."),
     as_json: bool = typer.Option(False, "--json", help="Print the measurements as JSON, one a line."),
 ) -> None:
     from photometer.errors import PhotometerError, SnippetError
@@ -41,6 +45,12 @@ def time_statements(
             {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time},
             as_json,
         )
+        return
+    if instructions:
+        from photometer.cli.instructions import print_instructions
+
+        timers = [Timer(stmt, setup, label=label, num_threads=num_threads) for stmt in statements]
+        print_instructions(timers, number, as_json)
         return
     measurements = []
     for stmt in statements:

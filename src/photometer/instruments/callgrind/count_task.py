@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from photometer.errors import DefinitionError
-from photometer.instruments.callgrind.annotate import exclusive_counts, inclusive_counts
+from photometer.instruments.callgrind.annotate import exclusive_counts, function_name, inclusive_counts
 from photometer.instruments.callgrind.copied_global import CopiedGlobal
 from photometer.instruments.callgrind.figures import figures_of, instruction_counts
 from photometer.instruments.callgrind.profile import UNKNOWN, CallgrindProfile
 from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.model.callgrind_stats import CallgrindStats
 from photometer.model.function_counts import FunctionCounts
-from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.instruction_counts import InstructionCounts, stable_repeat_of
 from photometer.model.task import TaskSpec
 
 DEFAULT_NUMBER = 100
@@ -75,6 +75,11 @@ class CountedTask:
             frozen_layout=self.frozen_layout,
             reasons=self.reasons,
         )
+
+    def function_counts(self) -> FunctionCounts:
+        """What each function executed itself in the stable repeat, by name alone."""
+        stable = stable_repeat_of(profile.total() for profile in self.profiles)
+        return exclusive_counts(self.profiles[stable]).transform(function_name)
 
     def callgrind_stats(self, *, collect_baseline: bool = True) -> tuple[CallgrindStats, ...]:
         """One a repeat. As in torch, a compiled statement has no baseline: there is no Python loop around it."""

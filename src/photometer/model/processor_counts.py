@@ -1,0 +1,45 @@
+"""ProcessorCounts: instructions as the processor itself counted them, at full speed: a second source beside Callgrind.
+
+They are not exact (interrupts, the luck of the layout), and know no functions, but need no Valgrind and know AVX-512.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from photometer.errors import MeasurementError
+from photometer.model.task import TaskSpec
+
+
+@dataclass(frozen=True)
+class ProcessorCounts:
+    """Instructions in user mode of each repeat of `number_per_run` runs, and of as many runs of nothing."""
+
+    task_spec: TaskSpec
+    number_per_run: int
+    instructions: tuple[int, ...]
+    loop_instructions: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.instructions or not self.loop_instructions:
+            raise MeasurementError("processor counts need at least one repeat")
+
+    @property
+    def instructions_per_run(self) -> float:
+        """The medians' difference, divided."""
+        own = statistics.median(self.instructions) - statistics.median(self.loop_instructions)
+        return own / self.number_per_run
+
+    @property
+    def spread(self) -> float:
+        """Largest less smallest repeat, as a share of the median."""
+        return (max(self.instructions) - min(self.instructions)) / statistics.median(self.instructions)
+
+    def __repr__(self) -> str:
+        repeats = f"{len(self.instructions)} repeats of {self.number_per_run} runs"
+        return (
+            f"<{type(self).__module__}.{type(self).__qualname__}>\n{self.task_spec.summarize()}\n"
+            f"  {self.instructions_per_run:>14,.1f} instructions a run, counted by the processor\n"
+            f"  {repeats}, spread {self.spread:.3%}"
+        )

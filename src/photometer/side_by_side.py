@@ -49,7 +49,7 @@ def ab(
     prepare = _requests(texts, global_setup, Language.parse(language), num_threads)
 
     def start() -> ForkServer:
-        return ForkServer(environment)
+        return ForkServer(environment, small_pages=True)
 
     with DuetRun(start, start) as run:
         return _run_to_verdict(run, prepare, criteria, budget, callback)

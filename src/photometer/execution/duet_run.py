@@ -1,7 +1,7 @@
 """DuetRun: two started environments and replicate after replicate of whatever is to be compared in them.
 
-In: two environments (and wrappers or layouts if asked for). Out: replicates. The servers are restarted now and then, so
-that no verdict rests on one pair of processes.
+In: two functions that start a server each. Out: replicates. Several pairs of servers take turns, so that no verdict
+rests on one pair of processes.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from typing import Any
 from photometer.instruments.duet import Replicate, Side, take_replicate
 from photometer.instruments.fork_server import ForkServer
 
-# A replicate long enough for some hundred pairs of blocks; its fork and warm-up cost about 0.05 s on top.
-REPLICATE_SECONDS = 0.2
-# A start costs 2 s for the pair; a server's own bias was measured at 0.1 %, so a few pairs of servers are enough.
-RESTART_EVERY = 24
+# Long enough for a hundred and more pairs of blocks; its fork and warm-up cost about 0.05 s on top.
+REPLICATE_SECONDS = 0.15
+# A pair of servers has a bias of its own, mostly below 0.1 % and seldom 0.2 %. With 0.15 % and one pair for all, 6 %
+# of comparisons were false alarms; with another pair every six replicates, under 0.5 %.
+REPLICATES_PER_PAIR = 6
+# Enough pairs that none decides alone; a start costs 2 s, so they are kept and used in turn.
+MOST_PAIRS = 4
 
 StartServer = Callable[[], ForkServer]
 
 
 class DuetRun:
-    """Use as a context manager: the servers start when first needed and end with the block."""
+    """Use as a context manager: pairs of servers start when first needed and end with the block."""
 
     def __init__(
         self,
@@ -33,14 +36,12 @@ class DuetRun:
         start_branch: StartServer,
         *,
         core: int | None = None,
-        restart_every: int = RESTART_EVERY,
         seed: int | None = None,
     ) -> None:
         self._starts = (start_base, start_branch)
-        self._servers: tuple[ForkServer, ForkServer] | None = None
+        self._pairs: list[tuple[ForkServer, ForkServer]] = []
         self._core = quietest_core() if core is None else core
-        self._restart_every = restart_every
-        self._since_start = 0
+        self._turn = 0
         self._chance = random.Random(seed)
         self._open = contextlib.ExitStack()
 
@@ -51,9 +52,12 @@ class DuetRun:
         *,
         seconds: float = REPLICATE_SECONDS,
         timeout_seconds: float = 120.0,
+        turn: int | None = None,
     ) -> Replicate:
-        base, branch = self.servers()
-        self._since_start += 1
+        """One replicate. `turn` is how many the same benchmark has had: it decides which pair of servers is next."""
+        turn = self._turn if turn is None else turn
+        self._turn = turn + 1
+        base, branch = self.servers((turn // REPLICATES_PER_PAIR) % MOST_PAIRS)
         return take_replicate(
             Side(base, prepare_base),
             Side(branch, prepare_branch),
@@ -63,18 +67,15 @@ class DuetRun:
             timeout_seconds=timeout_seconds,
         )
 
-    def servers(self) -> tuple[ForkServer, ForkServer]:
-        """The running pair; a fresh one where the last has served long enough."""
-        if self._servers is not None and self._since_start >= self._restart_every:
-            self.close()
-        if self._servers is None:
+    def servers(self, pair: int = 0) -> tuple[ForkServer, ForkServer]:
+        """A running pair, started if it is not there yet."""
+        while len(self._pairs) <= pair:
             base, branch = (self._open.enter_context(start()) for start in self._starts)
-            self._servers = (base, branch)
-            self._since_start = 0
-        return self._servers
+            self._pairs.append((base, branch))
+        return self._pairs[pair]
 
     def close(self) -> None:
-        self._servers = None
+        self._pairs.clear()
         self._open.close()
 
     def __enter__(self) -> DuetRun:

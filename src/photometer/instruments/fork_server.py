@@ -48,6 +48,7 @@ class ForkServer:
         layout: Layout | None = None,
         wrapper: Sequence[str] = (),
         translate: bool = False,
+        small_pages: bool = False,
         start_seconds: float = START_SECONDS,
     ) -> None:
         self.environment = environment or Environment.current()
@@ -62,6 +63,7 @@ class ForkServer:
         # A word of the wrapper may name a file in the server's folder, whose name is not known before.
         filled = [word.replace("{folder}", str(self.folder)) for word in wrapper]
         options = ["--temporary", of_fixed_length(str(self.folder)), *(["--translate"] if translate else [])]
+        options += ["--small-pages"] if small_pages else []
         self.command = [*freezing().command, *filled, self.environment.python, str(WORKER), *options]
         self.command += self.environment.path
         self._control, far_control = socket.socketpair()

@@ -1,0 +1,50 @@
+"""ab on real servers: what is twice the work is slower, and the answer has its parts."""
+
+from __future__ import annotations
+
+import pytest
+
+import photometer
+from photometer.errors import DefinitionError, SnippetError
+
+SETUP = "x = torch.ones(64)"
+
+
+def test_twice_the_work_is_slower() -> None:
+    seen: list[photometer.Verdict] = []
+    verdict = photometer.ab("torch.add(x, x)", "torch.add(x, x); torch.add(x, x)", SETUP, callback=seen.append)
+    assert verdict.verdict == "slower"
+    assert verdict.interval[0] > 1.3
+    assert verdict.interval[0] <= verdict.ratio <= verdict.interval[1]
+    assert verdict.difference_seconds > 0
+    assert verdict.replicates == len(seen)
+
+
+def test_and_the_other_way_round_faster() -> None:
+    verdict = photometer.ab("torch.add(x, x); torch.add(x, x)", "torch.add(x, x)", SETUP)
+    assert verdict.verdict == "faster"
+
+
+def test_own_setup_for_the_second() -> None:
+    verdict = photometer.ab("f()", "f()", "def f(): pass", setup_b="def f():\n    for _ in range(100): pass")
+    assert verdict.verdict == "slower"
+
+
+def test_mistakes_are_told() -> None:
+    with pytest.raises(SnippetError, match="NameError"):
+        photometer.ab("nothing_here", "pass")
+    with pytest.raises(DefinitionError, match="budget"):
+        photometer.ab("pass", "pass", budget=0)
+    with pytest.raises(DefinitionError, match=r"C\+\+ only"):
+        photometer.ab("pass", "pass", global_setup="#include <vector>")
+
+
+@pytest.mark.compiler
+def test_cpp() -> None:
+    verdict = photometer.ab(
+        "auto y = x + 1;",
+        "auto y = x + 1; auto z = x + 1;",
+        "auto x = torch::ones({4});",
+        language="cpp",
+    )
+    assert verdict.verdict == "slower"

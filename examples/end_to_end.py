@@ -14,7 +14,8 @@ from pathlib import Path
 
 import photometer
 from photometer.comparison.fuzz_map import make_map
-from photometer.execution.fuzz_run import FuzzRequest, explaining_parameters, run_trials, shown_parameters
+from photometer.execution.fuzz_run import FuzzRequest, run_trials
+from photometer.fuzzing.explaining import explaining_parameters, shown_parameters
 from photometer.fuzzing.presets.reduction import ReductionFuzzer
 from photometer.model.results_file import save_measurements
 from photometer.report.fuzz_page import render_fuzz_page

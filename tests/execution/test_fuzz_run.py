@@ -10,14 +10,10 @@ import torch
 from photometer.comparison.fuzz_map import make_map
 from photometer.errors import DefinitionError
 from photometer.execution.alternating_blocks import alternate
-from photometer.execution.fuzz_run import (
-    MAKING_THE_INPUT,
-    FuzzRequest,
-    explaining_parameters,
-    run_trials,
-    shown_parameters,
-)
+from photometer.execution.forked_call import can_fork
+from photometer.execution.fuzz_run import MAKING_THE_INPUT, FuzzRequest, run_trials
 from photometer.fuzzing import FuzzedParameter, FuzzedSparseTensor, FuzzedTensor, Fuzzer
+from photometer.fuzzing.explaining import explaining_parameters, shown_parameters
 from photometer.fuzzing.presets import make_preset
 
 
@@ -86,6 +82,38 @@ def test_an_input_that_cannot_be_made_is_told_and_the_next_is_the_same_as_ever()
     whole = [trial.index for trial in trials if trial.failure is None]
     sums = [prepared.make()[0]["x"].sum() for i, prepared in enumerate(fuzzer.prepare(12)) if i in whole]
     assert sums == [fuzzer.at(index)[0]["x"].sum() for index in whole]
+
+
+@pytest.mark.skipif(not can_fork(), reason="no fork here")
+def test_an_input_that_crashes_or_never_ends_costs_only_itself():
+    statement = "os._exit(9) if m >= 64 else time.sleep(60) if n >= 100 else x + 1"
+    request = FuzzRequest(
+        small(1), 10, statement, setup="import os, time", seconds_per_input=0.001, timeout_seconds=1.0, isolated=True
+    )
+    trials = list(run_trials(request))
+    assert len(trials) == 10
+    for trial in trials:
+        kind = "WorkerCrashed" if trial.params["m"] >= 64 else "WorkerTimeout" if trial.params["n"] >= 100 else None
+        assert (trial.failure and trial.failure.exception_type) == kind
+    assert {trial.failure.exception_type for trial in trials if trial.failure} >= {"WorkerCrashed"}
+
+
+@pytest.mark.skipif(not can_fork(), reason="no fork here")
+def test_isolation_where_it_is_safe():
+    assert FuzzRequest(small(), 1, "x").isolates
+    assert not FuzzRequest(small(), 1, "x", num_threads=2).isolates
+    assert not FuzzRequest(small(device="meta"), 1, "x").isolates
+    assert FuzzRequest(small(), 1, "x", num_threads=2, isolated=True).isolates
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_threads_are_those_asked_for(isolated):
+    request = FuzzRequest(
+        small(), 2, "assert torch.get_num_threads() == 2", num_threads=2, isolated=isolated, seconds_per_input=0.001
+    )
+    before = torch.get_num_threads()
+    assert all(trial.failure is None for trial in run_trials(request))
+    assert torch.get_num_threads() == before
 
 
 def test_names_of_one_statement_do_not_reach_the_other():

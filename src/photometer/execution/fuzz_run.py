@@ -1,25 +1,24 @@
 """A fuzz run: one or two statements timed on each input of a fuzzer.
 
-In come a fuzzer and the statements; out come trials, each the moment it is measured. An input that fails is a
-trial too, with the line that rebuilds it, and the run goes on. All happens in this process: the inputs are made
-once for both statements.
+In come a fuzzer and the statements; out come trials, each the moment it is measured. An input that fails, crashes or
+never ends is a trial too, with the line that rebuilds it, and the run goes on.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from photometer.errors import DefinitionError, SnippetError
+from photometer.errors import DefinitionError, SnippetError, WorkerCrashed, WorkerTimeout
 from photometer.execution.alternating_blocks import alternate
+from photometer.execution.forked_call import call_in_fork, can_fork
 from photometer.fuzzing.fuzzer import Fuzzer
-from photometer.fuzzing.parameter import FuzzedParameter
-from photometer.fuzzing.parameter_alias import ParameterAlias
 from photometer.fuzzing.prepared_input import FuzzedInput
-from photometer.instruments.clock import choose_clock, timer
+from photometer.instruments.clock import accelerator_in_use, choose_clock, timer
 from photometer.model.fuzz_trial import FuzzTrial, Plain, TensorFacts, TrialFailure
 from photometer.stats.replicate import estimate_replicate
 from photometer.stats.summary import median
@@ -28,8 +27,8 @@ from photometer.worker.threads import set_torch_threads
 from photometer.worker.user_error import describe_exception
 
 MAKING_THE_INPUT = "making the input"
-# A parameter with more values than this is a seed for the statement, not something that explains its speed.
-WIDEST_EXPLAINING_RANGE = 2**20
+# The slowest statements that the presets allow take a second or so a run, and a trial some fifteen runs.
+DEFAULT_TIMEOUT_SECONDS = 120.0
 _TRAITS = ("is_coalesced", "density", "sparse_dim", "is_hybrid")
 
 
@@ -46,6 +45,9 @@ class FuzzRequest:
     seconds_per_input: float = 0.1
     # The line that rebuilds input i; the fuzzer's own unless it was made in a way that it cannot know.
     rebuild_line: Callable[[int], str] | None = None
+    # Each input in a fork of this process, so that a crash costs one input. None: wherever that is safe.
+    isolated: bool | None = None
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -57,6 +59,14 @@ class FuzzRequest:
     def statements(self) -> tuple[str, ...]:
         return (self.stmt,) if self.against is None else (self.stmt, self.against)
 
+    @property
+    def isolates(self) -> bool:
+        """Not with tensors on an accelerator, which no fork inherits, nor with threads, which it may have started."""
+        if self.isolated is not None:
+            return self.isolated
+        on_cpu = all(tensor.device == "cpu" for tensor in self.fuzzer.tensors)
+        return can_fork() and on_cpu and self.num_threads == 1 and not accelerator_in_use()
+
     def line_for(self, index: int) -> str:
         return (self.rebuild_line or self.fuzzer.rebuild_line)(index)
 
@@ -65,66 +75,56 @@ def run_trials(request: FuzzRequest) -> Iterator[FuzzTrial]:
     """One trial an input, in the fuzzer's order. A statement that is no Python is an error at once."""
     for statement in (*request.statements, request.setup):
         _check_syntax(statement)
-    order = random.Random(request.fuzzer.seed)
-    with set_torch_threads(request.num_threads):
+    isolates = request.isolates
+    # Tensors for children are made with one thread: a pool of threads does not survive a fork.
+    with set_torch_threads(1 if isolates else request.num_threads):
         for index, prepared in enumerate(request.fuzzer.prepare(request.count)):
             try:
                 made = prepared.make()
             except Exception as error:
                 trial = _failed_to_make(request, index, prepared.params, error)
             else:
-                trial = _trial(request, index, made, order)
+                trial = _isolated_trial(request, index, made) if isolates else _trial(request, index, made)
                 del made  # or two inputs would lie in memory while the next is made
             yield trial
 
 
-def explaining_parameters(fuzzer: Fuzzer) -> frozenset[str]:
-    """The parameters that may explain a difference: not those that only serve to draw others, nor mere entropy."""
-    serving = set(fuzzer.idle_parameters)
-    for parameter in fuzzer.parameters:
-        serving |= {choice.alias_to for choice in parameter.possible_choices if isinstance(choice, ParameterAlias)}
-    for tensor in fuzzer.tensors:
-        serving |= {*tensor.step_names, *tensor.other_names}
-        if tensor.dim_parameter is not None:  # a size that may be cut off says little; the shape itself says it
-            serving |= set(tensor.size_names)
-    return frozenset(each.name for each in fuzzer.parameters if each.name not in serving and not _is_entropy(each))
+def _isolated_trial(request: FuzzRequest, index: int, made: FuzzedInput) -> FuzzTrial:
+    def work() -> dict[str, Any]:
+        with set_torch_threads(request.num_threads):
+            return _trial(request, index, made).to_json()
+
+    try:
+        return FuzzTrial.from_json(call_in_fork(work, request.timeout_seconds))
+    except (WorkerCrashed, WorkerTimeout) as error:
+        where = " or ".join(request.statements)
+        failure = TrialFailure(where, type(error).__name__, error.message, str(error))
+        return dataclasses.replace(_described(request, index, made), failure=failure)
 
 
-def shown_parameters(fuzzer: Fuzzer) -> tuple[str, ...]:
-    """The parameters that explain and cannot be read off the tensors' shapes, in the fuzzer's order."""
-    sizes = {name for tensor in fuzzer.tensors for name in tensor.size_names}
-    explaining = explaining_parameters(fuzzer) - sizes
-    return tuple(parameter.name for parameter in fuzzer.parameters if parameter.name in explaining)
-
-
-def _is_entropy(parameter: FuzzedParameter) -> bool:
-    low, high = parameter.minval, parameter.maxval
-    if not parameter.is_whole_number_range or low is None or high is None:
-        return False
-    return high - low > WIDEST_EXPLAINING_RANGE
-
-
-def _trial(request: FuzzRequest, index: int, made: FuzzedInput, order: random.Random) -> FuzzTrial:
+def _described(request: FuzzRequest, index: int, made: FuzzedInput) -> FuzzTrial:
     tensors, properties, params = made
     facts = tuple(_facts(name, tensor, properties[name]) for name, tensor in tensors.items())
-    described = FuzzTrial(index, _plain(params), facts, request.line_for(index))
+    return FuzzTrial(index, _plain(params), facts, request.line_for(index))
+
+
+def _trial(request: FuzzRequest, index: int, made: FuzzedInput) -> FuzzTrial:
+    described = _described(request, index, made)
+    order = random.Random(f"{request.fuzzer.seed} {index}")
     try:
-        times = _timed(request, {**params, **tensors}, order)
+        times = _timed(request, {**made[2], **made[0]}, order)
     except SnippetError as error:
         failure = TrialFailure(error.message, error.exception_type, str(error.__cause__), error.log or "")
-        return FuzzTrial(described.index, described.params, facts, described.rebuild_line, failure=failure)
+        return dataclasses.replace(described, failure=failure)
     if len(times) == 1:
-        return FuzzTrial(index, described.params, facts, described.rebuild_line, (median(times[0]),))
+        return dataclasses.replace(described, seconds_per_run=(median(times[0]),))
     # The second statement is the one compared to, so it is the estimate's side A.
     estimate = estimate_replicate(times[1], times[0])
-    return FuzzTrial(
-        index,
-        described.params,
-        facts,
-        described.rebuild_line,
-        (estimate.seconds_per_run_b, estimate.seconds_per_run_a),
-        estimate.log_ratio,
-        estimate.standard_error,
+    return dataclasses.replace(
+        described,
+        seconds_per_run=(estimate.seconds_per_run_b, estimate.seconds_per_run_a),
+        log_ratio=estimate.log_ratio,
+        standard_error=estimate.standard_error,
     )
 
 

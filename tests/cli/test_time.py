@@ -48,3 +48,22 @@ def test_usage_errors() -> None:
     assert photometer("time", "pass", "--precision", "-1").returncode == 1
     assert photometer("no-such-command").returncode == 2
     assert photometer("--version").stdout.strip()
+
+
+@pytest.mark.compiler
+def test_cpp_statements() -> None:
+    done = photometer(
+        "time",
+        "--cpp",
+        "auto y = x + 1;",
+        "auto y = x.add(1);",
+        "-s",
+        "auto x = torch::ones({4});",
+        "--min-run-time",
+        "0.01",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "auto y = x.add(1);" in done.stdout
+    broken = photometer("time", "--cpp", "auto y = ;")
+    assert broken.returncode == 1
+    assert "stmt:1" in broken.stderr

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -33,36 +35,34 @@ def time_statements(
         False, "--instructions", help="Count instructions under Valgrind; two statements give what differs."
     ),
     number: int = typer.Option(100, "--number", min=1, help="Runs to count, with --instructions."),
+    cpp: bool = typer.Option(
+        False, "--cpp", help="The statements and their setup are C++ (torch/torch.h is included)."
+    ),
+    global_setup: str = typer.Option("", "--global-setup", help="C++ at the top of the file, such as #include lines."),
     as_json: bool = typer.Option(False, "--json", help="Print the measurements as JSON, one a line."),
 ) -> None:
-    from photometer.errors import PhotometerError, SnippetError
     from photometer.timing import Timer
-    from photometer.worker.user_error import describe_exception
 
-    if device:
-        _time_on_device(
-            [Timer(stmt, setup, label=label, num_threads=num_threads) for stmt in statements],
-            {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time},
-            as_json,
-        )
-        return
+    language = "cpp" if cpp else "python"
+    timers = []
+    for stmt in statements:
+        with _failures_of(stmt):
+            timers.append(Timer(stmt, setup, global_setup, label=label, num_threads=num_threads, language=language))
+    if cpp:
+        _build_together(timers)
     if instructions:
         from photometer.cli.instructions import print_instructions
 
-        timers = [Timer(stmt, setup, label=label, num_threads=num_threads) for stmt in statements]
         print_instructions(timers, number, as_json)
         return
+    times = {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time}
+    if device:
+        _time_on_device(timers, times, as_json)
+        return
     measurements = []
-    for stmt in statements:
-        try:
-            timer = Timer(stmt, setup, label=label, num_threads=num_threads)
-            measurements.append(
-                timer.blocked_autorange(min_run_time=min_run_time, precision=precision, max_run_time=max_run_time)
-            )
-        except PhotometerError:
-            raise
-        except Exception as error:
-            raise SnippetError(f"the statement failed: {stmt}", log=describe_exception(error)["traceback"]) from None
+    for stmt, timer in zip(statements, timers, strict=True):
+        with _failures_of(stmt):
+            measurements.append(timer.blocked_autorange(**times))
     if as_json:
         for measurement in measurements:
             typer.echo(json.dumps(measurement.to_json()))
@@ -70,19 +70,33 @@ def time_statements(
         _print_for_people(measurements)
 
 
-def _time_on_device(timers: list[Timer], options: dict[str, Any], as_json: bool) -> None:
+@contextlib.contextmanager
+def _failures_of(stmt: str) -> Iterator[None]:
+    """An exception of the user's code becomes an error with the user's lines and none of ours."""
     from photometer.errors import PhotometerError, SnippetError
-    from photometer.report.device_table import render_device
     from photometer.worker.user_error import describe_exception
 
+    try:
+        yield
+    except PhotometerError:
+        raise
+    except Exception as error:
+        raise SnippetError(f"the statement failed: {stmt}", log=describe_exception(error)["traceback"]) from None
+
+
+def _build_together(timers: list[Timer]) -> None:
+    """Compile all statements in one go: each then finds itself in the cache, and tells its own compiler error."""
+    from photometer.instruments.cpp.build import build_snippets
+
+    build_snippets([timer._timer.snippet for timer in timers])
+
+
+def _time_on_device(timers: list[Timer], options: dict[str, Any], as_json: bool) -> None:
+    from photometer.report.device_table import render_device
+
     for timer in timers:
-        try:
+        with _failures_of(timer._task_spec.stmt):
             measurement = timer.measure_device(**options)
-        except PhotometerError:
-            raise
-        except Exception as error:
-            stmt = timer._task_spec.stmt
-            raise SnippetError(f"the statement failed: {stmt}", log=describe_exception(error)["traceback"]) from None
         typer.echo(json.dumps(measurement.to_json()) if as_json else render_device(measurement))
 
 

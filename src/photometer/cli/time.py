@@ -55,7 +55,7 @@ def time_statements(
 
         print_instructions(timers, number, as_json)
         return
-    times = {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time}
+    times: dict[str, Any] = {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time}
     if device:
         _time_on_device(timers, times, as_json)
         return

@@ -38,6 +38,15 @@ def test_public_names_exist() -> None:
         _ = photometer.nothing  # type: ignore[attr-defined]
 
 
+def test_type_checkers_see_the_same_names() -> None:
+    tree = ast.parse((ROOT / "src" / "photometer" / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        alias.asname: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert seen == photometer._HOME
+
+
 def test_timer_is_the_clock_and_not_a_module() -> None:
     # photometer/timing.py is not called timer.py for this reason: torch.utils.benchmark.timer is a function.
     assert callable(photometer.timer)

@@ -17,66 +17,40 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to the table below
-    from photometer.compare import Colorize as Colorize
-    from photometer.compare import Compare as Compare
+    from photometer.compare import Colorize as Colorize, Compare as Compare
     from photometer.comparison.table import ordered_unique as ordered_unique
     from photometer.comparison.verdict import Verdict as Verdict
     from photometer.definition import (
         GroupedModules as GroupedModules,
-    )
-    from photometer.definition import (
         GroupedSetup as GroupedSetup,
-    )
-    from photometer.definition import (
         GroupedStmts as GroupedStmts,
-    )
-    from photometer.definition import (
         GroupedVariants as GroupedVariants,
-    )
-    from photometer.definition import (
         TimerArgs as TimerArgs,
-    )
-    from photometer.definition import (
         load_suite as load_suite,
     )
-    from photometer.errors import DefinitionError as DefinitionError
-    from photometer.errors import PhotometerError as PhotometerError
+    from photometer.errors import DefinitionError as DefinitionError, PhotometerError as PhotometerError
     from photometer.fuzzing import (
         FuzzedParameter as FuzzedParameter,
-    )
-    from photometer.fuzzing import (
         FuzzedSparseTensor as FuzzedSparseTensor,
-    )
-    from photometer.fuzzing import (
         FuzzedTensor as FuzzedTensor,
-    )
-    from photometer.fuzzing import (
         Fuzzer as Fuzzer,
-    )
-    from photometer.fuzzing import (
         ParameterAlias as ParameterAlias,
     )
     from photometer.instruments.clock import timer as timer
     from photometer.model.callgrind_stats import CallgrindStats as CallgrindStats
     from photometer.model.copy_if_callgrind import CopyIfCallgrind as CopyIfCallgrind
     from photometer.model.environment import Environment as Environment
-    from photometer.model.function_counts import FunctionCount as FunctionCount
-    from photometer.model.function_counts import FunctionCounts as FunctionCounts
+    from photometer.model.function_counts import FunctionCount as FunctionCount, FunctionCounts as FunctionCounts
     from photometer.model.language import Language as Language
     from photometer.model.measurement import Measurement as Measurement
     from photometer.model.task import TaskSpec as TaskSpec
     from photometer.model.units import (
         select_unit as select_unit,
-    )
-    from photometer.model.units import (
         trim_sigfig as trim_sigfig,
-    )
-    from photometer.model.units import (
         unit_to_english as unit_to_english,
     )
     from photometer.plan import materialize as materialize
-    from photometer.results import load as load
-    from photometer.results import save as save
+    from photometer.results import load as load, save as save
     from photometer.side_by_side import ab as ab
     from photometer.timing import Timer as Timer
     from photometer.worker.threads import set_torch_threads as set_torch_threads

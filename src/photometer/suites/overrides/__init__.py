@@ -1,0 +1,59 @@
+"""The suite `overrides`: what overriding costs a call into torch, as a ladder of rungs for several kinds of call.
+
+    from photometer.suites.overrides import RUNGS, Rung, ladder
+    mine = Rung("MyTensor", "SubTensor", "MyTensor({})", definitions="from my_package import MyTensor")
+    BENCHMARKS = ladder([*RUNGS, mine])        # your own type on the ladder, in a suite of your own
+
+Labels are the call, then the rung. A rung's tag `over=…` names the one it stands on: the ladder is read from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from photometer.definition import GroupedSetup, GroupedStmts
+from photometer.definition.grouped import GroupedBenchmark, Label
+from photometer.errors import DefinitionError
+from photometer.suites.overrides.call import CALLS, Call
+from photometer.suites.overrides.rung import RUNGS, Rung
+
+__all__ = ["BENCHMARKS", "CALLS", "RUNGS", "Call", "Rung", "ladder"]
+
+# The four types that bench.py had: `--classic` prints these.
+CLASSIC = ("Tensor", "SubTensor", "WithTorchFunction", "SubWithTorchFunction")
+# Arguments in one place and not in another differ only where the argument's type is what overrides.
+_GROUND_OF_POSITIONS = ("Tensor",)
+
+
+def ladder(rungs: Iterable[Rung] = RUNGS, calls: Iterable[Call] = CALLS) -> dict[Label, GroupedBenchmark]:
+    """Every call on every rung that can take it."""
+    rungs = tuple(rungs)
+    names = [rung.name for rung in rungs]
+    for rung in rungs:
+        if rung.over is not None and rung.over not in names:
+            raise DefinitionError(
+                f"the rung {rung.name} stands on {rung.over}, which is not there",
+                remedy=f"Add it, or stand on one of {', '.join(names)}.",
+            )
+    return {
+        (*call.label, rung.name): _benchmark(call, rung)
+        for call in calls
+        for rung in rungs
+        if (rung.takes_methods or not call.needs_methods)
+        and (rung.is_about_arguments or rung.name in _GROUND_OF_POSITIONS or not call.is_about_position)
+    }
+
+
+def _benchmark(call: Call, rung: Rung) -> GroupedBenchmark:
+    lines = [rung.definitions]
+    lines += [f"{name} = torch.ones({call.shape_of(name)})" for name in call.plain]
+    lines += [f"{name} = {rung.wrapped(f'torch.ones({call.shape_of(name)})')}" for name in call.own]
+    lines += [call.before, rung.enter]
+    tags = ["ladder", *([] if rung.over is None else [f"over={rung.over}"])]
+    if call.label == ("torch.add",):
+        tags += ["quick", *(["classic"] if rung.name in CLASSIC else [])]
+    setup = GroupedSetup(py_setup="\n".join(line for line in lines if line))
+    return GroupedStmts(call.stmt, setup=setup, tags=tuple(tags))
+
+
+BENCHMARKS = ladder()

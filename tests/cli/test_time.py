@@ -67,3 +67,21 @@ def test_cpp_statements() -> None:
     broken = photometer("time", "--cpp", "auto y = ;")
     assert broken.returncode == 1
     assert "stmt:1" in broken.stderr
+
+
+@pytest.mark.valgrind
+@pytest.mark.slow
+def test_instructions_of_two_statements_show_what_differs() -> None:
+    done = photometer("time", "--instructions", "x + y", "x + y; x is y", "-s", "x = 1; y = 2", "--number", "50")
+    assert done.returncode == 0, done.stderr
+    assert "outside allocator" in done.stdout
+    assert "_PyEval_EvalFrameDefault" in done.stdout
+    assert "50 runs" in done.stdout
+
+
+def test_instructions_without_valgrind_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    done = photometer("time", "--instructions", "pass")
+    assert done.returncode == 1
+    assert "Valgrind" in done.stderr
+    assert "Install" in done.stderr

@@ -95,10 +95,13 @@ def explain_refusal(number: int | None, paranoid: str | None) -> str:
 
 
 def _open() -> int:
-    attribute = ctypes.create_string_buffer(
-        struct.pack("=IIQQQQQ", _TYPE_HARDWARE, _ATTRIBUTE_BYTES, _COUNT_INSTRUCTIONS, 0, 0, 0, _FLAGS),
-        _ATTRIBUTE_BYTES,
-    )
+    return open_event(_TYPE_HARDWARE, _COUNT_INSTRUCTIONS)
+
+
+def open_event(event_type: int, event: int) -> int:
+    """A descriptor that counts an event of this thread in user mode, stopped for now."""
+    fields = (event_type, _ATTRIBUTE_BYTES, event, 0, 0, 0, _FLAGS)
+    attribute = ctypes.create_string_buffer(struct.pack("=IIQQQQQ", *fields), _ATTRIBUTE_BYTES)
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.restype = ctypes.c_long
     # This thread (0), on any processor (-1), in no group (-1).

@@ -3,8 +3,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from photometer.instruments.callgrind.call_tree import folded_stacks, frame_name
 from photometer.instruments.callgrind.parser import parse_profile

@@ -1,0 +1,170 @@
+"""Counting for real: exact, independent of what else is counted, and alive after whatever a statement does."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from photometer.errors import SnippetError, WorkerCrashed, WorkerTimeout
+from photometer.instruments.callgrind.copied_global import copy_globals
+from photometer.instruments.callgrind.count_task import CountTask
+from photometer.instruments.callgrind.counting_server import CountingServer, simd_variables
+from photometer.model.copy_if_callgrind import CopyIfCallgrind
+from photometer.model.instruction_counts import InstructionFigures
+from photometer.model.task import TaskSpec
+
+pytestmark = [pytest.mark.valgrind, pytest.mark.slow]
+
+TENSORS = "x = torch.ones(4); y = torch.ones(4)"
+
+# vmovaps zmm0, zmm0; ret: harmless where the processor has it, unknown to Valgrind.
+AVX512 = """
+import ctypes, mmap
+page = mmap.mmap(-1, 4096, prot=7)
+page.write(bytes.fromhex("62f17c4828c0c3"))
+function = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[CountingServer]:
+    with CountingServer() as started:
+        yield started
+
+
+def task(stmt: str, setup: str = TENSORS, **options: object) -> CountTask:
+    return CountTask(TaskSpec(stmt, setup), **options)  # type: ignore[arg-type]
+
+
+def figures(server: CountingServer, stmt: str, setup: str = TENSORS, **options: object) -> InstructionFigures:
+    return server.count(task(stmt, setup, **options)).instruction_counts().stable
+
+
+def test_counts_are_identical_whatever_was_counted_between(server: CountingServer) -> None:
+    first = figures(server, "x * y")
+    figures(server, "torch.softmax(x, 0)")
+    figures(server, "x.sum()", number=7)
+    assert figures(server, "x * y") == first
+    assert first.total > first.outside_allocator > 0
+    assert first.allocator_calls > 0
+
+
+def test_an_added_comparison_of_identity_is_seen(server: CountingServer) -> None:
+    counts = {
+        stmt: figures(server, stmt).outside_allocator for stmt in ("x * y", "x * y; x is y", "x * y; x is y; x is y")
+    }
+    one, two, three = counts.values()
+    assert one < two < three
+    assert three - two == two - one
+
+
+def test_the_loops_own_cost_is_taken_away(server: CountingServer) -> None:
+    nothing = server.count(task("pass", "pass")).instruction_counts()
+    assert nothing.without_loop.outside_allocator == 0
+    assert nothing.stable.total > 0
+    by_number = [
+        server.count(task("x * y", number=number, repeats=2)).instruction_counts().outside_allocator_per_run
+        for number in (50, 200)
+    ]
+    assert by_number[0] == pytest.approx(by_number[1], rel=1e-3)
+
+
+def test_allocations_are_counted_as_calls(server: CountingServer) -> None:
+    once, twice = (
+        server.count(task(stmt, "pass")).instruction_counts().without_loop.allocator_calls
+        for stmt in ("bytes(5000)", "bytes(5000); bytes(5000)")
+    )
+    assert once >= 200  # 100 runs, each allocates and frees
+    assert twice == 2 * once
+
+
+def test_repeats_that_differ_name_the_functions(server: CountingServer) -> None:
+    growing = server.count(task("v.append(1)", "v = []", repeats=4)).instruction_counts()
+    assert not growing.is_exact
+    assert any("list_resize" in reason or "realloc" in reason.lower() for reason in growing.difference_reasons)
+
+
+def test_stats_have_torchs_fields(server: CountingServer) -> None:
+    counted = server.count(task("torch.mm(a, a)", "a = torch.ones(4, 4)", repeats=2), keep_text=True)
+    first, second = counted.callgrind_stats()
+    assert first.counts() == first.stats().sum()
+    assert any("at::native" in function or "mm" in function for _, function in second.stats(inclusive=True))
+    assert first.stmt_callgrind_out is not None
+    assert "events: Ir" in first.stmt_callgrind_out
+    assert 0 < first.baseline_exclusive_stats.sum() < first.counts()
+    assert counted.callgrind_stats(collect_baseline=False)[0].baseline_exclusive_stats.sum() == 0
+    # Whatever ran, the two repeats differ in little.
+    assert abs(first.delta(second).sum()) < 0.01 * first.counts()
+
+
+def test_globals_are_copied(server: CountingServer) -> None:
+    marked = {"m": CopyIfCallgrind(torch.nn.Linear(4, 4)), "k": CopyIfCallgrind(3)}
+    counted = server.count(CountTask(TaskSpec("m(x * k)", TENSORS), copied_globals=copy_globals(marked)))
+    assert counted.instruction_counts().stable.total > figures(server, "x * 3").total
+
+
+def test_an_exception_has_the_users_line(server: CountingServer) -> None:
+    with pytest.raises(SnippetError, match="no_such_name") as caught:
+        server.count(task("x + no_such_name"))
+    assert "x + no_such_name" in str(caught.value)
+
+
+def test_a_crash_is_told_with_its_output_and_the_server_goes_on(server: CountingServer) -> None:
+    before = figures(server, "x + y")
+    with pytest.raises(WorkerCrashed, match="SIGSEGV") as caught:
+        server.count(task("import os; os.write(2, b'last words'); os.kill(os.getpid(), 11)"))
+    assert "last words" in str(caught.value)
+    with pytest.raises(WorkerCrashed, match="SIGKILL"):
+        server.count(task("import os; os.kill(os.getpid(), 9)"))
+    assert server.alive
+    assert figures(server, "x + y") == before
+
+
+def test_a_hang_is_ended(server: CountingServer) -> None:
+    begin = time.monotonic()
+    with pytest.raises(WorkerTimeout):
+        server.count(task("while True: pass", timeout_seconds=2.0))
+    assert time.monotonic() - begin < 60
+    assert server.alive
+    assert figures(server, "x + y").total > 0
+
+
+def test_memory_that_is_not_there_is_told(server: CountingServer) -> None:
+    with pytest.raises((SnippetError, WorkerCrashed)) as caught:
+        server.count(task("torch.empty(1 << 58)", "pass"))
+    assert "memory" in str(caught.value)
+
+
+@pytest.mark.skipif(not simd_variables(), reason="EVEX instructions are x86's")
+def test_an_avx512_instruction_is_told_by_name(server: CountingServer) -> None:
+    with pytest.raises(WorkerCrashed, match="AVX-512") as caught:
+        server.count(task("function()", AVX512))
+    assert "x86-64-v3" in str(caught.value)
+
+
+def test_threads_are_told(server: CountingServer) -> None:
+    counted = server.count(CountTask(TaskSpec("x * y", TENSORS, num_threads=2)))
+    assert any("num_threads" in reason for reason in counted.instruction_counts().reasons)
+
+
+def test_nothing_piles_up_in_the_servers_folder(server: CountingServer) -> None:
+    figures(server, "x * y")
+    folder = server._server.folder
+    # The last child may still be writing its final file.
+    assert len(list(folder.iterdir())) <= 4
+
+
+def test_cache_and_branch_simulation_and_nothing_left_behind() -> None:
+    with CountingServer(cache_simulation=True, branch_simulation=True) as server:
+        events = server.count(task("x * y")).instruction_counts().events
+        folder, pid = server._server.folder, server._server.pid
+    assert {"Ir", "Dr", "D1mr", "Bc", "Bcm"} <= set(events)
+    assert events["Bcm"] < events["Bc"]
+    assert not folder.exists()
+    assert not Path(f"/proc/{pid}").exists()
+    assert os.getpid() != pid

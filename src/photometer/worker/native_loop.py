@@ -33,7 +33,8 @@ class CppError(RuntimeError):
 class NativeLoop:
     """`timeit(n)` for one compiled snippet.
 
-    `synchronize` waits for an accelerator; where it is given, it is called before each of the two clock reads.
+    `synchronize` waits for an accelerator; where there is one, it is called before each of the two clock reads. It may
+    be set later: only after a first run is it known whether the snippet has opened a device.
     The GIL is free while the snippet runs.
     """
 
@@ -89,9 +90,10 @@ class NativeLoop:
                 raise _cpp_error(error.value, "stmt")
             return seconds.value
 
-        def run_synchronized(number: int) -> float:
-            # Two trips through Python are a few microseconds a block, little beside a device's synchronisation.
-            assert self.synchronize is not None
+        def run_block(number: int) -> float:
+            if self.synchronize is None:
+                return run_native(number)
+            # The trips through Python are a few microseconds a block, little beside a device's synchronisation.
             self.synchronize()
             start = time.perf_counter()
             run_native(number)
@@ -99,7 +101,7 @@ class NativeLoop:
             return time.perf_counter() - start
 
         try:
-            yield run_native if self.synchronize is None else run_synchronized
+            yield run_block
         finally:
             self._close(blocks)
 

@@ -132,7 +132,7 @@ class _Build:
 
     def run(self, wanted: dict[str, CppSnippet]) -> None:
         members = [NamedSnippet(snippet, symbol_of(key)) for key, snippet in wanted.items()]
-        jobs = self._options.jobs or len(os.sched_getaffinity(0))
+        jobs = self._options.jobs or _usable_cores()
         with ThreadPoolExecutor(max(jobs, 1)) as pool:
             running = {self._start(pool, unit) for unit in group_snippets(members, alone=self._options.alone)}
             while running:
@@ -206,3 +206,8 @@ def _build_error(compiled: _Compiled, member: NamedSnippet) -> BuildError:
 
 def _key_of(member: NamedSnippet) -> str:
     return member.symbol.removeprefix("photometer_")
+
+
+def _usable_cores() -> int:
+    # macOS knows no affinity.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

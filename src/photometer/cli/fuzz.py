@@ -44,10 +44,11 @@ def fuzz(
     device: Annotated[str | None, typer.Option("--device", help="Of a preset's tensors: cpu, cuda, …")] = None,
     max_elements: Annotated[int | None, typer.Option("--max-elements", help="Limit of a preset's tensors.")] = None,
     max_bytes: Annotated[int | None, typer.Option("--max-bytes", help="Limit of one tensor's allocation.")] = None,
-    isolate: Annotated[
-        bool | None, typer.Option("--isolate/--in-process", help="Each input in a fork; else where that is safe.")
+    rehearse: Annotated[
+        bool | None,
+        typer.Option("--rehearse/--no-rehearse", help="Run each input once in a fork first, in case it crashes."),
     ] = None,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds after which a forked input is given up.")] = 120,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds a rehearsal may take.")] = 120,
     rows: Annotated[int, typer.Option("--rows", min=1, help="Rows to show from each end of the list.")] = 8,
 ) -> None:
     limits = {"dtype": dtype, "device": device, "max_elements": max_elements, "max_allocation_bytes": max_bytes}
@@ -59,7 +60,7 @@ def fuzz(
     from photometer.report.fuzz_text import render_fuzz_text
 
     request = FuzzRequest(
-        fuzzer, count, statement, against, setup, num_threads, seconds, rebuild, isolate, timeout_seconds=timeout
+        fuzzer, count, statement, against, setup, num_threads, seconds, rebuild, rehearse, timeout_seconds=timeout
     )
     trials, stopped = _collected(_with_progress(_saved(request, _files(output, page=False)), count))
     found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))

@@ -7,6 +7,7 @@ that takes the process down with it, or never ends, costs one answer and not the
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import select
@@ -65,6 +66,7 @@ def call_in_fork(work: Callable[[], Mapping[str, Any]], timeout_seconds: float) 
 
 def _child(work: Callable[[], Mapping[str, Any]], write_end: int) -> None:
     status = 1
+    gc.disable()  # a collection would touch, and so copy, every page of the parent's objects
     try:
         answer = json.dumps(work()).encode()
         sys.stdout.flush()

@@ -45,8 +45,9 @@ class FuzzRequest:
     seconds_per_input: float = 0.1
     # The line that rebuilds input i; the fuzzer's own unless it was made in a way that it cannot know.
     rebuild_line: Callable[[int], str] | None = None
-    # Each input in a fork of this process, so that a crash costs one input. None: wherever that is safe.
-    isolated: bool | None = None
+    # Each statement once in a fork of this process before it is timed here, so that a crash costs one input. None:
+    # wherever that is safe.
+    rehearsed: bool | None = None
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
 
     def __post_init__(self) -> None:
@@ -60,12 +61,12 @@ class FuzzRequest:
         return (self.stmt,) if self.against is None else (self.stmt, self.against)
 
     @property
-    def isolates(self) -> bool:
-        """Not with tensors on an accelerator, which no fork inherits, nor with threads, which it may have started."""
-        if self.isolated is not None:
-            return self.isolated
+    def rehearses(self) -> bool:
+        """Not with tensors on an accelerator: no fork inherits one."""
+        if self.rehearsed is not None:
+            return self.rehearsed
         on_cpu = all(tensor.device == "cpu" for tensor in self.fuzzer.tensors)
-        return can_fork() and on_cpu and self.num_threads == 1 and not accelerator_in_use()
+        return can_fork() and on_cpu and not accelerator_in_use()
 
     def line_for(self, index: int) -> str:
         return (self.rebuild_line or self.fuzzer.rebuild_line)(index)
@@ -75,31 +76,17 @@ def run_trials(request: FuzzRequest) -> Iterator[FuzzTrial]:
     """One trial an input, in the fuzzer's order. A statement that is no Python is an error at once."""
     for statement in (*request.statements, request.setup):
         _check_syntax(statement)
-    isolates = request.isolates
-    # Tensors for children are made with one thread: a pool of threads does not survive a fork.
-    with set_torch_threads(1 if isolates else request.num_threads):
+    rehearses = request.rehearses
+    with set_torch_threads(request.num_threads):
         for index, prepared in enumerate(request.fuzzer.prepare(request.count)):
             try:
                 made = prepared.make()
             except Exception as error:
                 trial = _failed_to_make(request, index, prepared.params, error)
             else:
-                trial = _isolated_trial(request, index, made) if isolates else _trial(request, index, made)
+                trial = _trial(request, index, made, rehearses)
                 del made  # or two inputs would lie in memory while the next is made
             yield trial
-
-
-def _isolated_trial(request: FuzzRequest, index: int, made: FuzzedInput) -> FuzzTrial:
-    def work() -> dict[str, Any]:
-        with set_torch_threads(request.num_threads):
-            return _trial(request, index, made).to_json()
-
-    try:
-        return FuzzTrial.from_json(call_in_fork(work, request.timeout_seconds))
-    except (WorkerCrashed, WorkerTimeout) as error:
-        where = " or ".join(request.statements)
-        failure = TrialFailure(where, type(error).__name__, error.message, str(error))
-        return dataclasses.replace(_described(request, index, made), failure=failure)
 
 
 def _described(request: FuzzRequest, index: int, made: FuzzedInput) -> FuzzTrial:
@@ -108,14 +95,22 @@ def _described(request: FuzzRequest, index: int, made: FuzzedInput) -> FuzzTrial
     return FuzzTrial(index, _plain(params), facts, request.line_for(index))
 
 
-def _trial(request: FuzzRequest, index: int, made: FuzzedInput) -> FuzzTrial:
+def _trial(request: FuzzRequest, index: int, made: FuzzedInput, rehearses: bool) -> FuzzTrial:
     described = _described(request, index, made)
+    names = {**made[2], **made[0]}
     order = random.Random(f"{request.fuzzer.seed} {index}")
     try:
-        times = _timed(request, {**made[2], **made[0]}, order)
+        if rehearses:
+            call_in_fork(lambda: _rehearsal(request, names), request.timeout_seconds)
+        times = _timed(request, names, order)
     except SnippetError as error:
         failure = TrialFailure(error.message, error.exception_type, str(error.__cause__), error.log or "")
         return dataclasses.replace(described, failure=failure)
+    except (WorkerCrashed, WorkerTimeout) as error:
+        where = " or ".join(request.statements)
+        return dataclasses.replace(
+            described, failure=TrialFailure(where, type(error).__name__, error.message, str(error))
+        )
     if len(times) == 1:
         return dataclasses.replace(described, seconds_per_run=(median(times[0]),))
     # The second statement is the one compared to, so it is the estimate's side A.
@@ -128,23 +123,36 @@ def _trial(request: FuzzRequest, index: int, made: FuzzedInput) -> FuzzTrial:
     )
 
 
-def _timed(request: FuzzRequest, names: Mapping[str, Any], order: random.Random) -> list[list[float]]:
+def _loop(request: FuzzRequest, statement: str, names: Mapping[str, Any], clock: Callable[[], float]) -> PythonLoop:
     import torch
 
-    def loop(statement: str, clock: Callable[[], float]) -> PythonLoop:
-        # Each its own names: what one statement assigns, the other does not see.
-        return PythonLoop(statement, request.setup, clock, {"torch": torch, **names})
+    # Each its own names: what one statement assigns, the other does not see.
+    return PythonLoop(statement, request.setup, clock, {"torch": torch, **names})
 
+
+def _rehearsal(request: FuzzRequest, names: Mapping[str, Any]) -> dict[str, Any]:
+    """Run each statement once, in the fork. What it raises is told by the process that times it."""
+    # One thread: a pool of threads that this process may have does not survive the fork.
+    with set_torch_threads(1):
+        for statement in request.statements:
+            with contextlib.suppress(Exception):
+                _loop(request, statement, names, timer).timeit(1)
+    return {"done": True}
+
+
+def _timed(request: FuzzRequest, names: Mapping[str, Any], order: random.Random) -> list[list[float]]:
     for statement in request.statements:
         with _blaming(statement):
-            loop(statement, timer).timeit(1)
+            _loop(request, statement, names, timer).timeit(1)
     # After the first run it is known whether work may be queued on an accelerator.
     clock = choose_clock(timer)
     with contextlib.ExitStack() as stack:
         blocks = []
         for statement in request.statements:
             with _blaming(statement):
-                blocks.append(_blamed(statement, stack.enter_context(loop(statement, clock).open_blocks())))
+                blocks.append(
+                    _blamed(statement, stack.enter_context(_loop(request, statement, names, clock).open_blocks()))
+                )
         return alternate(blocks, budget_seconds=request.seconds_per_input, clock=clock, order=order)
 
 

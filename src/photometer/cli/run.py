@@ -1,0 +1,126 @@
+"""`photometer run SUITE…`: measures every variant of a suite, writes results.json and prints the table."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from photometer.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from photometer.execution.run_settings import RunSettings
+    from photometer.pipeline import RunReport
+
+DEFAULT_FOLDER = Path("photometer-results")
+# The shell's number for a program that was stopped by Ctrl-C.
+STOPPED = 130
+
+
+def register(app: typer.Typer) -> None:
+    app.command("run", help="Measure a suite: wall time and instructions of every variant.")(run)
+
+
+def run(
+    suites: Annotated[
+        list[str], typer.Argument(metavar="SUITE…", help="A file with BENCHMARKS, module:NAME, or standard, overrides.")
+    ],
+    expression: Annotated[
+        str | None, typer.Option("-k", metavar="EXPR", help="Words of labels with and, or, not, parentheses.")
+    ] = None,
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only this tag; repeat for more.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Else photometer-results/<suite>.")
+    ] = None,
+    wall: Annotated[bool, typer.Option("--wall/--no-wall", help="Measure wall time.")] = True,
+    instructions: Annotated[
+        bool, typer.Option("--instructions/--no-instructions", help="Count instructions (needs Valgrind).")
+    ] = True,
+    cores: Annotated[str | None, typer.Option("--cores", metavar="LIST", help="Use these alone, as 0,2-5.")] = None,
+    min_run_time: Annotated[float, typer.Option("--min-run-time", metavar="S", help="Seconds to time each.")] = 0.2,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="S", help="Give a variant up after so many seconds.")
+    ] = 120.0,
+    repeats: Annotated[int, typer.Option("--repeats", metavar="N", min=1, help="Counts of each variant.")] = 3,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped; repeat nothing.")] = False,
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="PATH", help="Measure this interpreter's torch instead.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no table.")] = False,
+) -> None:
+    from photometer.cli.run_progress import progress_of
+    from photometer.pipeline import run_suite
+
+    settings = _settings(wall, instructions, cores, min_run_time, repeats, python)
+    reports = []
+    try:
+        for suite in suites:
+            name = Path(suite.partition(":")[0]).stem
+            folder = DEFAULT_FOLDER / name if output is None else output / name if len(suites) > 1 else output
+            with progress_of(name, quiet=quiet) as observer:
+                report = run_suite(
+                    suite,
+                    folder,
+                    settings,
+                    expression=expression,
+                    tags=tags or (),
+                    timeout_seconds=timeout,
+                    resume=resume,
+                    observer=observer,
+                )
+            reports.append(report)
+            _print(report, quiet)
+    except KeyboardInterrupt:
+        typer.echo("photometer: stopped; --resume continues", err=True)
+        raise typer.Exit(STOPPED) from None
+    raise typer.Exit(_exit_code(reports))
+
+
+def _settings(
+    wall: bool, instructions: bool, cores: str | None, min_run_time: float, repeats: int, python: str | None
+) -> RunSettings:
+    from photometer.errors import ToolMissing
+    from photometer.execution.core_pool import parse_cores
+    from photometer.execution.run_settings import RunSettings
+    from photometer.instruments.callgrind.collect import current_environment
+    from photometer.instruments.callgrind.valgrind import find_valgrind
+    from photometer.model.environment import Environment
+
+    if instructions:
+        try:
+            find_valgrind()
+        except ToolMissing as missing:
+            if not wall:
+                raise
+            typer.echo(f"photometer: wall time only. {missing}", err=True)
+            instructions = False
+    environment = current_environment() if python is None else Environment(python)
+    return RunSettings(wall, instructions, min_run_time, repeats, parse_cores(cores) if cores else (), environment)
+
+
+def _print(report: RunReport, quiet: bool) -> None:
+    if report.results is None:
+        typer.echo("photometer: nothing is selected; `photometer list` shows the labels", err=True)
+        return
+    from photometer.report.escape import encodable
+    from photometer.report.run_text import render_failure, render_run
+
+    if quiet:
+        for failure in report.table.failures:
+            typer.echo(render_failure(failure), err=True)
+        return
+    text = render_run(report.table, shutil.get_terminal_size((100, 24)).columns)
+    sys.stdout.write(encodable(text, sys.stdout.encoding))
+    done = f"{report.table.measured} of {report.table.orders} variants measured"
+    typer.echo(f"\n{done}. Results: {report.results}")
+
+
+def _exit_code(reports: list[RunReport]) -> ExitCode:
+    if not any(report.table.measured for report in reports):
+        return ExitCode.FAILED if any(report.table.failures for report in reports) else ExitCode.NOTHING_RAN
+    return ExitCode.FAILED if any(report.table.failures for report in reports) else ExitCode.FINE

@@ -1,0 +1,93 @@
+"""The results file of a run: made anew with all that the run is about in its header, or opened again to be continued.
+
+In: where, the plan, the facts of the environment. Out: the file to append to, and the steps it already has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from photometer.errors import DefinitionError, ResultsFileError
+from photometer.execution.agenda import finished_steps
+from photometer.execution.run_settings import RunSettings
+from photometer.instruments.machine_facts import gather_machine, short_flags
+from photometer.model.machine import Machine, TorchBuild
+from photometer.model.results_file import ResultsFile
+from photometer.model.results_reader import load_results
+from photometer.plan.work_order import WorkOrders
+
+RESULTS_NAME = "results.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class RunFile:
+    file: ResultsFile
+    finished: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def path(self) -> Path:
+        return self.file.path
+
+
+def open_run_file(
+    folder: Path, plan: WorkOrders, settings: RunSettings, facts: Mapping[str, Any], *, resume: bool
+) -> RunFile:
+    """`folder/results.json`. One that is there is continued with `resume`, else kept under another name."""
+    path = folder / RESULTS_NAME
+    about = _about(plan, settings, facts)
+    if resume and path.exists():
+        return _continue(path, about)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(path.stat().st_mtime))
+            path.rename(path.with_name(f"{path.stem}-{stamp}.json"))
+    except OSError as error:
+        raise ResultsFileError(
+            f"{folder}: cannot be written to: {error.strerror or error}", remedy="Name another folder with -o."
+        ) from error
+    return RunFile(ResultsFile.create(path, {"run": about}, machine=_machine(facts), overwrite=True))
+
+
+def _continue(path: Path, about: Mapping[str, Any]) -> RunFile:
+    results = load_results(path, recover=True)
+    before = results.header.get("run")
+    before = before if isinstance(before, Mapping) else {}
+    for name in ("suite", "fingerprint", "python", "torch"):
+        if before.get(name) != about[name]:
+            raise DefinitionError(
+                f"{path} cannot be continued: its {name} was {before.get(name)!r} and is now {about[name]!r}",
+                remedy="Run without --resume; the former results are kept beside the new ones.",
+            )
+    return RunFile(ResultsFile(path), frozenset(finished_steps(results.records)))
+
+
+def _about(plan: WorkOrders, settings: RunSettings, facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "suite": plan.suite,
+        "fingerprint": plan.fingerprint,
+        "python": facts["executable"],
+        "torch": facts["torch"],
+        "min_run_time": settings.min_run_time,
+        "repeats": settings.repeats,
+    }
+
+
+def _machine(facts: Mapping[str, Any]) -> Machine:
+    """This machine, with the Python and the torch that are measured."""
+    build = str(facts["build"])
+    capability = re.search(r"CPU capability usage: (\S+)", build)
+    torch = TorchBuild(
+        version=facts["torch"],
+        git_version=facts["git_version"],
+        debug=facts["debug"],
+        cuda=facts["cuda"],
+        cpu_capability=capability.group(1) if capability else None,
+        cxx_flags=short_flags(build),
+    )
+    return dataclasses.replace(gather_machine(), python=facts["python"], torch=torch)

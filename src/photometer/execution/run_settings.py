@@ -1,0 +1,38 @@
+"""RunSettings: how a plan is to be run: what is measured, for how long, on which cores, in which environment."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from photometer.errors import DefinitionError
+from photometer.model.environment import Environment
+
+# torch's default for blocked_autorange: with some 200 blocks it gives intervals of a few tenths of a per cent.
+DEFAULT_MIN_RUN_TIME = 0.2
+# Enough to tell the stable count from one that differs.
+DEFAULT_REPEATS = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class RunSettings:
+    """`cores` are the numbers of the logical processors to use; none means all that this process may use."""
+
+    wall: bool = True
+    instructions: bool = True
+    min_run_time: float = DEFAULT_MIN_RUN_TIME
+    repeats: int = DEFAULT_REPEATS
+    cores: tuple[int, ...] = ()
+    environment: Environment = dataclasses.field(default_factory=Environment.current)
+
+    def __post_init__(self) -> None:
+        if not self.wall and not self.instructions:
+            raise DefinitionError("neither wall time nor instructions are asked for", remedy="Leave one of them on.")
+        if not self.min_run_time > 0:
+            raise DefinitionError("min_run_time must be positive", remedy="Give seconds, such as 0.2.")
+        if self.repeats < 1:
+            raise DefinitionError("repeats must be at least 1", remedy=f"Give a number such as {DEFAULT_REPEATS}.")
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What is measured of every order, in this order."""
+        return (*(("time",) if self.wall else ()), *(("count",) if self.instructions else ()))

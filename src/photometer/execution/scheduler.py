@@ -1,0 +1,139 @@
+"""Scheduler: takes jobs off the agenda, gives them cores and threads, and passes each record on the moment it is there.
+
+Wall-time work has its cores to itself. Where it wants several (one for each thread), nothing new is started until
+they are free; such work comes last, so that this happens once. Everything else fills the cores that are left.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from photometer.execution.agenda import QUIET_STEPS, Agenda, Job, Step
+from photometer.execution.core_pool import CorePool
+from photometer.execution.executor import Answer, Executor
+from photometer.execution.job_request import RequestMaker
+from photometer.execution.observer import RunObserver, RunState
+from photometer.execution.order_record import failure_record, identified
+from photometer.execution.time_left import TimeLeft
+from photometer.plan.work_order import WorkOrder
+
+# Timings at once: they share the memory and the last cache, so that more would measure each other.
+CORES_PER_QUIET_LANE = 8
+# A counting server takes some 15 s to start, as long as this many counts: it must be worth it.
+COUNTS_WORTH_A_SERVER = 20
+# How often the observer hears of a run in which nothing finishes.
+LOOK_SECONDS = 0.25
+
+Running = dict["Future[Answer]", tuple[Job, tuple[int, ...], float]]
+
+
+class Scheduler:
+    def __init__(
+        self,
+        agenda: Agenda,
+        executor: Executor,
+        requests: RequestMaker,
+        pool: CorePool,
+        observer: RunObserver,
+        on_record: Callable[[dict[str, Any]], object],
+    ) -> None:
+        self._agenda = agenda
+        self._executor = executor
+        self._requests = requests
+        self._cores = pool
+        self._observer = observer
+        self._on_record = on_record
+        self._quiet_lanes = max(1, len(pool) // CORES_PER_QUIET_LANE)
+        self._time_left = TimeLeft(len(pool), self._quiet_lanes)
+        self._running: Running = {}
+        self._most_counting = 1
+        self._all_steps = sum(agenda.left[step] for step in (Step.TIME, Step.COUNT, Step.PROBE))
+        self.failed_orders = 0
+
+    def run(self) -> None:
+        """Until nothing is left. An exception (Ctrl-C too) leaves at once: the caller stops the executor."""
+        threads = ThreadPoolExecutor(len(self._cores) + 1)
+        try:
+            while True:
+                while (started := self._next()) is not None:
+                    job, cores = started
+                    self._agenda.take(job)
+                    future = threads.submit(self._executor.execute, self._requests.request(job, cores))
+                    self._running[future] = (job, cores, time.monotonic())
+                self._tell()
+                if not self._running:
+                    return
+                done, _ = wait(self._running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                for future in done:
+                    job, cores, start = self._running.pop(future)
+                    self._cores.give_back(cores)
+                    self._time_left.add(job.step, time.monotonic() - start)
+                    self._conclude(job, future.result())
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+
+    def _next(self) -> tuple[Job, tuple[int, ...]] | None:
+        """A job to start now, with its cores."""
+        quiet_running = sum(job.step in QUIET_STEPS for job, _, _ in self._running.values())
+        if quiet_running < self._quiet_lanes:
+            job = self._agenda.next_quiet(wide=False)
+            if job is not None and (cores := self._cores.take(job.cores, from_top=True)):
+                return job, cores
+            job = self._agenda.next_quiet(wide=True)
+            if job is not None and not self._agenda.narrow_left:
+                cores = self._cores.take(job.cores, from_top=True)
+                # Nothing else begins before these have had their turn.
+                return None if cores is None else (job, cores)
+        job = self._agenda.next_loud(count=self._may_count())
+        cores = None if job is None else self._cores.take(job.cores)
+        return None if job is None or cores is None else (job, cores)
+
+    def _may_count(self) -> bool:
+        counting = sum(job.step is Step.COUNT for job, _, _ in self._running.values())
+        worth = self._agenda.left[Step.COUNT] // COUNTS_WORTH_A_SERVER
+        self._most_counting = max(self._most_counting, min(worth, counting + 1))
+        return counting < self._most_counting
+
+    def _conclude(self, job: Job, answer: Answer) -> None:
+        if not answer["ok"]:
+            self._conclude_failure(job, answer["error"])
+        elif job.step is Step.BUILD:
+            errors = self._requests.keep_libraries(answer["outcomes"])
+            for order in self._agenda.done(job, errors):
+                self._give_up(order, job, errors[order.id])
+        else:
+            self._agenda.done(job)
+            if job.order is not None and "record" in answer:
+                self._on_record(identified(answer["record"], job.order))
+
+    def _conclude_failure(self, job: Job, error: dict[str, Any]) -> None:
+        retries = 1 if job.order is None else job.order.retries
+        if error["may_pass"] and job.attempt <= retries:
+            self._agenda.again(job)
+            return
+        for order in self._agenda.failed(job):
+            self._give_up(order, job, error)
+
+    def _give_up(self, order: WorkOrder, job: Job, error: dict[str, Any]) -> None:
+        self.failed_orders += 1
+        self._on_record(failure_record(order, job.step.value, error, job.attempt))
+        self._observer.gave_up(order.title, error["message"])
+
+    def _tell(self) -> None:
+        left = self._agenda.left
+        now = time.monotonic()
+        elapsed: dict[Step, float] = {}
+        for job, _, start in self._running.values():
+            elapsed[job.step] = elapsed.get(job.step, 0.0) + now - start
+        self._observer.looked_at(
+            RunState(
+                self._all_steps - sum(left[step] for step in (Step.TIME, Step.COUNT, Step.PROBE)),
+                self._all_steps,
+                self.failed_orders,
+                self._time_left.estimate_seconds(left, elapsed),
+                tuple(job.title for job, _, _ in self._running.values()),
+            )
+        )

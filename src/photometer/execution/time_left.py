@@ -1,0 +1,43 @@
+"""TimeLeft: how long a run will still take, from what its steps have taken so far. A fake clock drives it in tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from photometer.execution.agenda import QUIET_STEPS, Step
+
+# What a step takes where none of its kind has finished yet: seconds on a quiet machine with two cores.
+FIRST_GUESS_SECONDS = {Step.SCRIPT: 0.5, Step.BUILD: 60.0, Step.TIME: 0.5, Step.COUNT: 1.0, Step.PROBE: 0.3}
+# The first count of a server includes its start; the average of many should not.
+STARTING_SECONDS = 15.0
+
+
+class TimeLeft:
+    """Steps that want quiet run one after another in `quiet_lanes`; the others share all cores with them."""
+
+    def __init__(self, cores: int, quiet_lanes: int = 1) -> None:
+        self._cores = cores
+        self._quiet_lanes = quiet_lanes
+        self._spent: dict[Step, float] = dict.fromkeys(Step, 0.0)
+        self._finished: dict[Step, int] = dict.fromkeys(Step, 0)
+
+    def add(self, step: Step, seconds: float) -> None:
+        if step is Step.COUNT and not self._finished[step]:
+            seconds = min(seconds, FIRST_GUESS_SECONDS[step])
+        self._spent[step] += seconds
+        self._finished[step] += 1
+
+    def seconds_each(self, step: Step) -> float:
+        finished = self._finished[step]
+        return self._spent[step] / finished if finished else FIRST_GUESS_SECONDS[step]
+
+    def estimate_seconds(self, left: Mapping[Step, int], running: Mapping[Step, float]) -> float:
+        """From how many steps are left (with those that run) and how long the running ones have run, by kind."""
+        work = {step: count * self.seconds_each(step) for step, count in left.items() if count > 0}
+        for step, elapsed in running.items():
+            work[step] = max(work.get(step, 0.0) - elapsed, 0.0)
+        if work.get(Step.COUNT) and not self._finished[Step.COUNT]:
+            work[Step.COUNT] += STARTING_SECONDS
+        quiet = sum(seconds for step, seconds in work.items() if step in QUIET_STEPS)
+        everything = sum(work.values())
+        return max(quiet / self._quiet_lanes, work.get(Step.BUILD, 0.0), everything / self._cores)

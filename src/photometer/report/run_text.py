@@ -1,0 +1,78 @@
+"""A RunTable as text for a terminal of a given width: times and instructions side by side, failures below."""
+
+from __future__ import annotations
+
+from photometer.comparison.run_table import RunCell, RunFailure, RunTable
+from photometer.model.units import format_seconds
+from photometer.model.visible_text import visible
+from photometer.report.text_width import pad, width_of
+
+HEADS = {"python": "Python", "cpp": "C++"}
+# Wide enough for "123.4 us" with its mark, and for a count of tens of millions.
+TIME_WIDTH = 10
+COUNT_WIDTH = 12
+# A name is cut, not the figures; below this it would say nothing.
+NARROWEST_NAME = 16
+STEP_WORDS = {"time": "timing", "count": "counting", "build": "compiling", "script": "scripting"}
+
+
+def render_run(table: RunTable, width: int) -> str:
+    languages = table.languages
+    cells = table.cells()
+    times = any(cell.seconds is not None for cell in cells)
+    counts = any(cell.instructions is not None for cell in cells)
+    figures = len(languages) * (TIME_WIDTH * times + COUNT_WIDTH * counts)
+    longest = max((width_of(visible(row.name)) for section in table.sections for row in section.rows), default=0)
+    name_width = max(min(longest + 2, width - figures), NARROWEST_NAME)
+    lines = []
+    for section in table.sections:
+        heads = [HEADS[language].rjust(TIME_WIDTH) for language in languages] if times else []
+        heads += [f"{HEADS[language]} instr.".rjust(COUNT_WIDTH) for language in languages] if counts else []
+        lines += ["", pad(_cut(visible(section.name), name_width), name_width) + "".join(heads)]
+        for row in section.rows:
+            known = [row.cells.get(language) for language in languages]
+            shown = [_time(cell).rjust(TIME_WIDTH) for cell in known] if times else []
+            shown += [_count(cell).rjust(COUNT_WIDTH) for cell in known] if counts else []
+            lines.append(pad("  " + _cut(visible(row.name), name_width - 2), name_width) + "".join(shown))
+    return "\n".join([*lines, *_below(table)]) + "\n"
+
+
+def render_failure(failure: RunFailure) -> str:
+    step = STEP_WORDS.get(failure.step, failure.step)
+    first, *more = [line for line in (failure.message + "\n" + failure.log).splitlines() if line.strip()] or [""]
+    last = f" ({more[-1].strip()})" if more and more[-1].strip() not in first else ""
+    return visible(f"{failure.title}: {step} failed: {first}{last}")
+
+
+def _below(table: RunTable) -> list[str]:
+    lines = []
+    doubtful = sum(cell.is_doubtful for cell in table.cells())
+    if doubtful:
+        lines += ["", f"? {doubtful} times are doubtful; `photometer show` says why."]
+    if table.failures:
+        lines += ["", f"{len(table.failures)} failed:"]
+        lines += [f"  {render_failure(failure)}" for failure in table.failures]
+    return lines
+
+
+def _time(cell: RunCell | None) -> str:
+    if cell is None:
+        return ""
+    if cell.seconds is None:
+        return "failed" if cell.has_failed else "-"
+    # At least two digits: "9 us" beside "9.2 us" reads as if they differed in kind.
+    return ("? " if cell.is_doubtful else "") + format_seconds(cell.seconds, max(cell.significant_figures, 2))
+
+
+def _count(cell: RunCell | None) -> str:
+    if cell is None:
+        return ""
+    if cell.instructions is None:
+        return "failed" if cell.has_failed else "-"
+    return f"{cell.instructions:,.0f}"
+
+
+def _cut(text: str, width: int) -> str:
+    while width_of(text) > width:
+        text = text[:-2] + "…"
+    return text

@@ -1,0 +1,145 @@
+"""EnvironmentSpec: what a user types for one side of a comparison, taken apart. Nothing is started or checked out here.
+
+    current                    this interpreter
+    PYTHON or VENV             another interpreter, or the folder of a virtual environment
+    git:REV                    a revision of the repository here; git:REV@PATH of the one there
+    git:merge-base:BRANCH      where this branch left BRANCH;  git:WORKTREE  the working tree as it is
+    env:NAME=VALUE  path:DIR   this interpreter with a variable, with a folder first on its path
+    FILE.json                  a results file of an earlier run
+Several are joined by " + ": `venv + env:OMP_NUM_THREADS=2`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from photometer.errors import EnvironmentSpecError
+
+JOINT = " + "
+WORKTREE = "WORKTREE"
+MERGE_BASE = "merge-base:"
+_FORMS = (
+    "Give `current`, a Python interpreter or the folder of a virtual environment, git:REV, git:merge-base:BRANCH, "
+    "git:WORKTREE, env:NAME=VALUE, path:DIR, or a results file (.json)."
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# They hold the layout still; a side with others would be compared with another luck, not with other code.
+_RESERVED = ("PYTHONHASHSEED", "PHOTOMETER_PADDING", "PYTHONDONTWRITEBYTECODE")
+
+
+@dataclasses.dataclass(frozen=True)
+class GitSource:
+    """A revision (or WORKTREE, or merge-base:BRANCH) of the repository that `repository` lies in."""
+
+    revision: str
+    repository: Path
+
+
+@dataclasses.dataclass(frozen=True)
+class EnvironmentSpec:
+    """One side as it was asked for. Either `results` is given or the rest; `python` None is this interpreter."""
+
+    text: str
+    python: str | None = None
+    git: GitSource | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+    path: tuple[str, ...] = ()
+    results: Path | None = None
+
+    @property
+    def interpreter(self) -> str:
+        return sys.executable if self.python is None else self.python
+
+
+def parse_environment(text: str, folder: Path | None = None) -> EnvironmentSpec:
+    """What `text` asks for; `folder` is where relative paths and the repository are looked for (else here)."""
+    folder = Path.cwd() if folder is None else folder
+    parts = [part.strip() for part in text.split(JOINT)]
+    if not all(parts):
+        raise EnvironmentSpecError(f"{text!r} has an empty part", remedy=_FORMS)
+    spec = EnvironmentSpec(text.strip())
+    for part in parts:
+        spec = _with_part(spec, part, folder)
+    if spec.results is not None and len(parts) > 1:
+        raise EnvironmentSpecError(
+            f"{text!r}: a results file cannot be joined with anything", remedy="What was measured is in it already."
+        )
+    return spec
+
+
+def _with_part(spec: EnvironmentSpec, part: str, folder: Path) -> EnvironmentSpec:
+    kind, colon, rest = part.partition(":")
+    if part == "current":
+        return spec
+    if colon and kind == "git":
+        if spec.git is not None:
+            raise EnvironmentSpecError(f"{spec.text!r} names two git revisions", remedy="Name one a side.")
+        return dataclasses.replace(spec, git=_git_source(rest, part, folder))
+    if colon and kind == "env":
+        return dataclasses.replace(spec, variables=(*spec.variables, _variable(rest, part)))
+    if colon and kind == "path":
+        found = (folder / Path(rest).expanduser()).resolve()
+        if not rest or not found.is_dir():
+            raise EnvironmentSpecError(f"{part}: there is no folder {rest!r}", remedy="Give path:DIR an existing one.")
+        return dataclasses.replace(spec, path=(*spec.path, str(found)))
+    if part.endswith(".json"):
+        found = folder / Path(part).expanduser()
+        if not found.is_file():
+            raise EnvironmentSpecError(f"there is no results file {part}", remedy="Check its path.")
+        return dataclasses.replace(spec, results=found)
+    if spec.python is not None:
+        raise EnvironmentSpecError(f"{spec.text!r} names two interpreters", remedy="Name one a side.")
+    return dataclasses.replace(spec, python=_interpreter(part, folder))
+
+
+def _git_source(rest: str, part: str, folder: Path) -> GitSource:
+    revision, at, place = rest.partition("@")
+    if at and place.startswith("{"):
+        # `main@{1}` and `@{upstream}` are git's own spelling, not ours.
+        revision, at, place = _after_braces(rest)
+    repository = (folder / Path(place).expanduser()).resolve() if at else folder
+    if not revision.removeprefix(MERGE_BASE):
+        raise EnvironmentSpecError(f"{part!r} names no revision", remedy="Write git:HEAD~1, git:main, git:v1.2, …")
+    if revision.startswith("-"):
+        raise EnvironmentSpecError(f"{part!r}: a revision does not begin with a dash", remedy="Check its name.")
+    if not repository.is_dir():
+        raise EnvironmentSpecError(f"{part!r}: there is no folder {place!r}", remedy="Give git:REV@PATH a repository.")
+    return GitSource(revision, repository)
+
+
+def _after_braces(rest: str) -> tuple[str, str, str]:
+    closed = rest.rfind("}") + 1
+    revision, at, place = rest[closed:].partition("@")
+    return rest[:closed] + revision, at, place
+
+
+def _variable(rest: str, part: str) -> tuple[str, str]:
+    name, equals, value = rest.partition("=")
+    if not equals or not _VARIABLE.fullmatch(name):
+        raise EnvironmentSpecError(f"{part!r} sets no variable", remedy="Write env:NAME=VALUE.")
+    if name in _RESERVED:
+        raise EnvironmentSpecError(f"{name} is photometer's own", remedy="It keeps both layouts alike; leave it.")
+    return name, value
+
+
+def _interpreter(part: str, folder: Path) -> str:
+    """An executable, the python of a virtual environment's folder, or a name that PATH knows; never resolved."""
+    given = folder / Path(part).expanduser()
+    if given.is_dir():
+        for inside in (given / "bin" / "python", given / "Scripts" / "python.exe"):
+            if inside.exists():
+                return os.path.abspath(inside)  # noqa: PTH100  a venv's python is a link: resolving it leaves the venv
+        raise EnvironmentSpecError(f"{part} is a folder without bin/python", remedy=_FORMS)
+    if given.is_file():
+        if not os.access(given, os.X_OK):
+            raise EnvironmentSpecError(f"{part} cannot be executed", remedy=_FORMS)
+        return os.path.abspath(given)  # noqa: PTH100
+    known = shutil.which(part) if os.sep not in part else None
+    if known is None:
+        raise EnvironmentSpecError(f"{part!r} names no environment", remedy=_FORMS)
+    return known

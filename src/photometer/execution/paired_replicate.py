@@ -1,0 +1,72 @@
+"""ReplicateTaker: one replicate of a pair of orders, as the loop of a comparison asks for it.
+
+One thread runs on the pinned core of the duet. An order of several threads gets as many cores on each side, for on one
+its threads would only wait for each other.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+from photometer.execution.comparison_run import PairedOrder
+from photometer.execution.duet_run import MOST_PAIRS, REPLICATE_SECONDS, REPLICATES_PER_PAIR, DuetRun
+from photometer.instruments.duet import Replicate, Side, take_replicate
+from photometer.model.comparison_replicate import ComparisonReplicate
+
+
+class ReplicateTaker:
+    def __init__(
+        self,
+        duet: DuetRun,
+        chance: random.Random,
+        core: int | None,
+        *,
+        layout: int = 0,
+        seconds: float = REPLICATE_SECONDS,
+    ) -> None:
+        self._duet = duet
+        self._chance = chance
+        self._core = core
+        self._layout = layout
+        self._seconds = seconds
+
+    def __call__(self, pair: PairedOrder, turn: int) -> ComparisonReplicate:
+        taken = self._take(pair, turn)
+        return ComparisonReplicate.from_seconds(
+            pair.order.id,
+            taken.runs_per_block,
+            taken.base_seconds_per_run,
+            taken.branch_seconds_per_run,
+            measuring_seconds=taken.measuring_seconds,
+            whole_seconds=taken.whole_seconds,
+            layout=self._layout,
+        )
+
+    def _take(self, pair: PairedOrder, turn: int) -> Replicate:
+        threads = pair.order.args.num_threads
+        if threads == 1:
+            return self._duet.replicate(
+                pair.prepare_base,
+                pair.prepare_branch,
+                seconds=self._seconds,
+                timeout_seconds=pair.order.timeout_seconds,
+                turn=turn,
+            )
+        base, branch = self._duet.servers((turn // REPLICATES_PER_PAIR) % MOST_PAIRS)
+        cpus = {"cpus": neighbours(self._core, threads)} if hasattr(os, "sched_getaffinity") else {}
+        return take_replicate(
+            Side(base, {**pair.prepare_base, **cpus}),
+            Side(branch, {**pair.prepare_branch, **cpus}),
+            seconds=self._seconds,
+            core=None,
+            chance=self._chance,
+            timeout_seconds=pair.order.timeout_seconds,
+        )
+
+
+def neighbours(core: int | None, count: int) -> list[int]:
+    """So many of the cores this process may use, the given one first."""
+    allowed = sorted(os.sched_getaffinity(0))
+    start = allowed.index(core) if core in allowed else 0
+    return sorted((allowed[start:] + allowed[:start])[:count])

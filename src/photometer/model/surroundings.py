@@ -1,0 +1,17 @@
+"""Surroundings: what one run of a statement left on one side of a comparison: its results and the settings then."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Surroundings:
+    """`results` are the named values, None where the statement has none to show. `modules` come from the checkout."""
+
+    results: Mapping[str, Any] | None = None
+    modules: tuple[str, ...] = ()
+    num_threads: int | None = None
+    flushes_denormals: bool | None = None

@@ -239,3 +239,30 @@ def test_a_fuzzer_with_functions_is_rebuilt_from_the_fuzzer_in_hand():
     namespace: dict[str, object] = {"fuzzer": fuzzer.with_seed(1)}
     exec(fuzzer.rebuild_line(2), namespace)
     assert_same_inputs((namespace["tensors"], namespace["properties"], namespace["params"]), fuzzer.at(2))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1])
+def test_a_spec_that_torch_takes_as_it_is_draws_the_same_without_repair(seed):
+    """Ranges alone, a constraint, several dtypes: torch 2.13 draws this with its own code untouched."""
+
+    def build(module):
+        return module.Fuzzer(
+            [
+                module.FuzzedParameter("a", 3, 40, "loguniform"),
+                module.FuzzedParameter("b", 1, 37, "uniform"),
+                module.FuzzedParameter("c", 0.5, 3, "uniform", strict=True),
+                module.FuzzedParameter("rank", 1, 3, "uniform", strict=True),
+            ],
+            [
+                module.FuzzedTensor("x", ("a", "b", 3), (1, 2), dim_parameter="rank", max_elements=2000),
+                module.FuzzedTensor("y", ("b",), dtype=torch.int16, probability_contiguous=0.1),
+                module.FuzzedTensor("z", ("a", "a"), min_elements=16, dtype=torch.float64),
+            ],
+            [lambda params: params["a"] * params["c"] > params["b"]],
+            seed=seed,
+        )
+
+    mine, theirs = build(ours), build(torch_benchmark)
+    for drawn, expected in zip(mine.take(12), theirs.take(12), strict=True):
+        assert_same_inputs(drawn, expected)
+    assert mine.rejection_rate == theirs.rejection_rate > 0

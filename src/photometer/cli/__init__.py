@@ -15,7 +15,7 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.errors import PhotometerError
 
 # In the order in which `--help` lists them.
-COMMANDS = ("time", "fuzz", "list", "show")
+COMMANDS = ("time", "run", "compare", "fuzz", "list", "show", "cache")
 
 
 def build_app() -> typer.Typer:

@@ -6,8 +6,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from photometer.comparison.fuzz_feature import features_of
 from photometer.comparison.fuzz_map import FuzzMap, make_map

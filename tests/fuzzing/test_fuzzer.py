@@ -9,8 +9,7 @@ import sys
 import pytest
 import torch
 import torch.utils.benchmark as torch_benchmark
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 import photometer.fuzzing as ours
 from photometer.errors import DefinitionError, ImpossibleSpec

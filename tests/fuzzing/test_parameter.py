@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch.utils.benchmark as torch_benchmark
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from photometer.errors import DefinitionError
 from photometer.fuzzing import FuzzedParameter, ParameterAlias

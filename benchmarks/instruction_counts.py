@@ -18,8 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from photometer.errors import PhotometerError
 from photometer.instruments.callgrind.count_many import count_many
@@ -27,7 +27,6 @@ from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.layout_band import layout_bands, random_layouts
 from photometer.instruments.cpp.build import build_snippets
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
-from photometer.instruments.frozen_layout import Layout
 from photometer.model.task import TaskSpec
 
 TENSORS = "x = torch.ones((4, 4)); w = torch.ones((4, 4))"
@@ -113,24 +112,27 @@ def repetition(seed: int) -> None:
     may_go = sorted(name for name in names if ADDED not in name and name not in WITH_ADDED)
     left_out = source.sample(may_go, LEFT_OUT) if seed else []
     kept = [name for name in names if name not in left_out]
-    print(json.dumps(count({name: tasks[name] for name in kept})))
+    print(json.dumps(count({name: tasks[name] for name in kept}, servers=1)))
 
 
 def repetitions(number: int) -> list[dict[str, list[int]]]:
     """Separate processes in separate folders, with environments of different sizes."""
-    results = []
-    for seed in range(number):
-        with tempfile.TemporaryDirectory() as folder:
-            where = Path(folder) / ("deeper" * seed) / "still"
-            where.mkdir(parents=True)
-            (where / "a_file.py").write_text("")
-            command = [sys.executable, str(Path(__file__).resolve()), "--repetition", str(seed)]
-            environment = {**os.environ, "SOMETHING_OF_THE_USERS": "x" * 100 * seed}
-            done = subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise SystemExit(done.stderr)
-            results.append(json.loads(done.stdout))
-    return results
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(separate_repetition, range(number)))
+
+
+def separate_repetition(seed: int) -> dict[str, list[int]]:
+    with tempfile.TemporaryDirectory() as folder:
+        where = Path(folder) / ("deeper" * seed) / "still"
+        where.mkdir(parents=True)
+        (where / "a_file.py").write_text("")
+        command = [sys.executable, str(Path(__file__).resolve()), "--repetition", str(seed)]
+        environment = {**os.environ, "SOMETHING_OF_THE_USERS": "x" * 100 * seed}
+        done = subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        result: dict[str, list[int]] = json.loads(done.stdout)
+        return result
 
 
 def torch_seconds() -> tuple[float, list[int]]:
@@ -210,22 +212,14 @@ def print_repetitions(first: dict[str, list[int]], results: list[dict[str, list[
 
 
 def print_layouts(tasks: dict[str, CountTask], number: int) -> list[str]:
-    """Two bands: other addresses with the hash seed that every server has, and other hash seeds too."""
-    any_seed = random_layouts(number)
-    same_seed = [Layout(0, layout.padding_bytes) for layout in any_seed]
-    bands: list[Any] = [layout_bands(list(tasks.values()), layouts) for layouts in (same_seed, any_seed)]
-    print(f"\nSpread (largest less smallest) over {number} random sizes of the environment, then of hash seeds too\n")
-    print("| statement | all | outside the allocator | calls of it | all, hash seed too | outside, too | calls, too |")
-    print("| --- |" + " ---: |" * 6)
+    bands = layout_bands(list(tasks.values()), random_layouts(number))
+    print(f"\nSpread (largest less smallest) over {number} random layouts: sizes of the environment and hash seeds\n")
+    print("| statement | all | outside the allocator | calls of it |\n| --- | ---: | ---: | ---: |")
     failures = []
-    for name, *both in zip(tasks, *bands, strict=True):
-        cells = [
-            f"{share:.3%}"
-            for band in both
-            for share in (band.total_spread, band.outside_allocator_spread, band.allocator_calls_spread)
-        ]
-        print(f"| {name} | " + " | ".join(cells) + " |")
-        if max(band.outside_allocator_spread for band in both) > LARGEST_OUTSIDE_SPREAD:
+    for name, band in zip(tasks, bands, strict=True):
+        shares = (band.total_spread, band.outside_allocator_spread, band.allocator_calls_spread)
+        print(f"| {name} | " + " | ".join(f"{share:.3%}" for share in shares) + " |")
+        if band.outside_allocator_spread > LARGEST_OUTSIDE_SPREAD:
             failures.append(f"{name} spreads by more than {LARGEST_OUTSIDE_SPREAD:.1%} outside the allocator")
     return failures
 

@@ -24,8 +24,8 @@ class InstructionFigures:
     """The three figures, for all runs of a repeat together.
 
     `outside_allocator` leaves out what depends on the luck of the memory layout: everything below a call of an
-    allocator (C's, C++'s, Python's) and below a miss of CPython's cache of type attributes. It is what two builds are
-    compared by.
+    allocator (C's, C++'s, Python's), CPython's search for a name in a dictionary, and misses of its cache of type
+    attributes. It is what two builds are compared by.
     """
 
     total: int

@@ -103,16 +103,3 @@ def test_calls_inside_the_allocator_count_once() -> None:
 def test_an_allocator_that_was_running_when_counting_began_is_inside() -> None:
     share = allocator_share(profile_of({"f": 10, "free": 3}, []))
     assert (share.calls, share.instructions, share.outside_instructions) == (0, 3, 10)
-
-
-def test_misses_of_the_type_cache_are_luck_too() -> None:
-    profile = profile_of(
-        {"f": 10, "_PyType_Lookup": 20, "find_name_in_mro": 30, "_Py_dict_lookup": 40},
-        [
-            *(("f", "_PyType_Lookup", 2, 90), ("_PyType_Lookup", "find_name_in_mro", 1, 50)),
-            *(("find_name_in_mro", "_Py_dict_lookup", 1, 20), ("f", "_Py_dict_lookup", 1, 20)),
-        ],
-    )
-    share = allocator_share(profile)
-    assert (share.calls, share.instructions) == (0, 0)
-    assert (share.type_cache_miss_instructions, share.outside_instructions) == (50, 50)

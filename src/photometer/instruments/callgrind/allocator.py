@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from photometer.instruments.callgrind.lookup_luck import LookupLuck, lookup_luck
 from photometer.instruments.callgrind.profile import INSTRUCTIONS, CallgrindProfile, Function
 
 _C_DOORS = frozenset(
@@ -43,13 +44,6 @@ _PYTHON_ROOMS = frozenset(
     )
 )
 
-_TYPE_CACHE_MISS = frozenset(("find_name_in_mro", "assign_version_tag"))
-"""CPython's way of finding an attribute of a type when its method cache has not got it.
-
-The cache is indexed by the address of the name, so whether two attributes push each other out at every run is luck as
-well: in one of four layouts of a Conv2d it was 0.8 % of the instructions, in the others nothing.
-"""
-
 _TCACHE = re.compile(r"_{0,3}tcache_\w+$")
 _PYTHON_DOOR = re.compile(r"_?Py(?:Object|Mem)_(?:Raw|Mi|Debug|DebugRaw|Arena)?(?:Malloc|Calloc|Realloc|Alloc|Free)$")
 _CPP_OPERATOR = re.compile(r"operator (?:new|delete)(?:\[\])?\(")
@@ -60,10 +54,10 @@ _CLONE = re.compile(r"(?:\.(?:constprop|isra|part|cold|lto_priv)(?:\.\d+)*)+$")
 
 @dataclass(frozen=True)
 class AllocatorShare:
-    """Instructions below the `calls` of the allocators, those below misses of the type cache, and all that is left."""
+    """Instructions below the `calls` of the allocators, those of look-ups that are luck, and all that is left."""
 
     instructions: int
-    type_cache_miss_instructions: int
+    lookup_luck: LookupLuck
     outside_instructions: int
     calls: int
 
@@ -85,17 +79,10 @@ def bare_name(name: str) -> str:
 
 
 def allocator_share(profile: CallgrindProfile) -> AllocatorShare:
-    """Splits the instructions of a profile at the calls into the allocators and at the misses of the type cache."""
+    """Splits a profile at the calls into the allocators; what is left is without the luck of look-ups, too."""
     index = profile.event_index(INSTRUCTIONS)
-    allocators: set[Function] = set()
-    cache_misses: set[Function] = set()
-    for function in _functions(profile):
-        if is_allocator(function.name):
-            allocators.add(function)
-        elif bare_name(function.name) in _TYPE_CACHE_MISS:
-            cache_misses.add(function)
-
-    instructions = miss_instructions = calls = 0
+    allocators = {function for function in _functions(profile) if is_allocator(function.name)}
+    instructions = calls = 0
     called: set[Function] = set()
     for call in profile.calls:
         if call.callee in allocators:
@@ -103,14 +90,13 @@ def allocator_share(profile: CallgrindProfile) -> AllocatorShare:
             if call.caller not in allocators:
                 instructions += call.costs[index]
                 calls += call.count
-        elif call.callee in cache_misses and call.caller not in cache_misses:
-            miss_instructions += call.costs[index]
     # A function of the allocator that nobody called was running when counting began.
     for cost in profile.self_costs:
         if cost.function in allocators and cost.function not in called:
             instructions += cost.costs[index]
-    outside = profile.total() - instructions - miss_instructions
-    return AllocatorShare(instructions, miss_instructions, outside, calls)
+    luck = lookup_luck(profile, bare_name)
+    outside = profile.total() - instructions - luck.probing_instructions - luck.cache_miss_instructions
+    return AllocatorShare(instructions, luck, outside, calls)
 
 
 def _functions(profile: CallgrindProfile) -> set[Function]:

@@ -5,8 +5,10 @@ In: tasks and layouts; out: a LayoutBand for each task. Every layout needs a ser
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from photometer.errors import PhotometerError
 from photometer.instruments.callgrind.count_many import count_many
@@ -39,12 +41,22 @@ def layout_bands(
     environment: Environment | None = None,
     servers: int | None = None,
 ) -> list[LayoutBand]:
-    """The band of each task. The first error of any task is raised: a band with a gap would say too little."""
-    counts: list[list[LayoutCount]] = [[] for _ in tasks]
-    for layout in layouts:
-        outcomes = count_many(tasks, environment=environment, servers=servers, layout=layout)
-        for index, outcome in enumerate(outcomes):
+    """The band of each task. The first error of any task is raised: a band with a gap would say too little.
+
+    Each layout has one server; `servers` of them run at the same time, by default one a core.
+    """
+
+    def counts_under(layout: Layout) -> list[LayoutCount]:
+        counts = []
+        for outcome in count_many(tasks, environment=environment, servers=1, layout=layout):
             if isinstance(outcome, PhotometerError):
                 raise outcome
-            counts[index].append(LayoutCount(layout.hash_seed, layout.padding_bytes, outcome.stable))
-    return [LayoutBand(task.task_spec, task.number, tuple(c)) for task, c in zip(tasks, counts, strict=True)]
+            counts.append(LayoutCount(layout.hash_seed, layout.padding_bytes, outcome.stable))
+        return counts
+
+    with ThreadPoolExecutor(servers or len(os.sched_getaffinity(0))) as pool:
+        by_layout = list(pool.map(counts_under, layouts))
+    return [
+        LayoutBand(task.task_spec, task.number, tuple(counts[index] for counts in by_layout))
+        for index, task in enumerate(tasks)
+    ]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to the table below
     from photometer.compare import Colorize as Colorize, Compare as Compare
+    from photometer.comparison.comparison_result import EnvironmentComparison as EnvironmentComparison
     from photometer.comparison.table import ordered_unique as ordered_unique
     from photometer.comparison.verdict import Verdict as Verdict
     from photometer.definition import (
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
         TimerArgs as TimerArgs,
         load_suite as load_suite,
     )
+    from photometer.environments import compare_environments as compare_environments
     from photometer.errors import DefinitionError as DefinitionError, PhotometerError as PhotometerError
     from photometer.fuzzing import (
         FuzzedParameter as FuzzedParameter,
@@ -64,6 +66,7 @@ _HOME = {
     "CopyIfCallgrind": "photometer.model.copy_if_callgrind",
     "DefinitionError": "photometer.errors",
     "Environment": "photometer.model.environment",
+    "EnvironmentComparison": "photometer.comparison.comparison_result",
     "FunctionCount": "photometer.model.function_counts",
     "FunctionCounts": "photometer.model.function_counts",
     "FuzzedParameter": "photometer.fuzzing",
@@ -83,6 +86,7 @@ _HOME = {
     "TimerArgs": "photometer.definition",
     "Verdict": "photometer.comparison.verdict",
     "ab": "photometer.side_by_side",
+    "compare_environments": "photometer.environments",
     "load": "photometer.results",
     "load_suite": "photometer.definition",
     "materialize": "photometer.plan",

@@ -12,7 +12,7 @@ from typing import Any
 
 from photometer.comparison.verdict import Verdict
 from photometer.comparison.verdict_reason import percent
-from photometer.instruments.callgrind.allocator import is_allocator
+from photometer.instruments.callgrind.allocator import bare_name, is_allocator
 from photometer.instruments.callgrind.annotate import function_name
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts
@@ -105,9 +105,12 @@ def instruction_change(
 
 def function_changes(base: FunctionCounts, branch: FunctionCounts, runs: int) -> tuple[FunctionChange, ...]:
     """The functions whose own instructions changed most; the allocator's are left out, for luck moves them."""
-    changes = (branch.transform(function_name) - base.transform(function_name)).filter(
-        lambda function: not is_allocator(function)
-    )
+
+    def bare(function: str) -> str:
+        # Other builds lie in other files, and a recursive function has a row for each depth.
+        return bare_name(function_name(function))
+
+    changes = (branch.transform(bare) - base.transform(bare)).filter(lambda function: not is_allocator(function))
     largest = sorted(changes, key=lambda row: -abs(row.count))[:FUNCTIONS_KEPT]
     return tuple(FunctionChange(row.function, row.count / runs) for row in largest if abs(row.count) >= runs)
 

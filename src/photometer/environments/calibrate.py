@@ -21,6 +21,7 @@ from photometer.execution.git_worktree import Worktrees
 from photometer.execution.paired_replicate import ReplicateTaker
 from photometer.execution.resolved_environment import resolve_environment
 from photometer.instruments.fork_server import ForkServer
+from photometer.plan.short_titles import short_titles
 from photometer.stats.calibration import FalseAlarmRate, false_alarm_rate, reference_scale_for
 from photometer.stats.replicate import ReplicateEstimate, estimate_replicate
 
@@ -55,6 +56,7 @@ def calibrate_environment(
     """Compare the environment with itself, benchmark after benchmark and round after round, until time is up."""
     observer = observer or Observer()
     plan, probes = plan_of(suite, expression, tags)
+    titles = short_titles(plan.orders)
     core = quietest_core()
     with Worktrees() as worktrees:
         # Two of its own, as in a real comparison: paths and processes are part of the luck.
@@ -62,7 +64,7 @@ def calibrate_environment(
         sides = tuple(resolve_environment(spec, worktrees, install=install) for _ in range(2))
         with DuetRun(*(partial(ForkServer, side.environment, small_pages=True) for side in sides), core=core) as duet:
             observer.stage("starting both sides")
-            checked = check_plan(duet.servers(), (sides[0], sides[1]), plan, probes, observer)
+            checked = check_plan(duet.servers(), (sides[0], sides[1]), plan, probes, titles, observer)
             if not checked.pairs:
                 raise MeasurementError("no benchmark of the suite runs", remedy="Run the suite first: photometer run.")
             observer.stage("comparing the environment with itself")

@@ -32,6 +32,7 @@ from photometer.instruments.frozen_layout import freezing
 from photometer.instruments.noise_watch import NoiseWatch
 from photometer.model.surroundings import Surroundings
 from photometer.plan import WorkOrders
+from photometer.plan.short_titles import short_titles
 from photometer.plan.work_order import WorkOrder
 
 Sides = tuple[ResolvedEnvironment, ResolvedEnvironment]
@@ -56,12 +57,13 @@ def compare_live(
     file: ComparisonFile,
     observer: Observer,
 ) -> EnvironmentComparison:
+    titles = short_titles(plan.orders)
     core = quietest_core()
     watch = NoiseWatch(core)
     with DuetRun(*(partial(ForkServer, side.environment, small_pages=True) for side in sides), core=core) as duet:
         observer.stage("starting both sides")
         servers = duet.servers()
-        checked = check_plan(servers, sides, plan, probes, observer)
+        checked = check_plan(servers, sides, plan, probes, titles, observer)
         observer.stage("measuring")
         watch.wait_for_quiet()
         judge = SuiteJudge(
@@ -77,7 +79,7 @@ def compare_live(
             nonlocal spent
             spent = spent_seconds
             watch.look()
-            observer.replicate(checked.pairs[index].order.title, verdict, spent, budget)
+            observer.replicate(titles[checked.pairs[index].order.id], verdict, spent, budget)
 
         failed = run_comparison(
             checked.pairs,
@@ -103,8 +105,11 @@ def compare_live(
         if settings.instructions
         else ({}, ())
     )
-    results = _results(checked, verdicts, counts, ratios)
-    failures = (*checked.failures, *(_failure(checked.pairs[i].order, "", error) for i, error in failed.items()))
+    results = _results(checked, titles, verdicts, counts, ratios)
+    failures = (
+        *checked.failures,
+        *(_failure(checked.pairs[i].order.id, titles, "", error) for i, error in failed.items()),
+    )
     comparison = EnvironmentComparison(
         base=sides[0].name,
         branch=sides[1].name,
@@ -112,7 +117,7 @@ def compare_live(
         results=results,
         failures=failures,
         not_reached=tuple(
-            pair.order.title
+            titles[pair.order.id]
             for index, (pair, verdict) in enumerate(zip(checked.pairs, verdicts, strict=True))
             if verdict is None and index not in failed
         ),
@@ -132,6 +137,7 @@ def check_plan(
     sides: Sides,
     plan: WorkOrders,
     probes: Mapping[str, WorkOrder],
+    titles: Mapping[str, str],
     observer: Observer,
 ) -> CheckedPlan:
     """Prepare both sides, run everything once on each, and gather what must be said before anything is concluded."""
@@ -148,7 +154,7 @@ def check_plan(
     observer.stage("checking that both sides compute the same")
     with tempfile.TemporaryDirectory(prefix="photometer-check-") as folder:
         for done, order in enumerate(plan, start=1):
-            outcome = _check_order(order, servers, sides, prepared, probes.get(order.id), Path(folder))
+            outcome = _check_order(order, servers, sides, prepared, probes.get(order.id), titles, Path(folder))
             if isinstance(outcome, ComparisonFailure):
                 failures.append(outcome)
             else:
@@ -168,26 +174,28 @@ def _check_order(
     sides: Sides,
     prepared: Sequence[PreparedSide],
     probe: WorkOrder | None,
+    titles: Mapping[str, str],
     folder: Path,
 ) -> ComparisonFailure | tuple[Surroundings, Surroundings]:
     around: list[Surroundings] = []
     for name, server, side, ready in zip(("base", "branch"), servers, sides, prepared, strict=True):
         if order.id in ready.failures:
-            return _failure(order, name, ready.failures[order.id])
+            return _failure(order.id, titles, name, ready.failures[order.id])
         checkout = side.checkout.folder if side.checkout is not None and side.imports_checkout else None
         try:
             around.append(run_check(server, ready.ready[order.id], probe, folder, checkout))
         except WorkerError as error:
-            return _failure(order, name, error)
+            return _failure(order.id, titles, name, error)
     return around[0], around[1]
 
 
-def _failure(order: WorkOrder, side: str, error: PhotometerError) -> ComparisonFailure:
-    return ComparisonFailure(order.id, order.title, side, error.message, error.log or "")
+def _failure(order_id: str, titles: Mapping[str, str], side: str, error: PhotometerError) -> ComparisonFailure:
+    return ComparisonFailure(order_id, titles[order_id], side, error.message, error.log or "")
 
 
 def _results(
     checked: CheckedPlan,
+    titles: Mapping[str, str],
     verdicts: Sequence[Verdict | None],
     counts: Mapping[str, InstructionChange],
     ratios: Mapping[str, tuple[float, ...]],
@@ -200,7 +208,7 @@ def _results(
         results.append(
             ComparisonResult(
                 order_id=pair.order.id,
-                title=pair.order.title,
+                title=titles[pair.order.id],
                 judged=verdict,
                 cause=cause_sentence(verdict, change, others),
                 instructions=change,

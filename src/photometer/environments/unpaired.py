@@ -28,6 +28,7 @@ from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
 from photometer.model.results_reader import load_results
 from photometer.plan import WorkOrders
+from photometer.plan.short_titles import short_titles
 
 # Forks of the side that is still to be measured: their scatter shows the luck that one process hides.
 PROCESSES = 5
@@ -114,6 +115,7 @@ def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer
         raise DefinitionError(
             f"{spec.text} must be measured, but no suite is given", remedy="Name what to run: --suite SUITE."
         )
+    titles = short_titles(plan.orders)
     found: dict[str, tuple[Measurement, ...]] = {}
     failures: list[ComparisonFailure] = []
     with Worktrees() as worktrees:
@@ -130,9 +132,10 @@ def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer
                     records = [time_order(server, ready, SECONDS_PER_PROCESS) for _ in range(PROCESSES)]
                     found[order.id] = tuple(Measurement.from_json(record) for record in records)
                 except PhotometerError as error:
-                    failures.append(ComparisonFailure(order.id, order.title, spec.text, error.message, error.log or ""))
+                    failures.append(
+                        ComparisonFailure(order.id, titles[order.id], spec.text, error.message, error.log or "")
+                    )
                 observer.step(done, len(plan))
-    titles = {order.id: order.title for order in plan}
     return TimedSide(found, titles, gather_machine(), tuple(failures))
 
 

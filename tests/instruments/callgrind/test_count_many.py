@@ -11,6 +11,7 @@ from photometer.errors import PhotometerError, SnippetError, WorkerCrashed, Work
 from photometer.instruments.callgrind import count_many as module
 from photometer.instruments.callgrind.count_many import count_many
 from photometer.instruments.callgrind.count_task import CountTask
+from photometer.instruments.callgrind.server_lanes import Outcome
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.task import TaskSpec
 
@@ -63,7 +64,7 @@ def tasks(*statements: str) -> list[CountTask]:
     return [CountTask(TaskSpec(stmt, "pass")) for stmt in statements]
 
 
-def shown(outcomes: list[module.Outcome]) -> list[object]:
+def shown(outcomes: list[Outcome]) -> list[object]:
     return [type(o).__name__ if isinstance(o, PhotometerError) else o.stable.total for o in outcomes]
 
 

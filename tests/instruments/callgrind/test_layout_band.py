@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from photometer.errors import SnippetError
@@ -17,20 +15,35 @@ from photometer.model.task import TaskSpec
 TASKS = [CountTask(TaskSpec(stmt, "pass")) for stmt in ("a", "b")]
 
 
-def fake_count_many(tasks: list[CountTask], *, layout: Layout, **_: Any) -> list[object]:
-    return [
-        SnippetError("no")
-        if task.task_spec.stmt == "fails"
-        else InstructionCounts(
-            task.task_spec, 100, (InstructionFigures(1000 + layout.padding_bytes, 900, 5 + layout.hash_seed),)
-        )
-        for task in tasks
-    ]
+class FakeServer:
+    alive = True
+    open_now = 0
+
+    def __init__(self, _: object, *, layout: Layout) -> None:
+        self.layout = layout
+        FakeServer.open_now += 1
+
+    def count(self, task: CountTask) -> FakeCounted:
+        if task.task_spec.stmt == "fails":
+            raise SnippetError("no")
+        figures = InstructionFigures(1000 + self.layout.padding_bytes, 900, 5 + self.layout.hash_seed)
+        return FakeCounted(InstructionCounts(task.task_spec, 100, (figures,)))
+
+    def close(self) -> None:
+        FakeServer.open_now -= 1
+
+
+class FakeCounted:
+    def __init__(self, counts: InstructionCounts) -> None:
+        self.counts = counts
+
+    def instruction_counts(self) -> InstructionCounts:
+        return self.counts
 
 
 @pytest.fixture(autouse=True)
-def fake_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "count_many", fake_count_many)
+def fake_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CountingServer", FakeServer)
 
 
 def test_a_band_for_each_task_with_a_count_for_each_layout() -> None:
@@ -41,6 +54,7 @@ def test_a_band_for_each_task_with_a_count_for_each_layout() -> None:
     assert bands[0].outside_allocator_spread == 0.0
     assert bands[0].allocator_calls_spread == pytest.approx(0.2)
     assert "2.000%" in repr(bands[0])
+    assert FakeServer.open_now == 0
 
 
 def test_a_failing_task_is_raised() -> None:

@@ -6,13 +6,14 @@ In: tasks and layouts; out: a LayoutBand for each task. Every layout needs a ser
 from __future__ import annotations
 
 import os
+import queue
 import random
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 
 from photometer.errors import PhotometerError
-from photometer.instruments.callgrind.count_many import count_many
 from photometer.instruments.callgrind.count_task import CountTask
+from photometer.instruments.callgrind.counting_server import CountingServer
+from photometer.instruments.callgrind.server_lanes import Lane, LaneRun
 from photometer.instruments.frozen_layout import Layout
 from photometer.model.environment import Environment
 from photometer.model.layout_band import LayoutBand, LayoutCount
@@ -46,17 +47,30 @@ def layout_bands(
     Each layout has one server; `servers` of them run at the same time, by default one a core.
     """
 
-    def counts_under(layout: Layout) -> list[LayoutCount]:
-        counts = []
-        for outcome in count_many(tasks, environment=environment, servers=1, layout=layout):
-            if isinstance(outcome, PhotometerError):
-                raise outcome
-            counts.append(LayoutCount(layout.hash_seed, layout.padding_bytes, outcome.stable))
-        return counts
-
-    with ThreadPoolExecutor(servers or len(os.sched_getaffinity(0))) as pool:
-        by_layout = list(pool.map(counts_under, layouts))
+    run = LaneRun(
+        [task for _ in layouts for task in tasks],
+        [_lane(layout, environment, range(i * len(tasks), (i + 1) * len(tasks))) for i, layout in enumerate(layouts)],
+    )
+    figures = []
+    for outcome in run.run(servers or len(os.sched_getaffinity(0))):
+        if isinstance(outcome, PhotometerError):
+            raise outcome
+        figures.append(outcome.stable)
     return [
-        LayoutBand(task.task_spec, task.number, tuple(counts[index] for counts in by_layout))
+        LayoutBand(
+            task.task_spec,
+            task.number,
+            tuple(
+                LayoutCount(layout.hash_seed, layout.padding_bytes, figures[i * len(tasks) + index])
+                for i, layout in enumerate(layouts)
+            ),
+        )
         for index, task in enumerate(tasks)
     ]
+
+
+def _lane(layout: Layout, environment: Environment | None, indices: Iterable[int]) -> Lane:
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for index in indices:
+        waiting.put(index)
+    return Lane(lambda: CountingServer(environment, layout=layout), waiting)

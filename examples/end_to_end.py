@@ -45,7 +45,7 @@ def measure(fuzzer: photometer.Fuzzer, count: int, min_run_time: float) -> list[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-n", type=int, default=60, help="inputs of the map")
+    parser.add_argument("-n", type=int, default=50, help="inputs of the map")
     parser.add_argument("--seconds-per-input", type=float, default=0.06)
     parser.add_argument("--output", type=Path, default=Path(tempfile.gettempdir()) / "photometer_end_to_end")
     arguments = parser.parse_args()

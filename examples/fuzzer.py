@@ -56,8 +56,8 @@ def measure(count: int, min_run_time: float) -> list[photometer.Measurement]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-n", type=int, default=120, help="how many inputs")
-    parser.add_argument("--min-run-time", type=float, default=0.03, help="seconds for each")
+    parser.add_argument("-n", type=int, default=80, help="how many inputs")
+    parser.add_argument("--min-run-time", type=float, default=0.02, help="seconds for each")
     arguments = parser.parse_args()
 
     measurements = sorted(measure(arguments.n, arguments.min_run_time), key=nanoseconds_per_element)

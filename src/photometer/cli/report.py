@@ -1,0 +1,64 @@
+"""`photometer report FILE… [-o FILE]`: results files as one HTML page that opens offline, and its plots as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    app.command("report", help="Make one HTML page of results files; it opens offline.")(report)
+
+
+def report(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Results files, or folders that have one.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The page; else report.html beside the first file.")
+    ] = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", metavar="DIR", help="Write the figures there, as SVG and PNG.")
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="The page's title; else what the files are of.")] = None,
+    recover: Annotated[bool, typer.Option("--recover", help="Show what is whole in a damaged file.")] = False,
+) -> None:
+    from photometer.model.results_reader import load_results
+    from photometer.model.visible_text import visible
+    from photometer.report.page.page import render_report
+    from photometer.report.page.view_report import report_view
+
+    paths = [_results_file(path) for path in files]
+    view = report_view([load_results(path, recover) for path in paths], title)
+    page = output or paths[0].parent / "report.html"
+    _write(page, render_report(view))
+    typer.echo(visible(f"{page}: {view.headline or 'written.'}"))
+    if plots is not None:
+        from photometer.report.page.plot_files import write_plots
+
+        written = write_plots(view, plots)
+        for path in written.paths:
+            typer.echo(visible(str(path)))
+        if written.remark:
+            typer.echo(f"photometer: {written.remark}", err=True)
+
+
+def _results_file(path: Path) -> Path:
+    """A folder that `run` or `compare` wrote stands for the file in it."""
+    if not path.is_dir():
+        return path
+    for name in ("results.json", "comparison.json"):
+        if (path / name).is_file():
+            return path / name
+    return path
+
+
+def _write(path: Path, text: str) -> None:
+    from photometer.errors import PhotometerError
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise PhotometerError(
+            f"{path}: cannot be written: {error.strerror or error}", remedy="Name another file with -o."
+        ) from error

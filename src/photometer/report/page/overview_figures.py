@@ -1,0 +1,173 @@
+"""Views to overview figures: the forest, the scatter of time against instructions, the fuzz map, the ladders."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from photometer.comparison.fuzz_map import figure_of
+from photometer.model.units import format_seconds
+from photometer.report.page.figure import Axis, Point, PointFigure, Row, RowFigure, Series
+from photometer.report.page.view_benchmark import USUAL_WORDS
+from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView
+from photometer.report.page.view_fuzz import FuzzView
+from photometer.report.page.view_ladder import LadderView, RungView
+
+# A forest of more rows is not looked at but searched: the page's table has them all.
+MOST_FOREST_ROWS = 60
+# A plot of changes shows at least this much, so that a quiet suite does not look like a wild one.
+SMALLEST_REACH = 0.02
+# Past this many times the usual change one outlier would press all others together; it stands at the edge instead.
+MOST_TIMES_USUAL = 6
+_SHAPES = {"slower": "up", "faster": "down", "same": "circle", "undecided": "diamond"}
+
+
+def reach_of(views: Sequence[ComparisonView]) -> float:
+    """How far an axis of changes goes: to the largest sure one, unless that dwarfs the usual sure one."""
+    sure = sorted(
+        max(abs(end - 1.0) for end in view.interval if math.isfinite(end)) if math.isfinite(sum(view.interval)) else 0.0
+        for view in views
+        if view.verdict in ("slower", "faster")
+    )
+    if not sure:
+        return SMALLEST_REACH
+    usual = sure[len(sure) // 2]
+    return _round_up(max(SMALLEST_REACH, min(sure[-1], MOST_TIMES_USUAL * usual)))
+
+
+def _round_up(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    for step in (1, 1.5, 2, 3, 4, 5, 8, 10):
+        if step * power >= value * (1 - 1e-9):
+            return step * power
+    return 10 * power
+
+
+def forest(views: Sequence[ComparisonView]) -> RowFigure:
+    """Change with interval; what is the same is left out first where there are too many."""
+    shown = sorted(views, key=lambda view: view.rank)[:MOST_FOREST_ROWS]
+    reach = reach_of(views)
+    rows = tuple(
+        Row(
+            label=" › ".join(view.path) + (f" ({', '.join(_telling(view))})" if _telling(view) else ""),
+            at=view.ratio - 1.0,
+            low=_end(view.interval[0]),
+            high=_end(view.interval[1]),
+            style=view.verdict,
+            note=f"{view.verdict} {signed_percent(view.ratio)}",
+            id=view.id,
+        )
+        for view in shown
+    )
+    left_out = len(views) - len(shown)
+    title = "Change of every benchmark" if not left_out else f"The {len(shown)} largest changes of {len(views)}"
+    axis = Axis("change of wall time against the base", "change")
+    return RowFigure("forest", title, axis, rows, (0.0,), (-reach, reach))
+
+
+def _telling(view: ComparisonView) -> list[str]:
+    return [word for word in view.words if word not in USUAL_WORDS]
+
+
+def _end(ratio: float) -> float | None:
+    return ratio - 1.0 if math.isfinite(ratio) and ratio > 0 else None
+
+
+def signed_percent(ratio: float) -> str:
+    percent = (ratio - 1.0) * 100
+    size = abs(percent)
+    text = f"{size:.2f}" if size < 0.1 else f"{size:.1f}" if size < 10 else f"{size:.0f}"
+    sign = "" if float(text) == 0 else "+" if percent > 0 else "−"
+    return f"{sign}{text} %"
+
+
+def time_against_instructions(views: Sequence[ComparisonView]) -> PointFigure | None:
+    """None where no instructions were counted."""
+    series = []
+    # What matters is drawn last, on top.
+    for word in reversed(VERDICT_ORDER):
+        points = tuple(
+            Point(view.instruction_ratio - 1.0, view.ratio - 1.0, " › ".join(view.path), view.id)
+            for view in views
+            if view.verdict == word and view.instruction_ratio is not None
+        )
+        series.append(Series(word, word, _SHAPES[word], points))  # type: ignore[arg-type]
+    if not any(each.points for each in series):
+        return None
+    return PointFigure(
+        "time-against-instructions",
+        "Change of wall time against change of instructions",
+        Axis("change of instructions", "change"),
+        Axis("change of wall time", "change"),
+        tuple(series),
+        (0.0,),
+        (0.0,),
+    )
+
+
+def fuzz_map_figure(view: FuzzView) -> PointFigure | None:
+    found = view.found
+    if not found.trials:
+        return None
+    series = []
+    for contiguous, name, style, shape in (
+        (True, "contiguous", "base", "circle"),
+        (False, "not contiguous", "branch", "diamond"),
+    ):
+        points = tuple(
+            Point(max(trial.elements, 1), math.exp(figure_of(trial)), f"#{trial.index} {found.describe(trial)}")
+            for trial in found.trials
+            if trial.is_contiguous is contiguous
+        )
+        series.append(Series(name, style, shape, points))  # type: ignore[arg-type]
+    vertical = (
+        Axis("ratio of the times", "ratio", "log") if found.is_comparison else Axis("time an element", "seconds", "log")
+    )
+    return PointFigure(
+        "fuzz-map",
+        "Every input: " + ("ratio of the times" if found.is_comparison else "time an element") + " against its size",
+        Axis("elements of the largest tensor", "number", "log"),
+        vertical,
+        tuple(series),
+        (),
+        (1.0,) if found.is_comparison else (),
+    )
+
+
+def ladder_figure(ladder: LadderView, number: int) -> RowFigure:
+    """Bars from the rung below to this rung: the added time is what one sees."""
+    rows = []
+    for rung in ladder.rungs:
+        half = 0.0 if rung.added_interval is None else (rung.added_interval[1] - rung.added_interval[0]) / 2
+        falls = rung.added_seconds is not None and rung.added_seconds < 0
+        rows.append(
+            Row(
+                label=rung.name,
+                at=rung.seconds,
+                low=rung.seconds - half,
+                high=rung.seconds + half,
+                style="base" if rung.added_seconds is None else "faster" if falls else "slower",
+                note=rung_note(rung),
+                start=rung.start_seconds,
+                id=rung.id,
+            )
+        )
+    highest = max(rung.seconds for rung in ladder.rungs)
+    axis = Axis("time of one run", "seconds")
+    return RowFigure(f"ladder-{number}", ladder.call, axis, tuple(rows), (), (0.0, highest * 1.08))
+
+
+def rung_note(rung: RungView) -> str:
+    """`+ 1.23 µs, + 4,512 instr.`; the lowest rung has its own time."""
+    if rung.added_seconds is None:
+        return units(format_seconds(rung.seconds, 3))
+    sign = "+" if rung.added_seconds >= 0 else "−"
+    text = f"{sign} {units(format_seconds(abs(rung.added_seconds), 3))}"
+    if rung.added_instructions is not None:
+        text += f", {'+' if rung.added_instructions >= 0 else '−'} {abs(rung.added_instructions):,.0f} instr."
+    return text
+
+
+def units(text: str) -> str:
+    """A page has the sign that terminals may lack."""
+    return text.replace(" us", " µs")

@@ -1,0 +1,203 @@
+"""A ReportView as the JSON that lies in the page: a light part that is read at once, and chunks read when asked for.
+
+In comes the view; out come plain lists and dicts. Every string passes through `visible` here, so that none can be
+forgotten: nothing that reaches the page's script turns the reading direction or hides.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from photometer.model.visible_text import visible
+from photometer.report.page.figure import Figure, figure_json
+from photometer.report.page.function_tree import Frame, tree_of_functions, tree_of_stacks
+from photometer.report.page.overview_figures import reach_of
+from photometer.report.page.view_benchmark import USUAL_WORDS, BenchmarkView, CodeView, Stack
+from photometer.report.page.view_comparison import ComparisonView
+from photometer.report.page.view_report import ReportView
+from photometer.stats.summary import quantile
+
+# Opening one benchmark reads the chunk it is in: so many are read in a moment, and share the names of functions.
+DETAILS_IN_A_CHUNK = 40
+# Five digits of a sample are more than a pixel can show.
+SAMPLE_DIGITS = 5
+# Nobody prints ten thousand rows by intention.
+MOST_PRINTED_ROWS = 2000
+
+
+@dataclasses.dataclass(frozen=True)
+class PageData:
+    light: dict[str, Any]
+    chunks: tuple[dict[str, Any], ...]
+
+
+def page_data(view: ReportView, figures: Sequence[Figure]) -> PageData:
+    compared = [_comparison_detail(each) for each in view.comparisons]
+    measured = [_run_detail(each) for each in view.benchmarks]
+    details = [*compared, *measured]
+    chunks = [_chunk(details[i : i + DETAILS_IN_A_CHUNK]) for i in range(0, len(details), DETAILS_IN_A_CHUNK)]
+    light: dict[str, Any] = {
+        "figures": [figure_json(figure) for figure in figures],
+        "most_printed": MOST_PRINTED_ROWS,
+        "usual_words": USUAL_WORDS,
+    }
+    if view.comparisons:
+        rows = [_comparison_row(each, place) for place, each in enumerate(view.comparisons)]
+        light["comparison"] = {"rows": rows, "reach": reach_of(view.comparisons)}
+    if view.benchmarks:
+        light["run"] = {"rows": [_run_row(each, len(compared) + i) for i, each in enumerate(view.benchmarks)]}
+    return PageData(clean(light), tuple(clean(chunk) for chunk in chunks))
+
+
+def clean(value: Any) -> Any:
+    """Every text made visible, every number one that JSON has."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {visible(key): clean(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(each) for each in value]
+    return value
+
+
+def _place(place: int) -> dict[str, int]:
+    return {"chunk": place // DETAILS_IN_A_CHUNK, "place": place % DETAILS_IN_A_CHUNK}
+
+
+def _named(view: BenchmarkView | ComparisonView, place: int) -> dict[str, Any]:
+    return {
+        "id": view.id,
+        "group": view.group,
+        "name": view.name,
+        "words": view.words,
+        # For the filter, which knows the code too; a long statement's beginning is enough.
+        "stmt": view.code.stmt[:200],
+        **_place(place),
+    }
+
+
+def _run_row(view: BenchmarkView, place: int) -> dict[str, Any]:
+    time, counts = view.time, view.counts
+    ordered = sorted(time.samples) if time is not None else []
+    hot = next((m.median for m in view.device.modes if m.name == "device hot"), None) if view.device else None
+    return {
+        **_named(view, place),
+        "seconds": None if time is None else time.median,
+        "low": None if time is None else time.interval[0],
+        "high": None if time is None else time.interval[1],
+        "q05": None if time is None else rounded(quantile(ordered, 0.05)),
+        "q95": None if time is None else rounded(quantile(ordered, 0.95)),
+        "digits": 4 if time is None else time.digits,
+        "instructions": None if counts is None else counts.total,
+        "exact": counts is None or counts.is_exact,
+        "device": hot,
+        "cares": len(view.warnings) + (len(counts.remarks) if counts is not None else 0),
+    }
+
+
+def _run_detail(view: BenchmarkView) -> dict[str, Any]:
+    detail: dict[str, Any] = {
+        "code": _code(view.code),
+        "warnings": [[warning.message, warning.remedy] for warning in view.warnings],
+        "time": None,
+        "counts": None,
+        "device": None,
+    }
+    if view.time is not None:
+        detail["time"] = {
+            "samples": packed_samples(view.time.samples),
+            "blocks": view.time.blocks,
+            "runs_per_block": view.time.runs_per_block,
+        }
+    if view.counts is not None:
+        counts = view.counts
+        detail["counts"] = {
+            "total": counts.total,
+            "outside_allocator": counts.outside_allocator,
+            "allocator_calls": counts.allocator_calls,
+            "is_exact": counts.is_exact,
+            "repeats": counts.repeats,
+            "remarks": counts.remarks,
+            "runs": counts.runs,
+            "has_stacks": bool(counts.stacks),
+            "tree": tree_of_stacks(counts.stacks) if counts.stacks else tree_of_functions(counts.functions),
+        }
+    if view.device is not None:
+        detail["device"] = dataclasses.asdict(view.device)
+    return detail
+
+
+def _comparison_row(view: ComparisonView, place: int) -> dict[str, Any]:
+    return {
+        **_named(view, place),
+        "verdict": view.verdict,
+        "ratio": view.ratio,
+        # A ratio of 0 is "nothing is known of this end", as an infinite one is.
+        "interval": [end if math.isfinite(end) and end > 0 else None for end in view.interval],
+        "difference": view.difference_seconds,
+        "seconds": view.base_seconds,
+        "margin": view.margin,
+        "instructionRatio": view.instruction_ratio,
+    }
+
+
+def _comparison_detail(view: ComparisonView) -> dict[str, Any]:
+    return {
+        "code": _code(view.code),
+        "sentence": view.sentence,
+        "cause": view.cause,
+        "notes": view.notes,
+        "detectable": view.detectable,
+        "replicates": view.replicates,
+        "margin": view.margin,
+        "functions": [[rounded(count), name] for count, name in view.functions],
+        "layout_band": None if view.layout_band is None else dataclasses.asdict(view.layout_band),
+        "base": packed_samples(view.base.samples),
+        "branch": packed_samples(view.branch.samples),
+        "runs": view.base.stack_runs,
+        "tree": _two_sided(view.base.stacks, view.branch.stacks),
+    }
+
+
+def _two_sided(base: Sequence[Stack], branch: Sequence[Stack]) -> Frame | None:
+    return tree_of_stacks(base, branch) if base and branch else None
+
+
+def _code(code: CodeView) -> dict[str, str]:
+    return dataclasses.asdict(code)
+
+
+def rounded(value: float) -> float:
+    return float(f"{value:.{SAMPLE_DIGITS}g}")
+
+
+def packed_samples(samples: Sequence[float]) -> dict[str, Any]:
+    """Whole numbers and what to multiply them by: half as long as floats, and all that a plot needs."""
+    largest = max(samples, default=0.0)
+    if largest <= 0:
+        return {"scale": 1.0, "values": [0] * len(samples)}
+    middle = sorted(samples)[len(samples) // 2] or largest
+    scale = 10.0 ** (math.floor(math.log10(middle)) - SAMPLE_DIGITS + 1)
+    return {"scale": scale, "values": [round(value / scale) for value in samples]}
+
+
+def _chunk(details: list[dict[str, Any]]) -> dict[str, Any]:
+    """Details that share one list of the names of functions, which are long and come again and again."""
+    names: dict[str, int] = {}
+    for detail in details:
+        for holder in (detail, detail.get("counts") or {}):
+            if isinstance(holder.get("tree"), Frame):
+                holder["tree"] = _packed_tree(holder["tree"], names)
+    return {"names": list(names), "details": details}
+
+
+def _packed_tree(frame: Frame, names: dict[str, int]) -> list[Any]:
+    """`[index of the name, base, branch, own change, children]`, as script/icicle.js reads it."""
+    index = names.setdefault(frame.name, len(names))
+    children = [_packed_tree(child, names) for child in frame.children.values()]
+    return [index, frame.base, frame.branch, frame.own_change, children]

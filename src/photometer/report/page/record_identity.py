@@ -1,0 +1,92 @@
+"""What a record is of: its id, its label from the group down, the words that set the variant apart, and its code.
+
+In comes a record of a results file as a plain dict; records of a run carry their work order, others only a task spec.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from photometer.model.task import TaskSpec
+from photometer.report.page.view_benchmark import CodeView, content_id
+
+# Said by nearly every row, so that naming them would only hide what differs.
+_UNTOLD_WORDS = {"cpu", "explicit"}
+_LANGUAGES = ("python", "cpp")
+_TITLE = re.compile(r"^(?P<label>.*?) \[(?P<words>[^\[\]]*)\]$", re.DOTALL)
+
+
+@dataclasses.dataclass(frozen=True)
+class Identity:
+    id: str
+    path: tuple[str, ...]
+    words: tuple[str, ...]
+    code: CodeView
+
+
+def identity_of(record: Mapping[str, Any], source: str = "") -> Identity:
+    """`source` tells apart equal benchmarks of several files; it is empty where there is one file."""
+    spec = TaskSpec.from_json(record["task_spec"]) if isinstance(record.get("task_spec"), Mapping) else None
+    order = record.get("order")
+    if isinstance(order, Mapping) and isinstance(order.get("label"), Sequence):
+        return _of_order(order, spec, source)
+    if spec is not None:
+        return _of_spec(spec, source)
+    return _of_title(str(record.get("title") or "unnamed"), source)
+
+
+def _of_order(order: Mapping[str, Any], spec: TaskSpec | None, source: str) -> Identity:
+    auto = order.get("auto")
+    auto = auto if isinstance(auto, Mapping) else {}
+    words = [str(auto[name]) for name in ("language", "runtime", "autograd", "device") if auto.get(name)]
+    threads = auto.get("num_threads", 1 if spec is None else spec.num_threads)
+    words.append("1 thread" if threads == 1 else f"{threads} threads")
+    words += [f"{size[0]}={size[1]}" for size in auto.get("sizes", ()) if isinstance(size, Sequence) and len(size) == 2]
+    words = [word for word in words if word not in _UNTOLD_WORDS]
+    path = tuple(str(part) for part in order["label"]) or ("unnamed",)
+    tags = tuple(str(tag) for tag in order.get("tags", ()))
+    language = str(auto.get("language", "python"))
+    return Identity(_id(path, words, source), path, _with(source, (*words, *tags)), _code(spec, language))
+
+
+def _of_title(title: str, source: str) -> Identity:
+    """A title as WorkOrder.title writes it: `label › label [runtime, autograd, language, threads, device, sizes]`."""
+    found = _TITLE.match(title)
+    label, told = (found["label"], found["words"].split(", ")) if found else (title, [])
+    words = ["1 thread" if word == "1" else f"{word} threads" if word.isdecimal() else word for word in told]
+    words = sorted((word for word in words if word not in _UNTOLD_WORDS), key=lambda word: word not in _LANGUAGES)
+    path = tuple(label.split(" › "))
+    language = "cpp" if "cpp" in words else "python"
+    return Identity(_id(path, words, source), path, _with(source, tuple(words)), CodeView("", language=language))
+
+
+def _id(path: Sequence[str], words: Sequence[str], source: str) -> str:
+    # Not the order's own id: that is of the code too, and a link should outlive an edit of the statement.
+    return content_id([path, sorted(words), source])
+
+
+def _of_spec(spec: TaskSpec, source: str) -> Identity:
+    first_line = spec.stmt.strip().split("\n", 1)[0]
+    parts = [part for part in (spec.label, spec.sub_label) if part]
+    path = tuple(parts) if parts else (first_line or "unnamed",)
+    if len(parts) == 1 and spec.sub_label is None:
+        path = (parts[0], first_line)
+    words = [spec.description] if spec.description else []
+    words += [spec.env] if spec.env else []
+    words.append("1 thread" if spec.num_threads == 1 else f"{spec.num_threads} threads")
+    identity = [*path, *words, spec.stmt, spec.setup, source]
+    return Identity(content_id(identity), path, _with(source, tuple(words)), _code(spec, "python"))
+
+
+def _code(spec: TaskSpec | None, language: str) -> CodeView:
+    if spec is None:
+        return CodeView("", language=language)
+    setup = "" if spec.setup.strip() == "pass" else spec.setup
+    return CodeView(spec.stmt, setup, spec.global_setup, "cpp" if spec.global_setup else language)
+
+
+def _with(source: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    return (*words, source) if source else words

@@ -1,0 +1,92 @@
+// Numbers to words: the right unit, and no more digits than are known.
+
+const UNITS = [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
+const MINUS = "−";
+
+function unitOf(seconds) {
+  const size = Math.abs(seconds);
+  return UNITS.find(([, scale]) => size >= scale * (1 - 1e-9)) || UNITS[3];
+}
+
+function decimalsFor(value, digits) {
+  if (!value) return 0;
+  const leading = Math.floor(Math.log10(Math.abs(value))) + 1;
+  return Math.max(digits - Math.max(leading, 1), 0);
+}
+
+function significant(value, digits) {
+  return value.toFixed(Math.min(decimalsFor(value, digits), 12)).replace("-", MINUS);
+}
+
+function time(seconds, digits = 4) {
+  if (seconds === null || seconds === undefined || !isFinite(seconds)) return "unknown";
+  const [unit, scale] = unitOf(seconds);
+  return `${significant(seconds / scale, digits)}\u00a0${unit}`;
+}
+
+// The same in two pieces whose decimal points stand below each other: figure spaces are as wide as digits.
+function timeCell(seconds, digits) {
+  const [unit, scale] = unitOf(seconds);
+  const text = significant(seconds / scale, Math.max(digits, 3));
+  const fraction = text.includes(".") ? text.length - text.indexOf(".") - 1 : 0;
+  const padding = "\u2007".repeat(3 - Math.min(fraction, 3)) + (fraction ? "" : "\u2008");
+  return h("span", { class: "num" }, text + padding, h("span", { class: "unit" }, unit));
+}
+
+function signedTime(seconds, digits = 3) {
+  if (!isFinite(seconds)) return "unknown";
+  // A hundredth of a nanosecond is nothing that anyone has measured.
+  if (Math.abs(seconds) < 5e-11) return "0\u00a0ns";
+  return (seconds > 0 ? "+" : "") + time(seconds, digits);
+}
+
+function count(value, digits = 0) {
+  return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", MINUS);
+}
+
+function countPerRun(value) {
+  return Number.isInteger(value) ? count(value) : count(value, Math.abs(value) < 1000 ? 1 : 0);
+}
+
+// A ratio as signed per cent, with two digits that mean something.
+function change(ratio) {
+  if (ratio === null || ratio === undefined || !isFinite(ratio)) return "unknown";
+  const percent = (ratio - 1) * 100;
+  const size = Math.abs(percent);
+  const decimals = size < 0.1 ? 2 : size < 10 ? 1 : 0;
+  if (Number(size.toFixed(decimals)) === 0) return `${(0).toFixed(decimals)}\u00a0%`;
+  return `${percent > 0 ? "+" : MINUS}${size.toFixed(decimals)}\u00a0%`;
+}
+
+// The same for a column: decimal points below each other, by figure spaces in the place of digits that are not known.
+function changeCell(ratio) {
+  const text = change(ratio);
+  const place = text.indexOf(".");
+  const decimals = place < 0 ? 0 : text.indexOf("\u00a0") - place - 1;
+  const padding = "\u2007".repeat(Math.max(2 - decimals, 0)) + (decimals ? "" : "\u2008");
+  return h("span", { class: "num" }, text.replace("\u00a0%", `${padding}\u00a0%`));
+}
+
+function changeSpan(interval) {
+  const [low, high] = interval.map((end) => (end === null || !isFinite(end) ? "anything" : change(end)));
+  return `${low} to ${high}`;
+}
+
+function share(value) {
+  return `${(value * 100).toFixed(value < 0.1 ? 1 : 0)}\u00a0%`;
+}
+
+function bytes(value) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let place = 0;
+  let size = value;
+  while (Math.abs(size) >= 1024 && place < units.length - 1) {
+    size /= 1024;
+    place += 1;
+  }
+  return `${significant(size, 3)}\u00a0${units[place]}`;
+}
+
+function plural(number, word) {
+  return `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+}

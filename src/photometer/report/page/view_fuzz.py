@@ -1,0 +1,73 @@
+"""FuzzView: the map of a fuzz run as the page shows it: sentences, rows of cells, failures.
+
+In come the records and the header of a results file of `photometer fuzz`, or a finished FuzzMap; out comes the view.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from photometer.comparison.fuzz_map import FuzzMap, make_map, verdict_of
+from photometer.model.fuzz_trial import KIND, FuzzTrial
+from photometer.report.fuzz_cells import trial_cells, trial_heads
+
+STANDINGS = {1: "slower", -1: "faster", 0: "same"}
+
+
+@dataclasses.dataclass(frozen=True)
+class FuzzFailure:
+    title: str
+    reason: str
+    rebuild_line: str
+
+
+@dataclasses.dataclass(frozen=True)
+class FuzzView:
+    statements: tuple[str, ...]
+    headline: str
+    findings: tuple[str, ...]
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    failures: tuple[FuzzFailure, ...]
+    found: FuzzMap
+    notes: tuple[str, ...] = ()
+
+
+def fuzz_view(found: FuzzMap, notes: Sequence[str] = ()) -> FuzzView:
+    return FuzzView(
+        statements=found.statements,
+        headline=found.headline,
+        findings=found.findings,
+        heads=tuple(trial_heads(found)),
+        rows=tuple((STANDINGS[verdict_of(trial)], tuple(trial_cells(found, trial))) for trial in found.trials),
+        failures=tuple(_failure(trial) for trial in found.failed),
+        found=found,
+        notes=tuple(notes),
+    )
+
+
+def fuzz_view_of(records: Sequence[Mapping[str, Any]], header: Mapping[str, Any]) -> FuzzView | None:
+    """None where the file holds no fuzz run."""
+    trials = [FuzzTrial.from_json(record) for record in records if record["kind"] == KIND]
+    if not trials:
+        return None
+    about = header.get("fuzz")
+    about = about if isinstance(about, Mapping) else {}
+    given = about.get("statements")
+    count = max((len(trial.seconds_per_run) for trial in trials), default=1)
+    statements = [str(s) for s in given] if isinstance(given, list) and given else ["a statement", "another"][:count]
+    notes = [f"{len(trials)} inputs" + (f", seed {about['seed']}" if "seed" in about else "")]
+    return fuzz_view(make_map(statements, trials), notes)
+
+
+def _failure(trial: FuzzTrial) -> FuzzFailure:
+    assert trial.failure is not None
+    failure = trial.failure
+    parameters = ", ".join(f"{name}={value}" for name, value in trial.params.items())
+    return FuzzFailure(
+        f"Input {trial.index}: {trial.text}",
+        f"in {failure.where}: {failure.exception_type}: {failure.message} ({parameters})",
+        trial.rebuild_line,
+    )

@@ -1,0 +1,118 @@
+"""LadderView: rungs of one call, each with what it adds to the rung it stands on: what the overrides suite is read for.
+
+In comes a Ladder (comparison/ladder.py) or, where a results file has only the run's own measurements, benchmarks; out
+come ladders, one a call.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from photometer.comparison.ladder import Ladder
+from photometer.report.page.view_benchmark import BenchmarkView
+
+SUITE = "overrides"
+KIND = "ladder_step"
+
+
+@dataclasses.dataclass(frozen=True)
+class RungView:
+    """`added` is over the rung `below`; the lowest rung has none. `start_seconds` is the time of the rung below."""
+
+    id: str
+    name: str
+    below: str | None
+    seconds: float
+    start_seconds: float
+    added_seconds: float | None = None
+    added_interval: tuple[float, float] | None = None
+    added_instructions: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class LadderView:
+    call: str
+    rungs: tuple[RungView, ...]
+
+
+def ladder_views(ladder: Ladder) -> tuple[LadderView, ...]:
+    """Rungs without a time are left out: there is nothing to draw."""
+    views = []
+    for call, steps in ladder.by_call().items():
+        seconds = {step.rung: step.seconds for step in steps}
+        rungs = []
+        for step in steps:
+            if step.seconds is None:
+                continue
+            start = 0.0
+            if step.added_seconds is not None:
+                start = step.seconds - step.added_seconds
+            elif step.below is not None:
+                start = seconds.get(step.below) or 0.0
+            rungs.append(
+                RungView(
+                    "",
+                    step.rung,
+                    step.below,
+                    step.seconds,
+                    start,
+                    step.added_seconds,
+                    step.added_interval_seconds,
+                    step.added_instructions,
+                )
+            )
+        if rungs:
+            views.append(LadderView(call, tuple(rungs)))
+    return tuple(views)
+
+
+def ladders_of_records(records: Sequence[Mapping[str, Any]]) -> tuple[LadderView, ...]:
+    """Of records of kind "ladder_step": the fields of a LadderStep."""
+    from photometer.comparison.ladder import LadderStep
+
+    fields = {field.name for field in dataclasses.fields(LadderStep)}
+    steps = []
+    for record in records:
+        if record["kind"] == KIND:
+            step = LadderStep(**{name: value for name, value in record.items() if name in fields})
+            ends = step.added_interval_seconds
+            steps.append(step if ends is None else dataclasses.replace(step, added_interval_seconds=(ends[0], ends[1])))
+    return ladder_views(Ladder(tuple(steps)))
+
+
+def ladders_of_benchmarks(benchmarks: Sequence[BenchmarkView]) -> tuple[LadderView, ...]:
+    """From times measured one after the other, so with wider intervals: each rung over the one before it."""
+    calls: dict[str, list[BenchmarkView]] = {}
+    for view in benchmarks:
+        if view.time is not None and len(view.path) > 1:
+            calls.setdefault(" › ".join(view.path[:-1]), []).append(view)
+    return tuple(
+        LadderView(call, tuple(_rung(view, members[i - 1] if i else None) for i, view in enumerate(members)))
+        for call, members in calls.items()
+        if len(members) > 1
+    )
+
+
+def _rung(view: BenchmarkView, below: BenchmarkView | None) -> RungView:
+    assert view.time is not None
+    if below is None or below.time is None:
+        return RungView(view.id, view.path[-1], None, view.time.median, 0.0)
+    added = view.time.median - below.time.median
+    # Two independent estimates: their half-widths add as the sides of a right angle do.
+    half = math.hypot(*((each.interval[1] - each.interval[0]) / 2 for each in (view.time, below.time)))
+    instructions = None
+    if view.counts is not None and below.counts is not None:
+        instructions = view.counts.total - below.counts.total
+    return RungView(
+        view.id,
+        view.path[-1],
+        below.path[-1],
+        view.time.median,
+        below.time.median,
+        added,
+        (added - half, added + half) if math.isfinite(half) else None,
+        instructions,
+    )

@@ -1,0 +1,101 @@
+"""MachineView: where and with what something was measured, and how quiet it was there, in words.
+
+In come a results file's machine facts and the conditions of its measurements; out come names with values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from photometer.model.conditions import Conditions
+from photometer.model.machine import Machine
+
+# From here the processor was taken away often enough to reach the third digit of a median.
+NOISY_SHARE = 0.01
+_GIB = 2**30
+
+
+@dataclasses.dataclass(frozen=True)
+class MachineView:
+    """`name` is the file's; `facts` are pairs for a list of definitions; `quietness` is a sentence or empty."""
+
+    name: str
+    facts: tuple[tuple[str, str], ...]
+    quietness: str = ""
+    summary: str = ""
+
+
+def machine_view(
+    name: str, machine: Machine | None, conditions: Sequence[Conditions], header: Mapping[str, Any] | None = None
+) -> MachineView:
+    facts = () if machine is None else _facts(machine)
+    short = [dict(facts)[key] for key in ("Processor", "Date") if key in dict(facts)]
+    short[1:1] = [f"{key} {dict(facts)[key]}" for key in ("torch", "Python") if key in dict(facts)]
+    return MachineView(name, (*sides_of(header or {}), *facts), quietness(machine, conditions), " · ".join(short))
+
+
+def sides_of(header: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Of a comparison: what was compared with what, as the header says it."""
+    about = header.get("comparison")
+    if not isinstance(about, Mapping):
+        return ()
+    return tuple((side.capitalize(), _side_text(about[side])) for side in ("base", "branch") if about.get(side))
+
+
+def _side_text(side: object) -> str:
+    if not isinstance(side, Mapping):
+        return str(side)
+    commit = f", commit {str(side['commit'])[:10]}" if side.get("commit") else ""
+    return f"{side.get('spec') or side.get('python') or 'unknown'}{commit}"
+
+
+def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
+    torch = machine.torch
+    cores = machine.logical_cores
+    usable = machine.usable_cores
+    cores_text = None if cores is None else f"{cores}" + (f", {usable} usable" if usable not in (None, cores) else "")
+    memory = None if machine.memory_bytes is None else f"{machine.memory_bytes / _GIB:.3g} GiB"
+    commit = None
+    if machine.commit is not None:
+        commit = machine.commit[:10] + (" with changes" if machine.commit_is_dirty else "")
+    build = None
+    if torch is not None and torch.version is not None:
+        accelerator = f", CUDA {torch.cuda}" if torch.cuda else f", ROCm {torch.hip}" if torch.hip else ""
+        capability = f", {torch.cpu_capability}" if torch.cpu_capability else ""
+        build = f"{torch.version}{accelerator}{capability}" + (", debug build" if torch.debug else "")
+    named = (
+        ("Processor", machine.cpu_model),
+        ("Cores", cores_text),
+        ("Memory", memory),
+        ("Governor", machine.governor),
+        ("Hypervisor", machine.hypervisor),
+        ("Kernel", machine.kernel),
+        ("torch", build),
+        ("Python", machine.python),
+        ("photometer", machine.photometer),
+        ("Commit", commit),
+        ("Date", machine.date),
+    )
+    return tuple((name, value) for name, value in named if value)
+
+
+def quietness(machine: Machine | None, conditions: Sequence[Conditions]) -> str:
+    """One sentence on what else the machine was doing, from what the instruments noticed."""
+    stolen = None if machine is None else machine.stolen_share
+    wall = sum(c.wall_seconds for c in conditions if c.wall_seconds and c.cpu_seconds is not None)
+    cpu = sum(c.cpu_seconds for c in conditions if c.wall_seconds and c.cpu_seconds is not None)
+    set_aside = sum(c.preempted_blocks or 0 for c in conditions)
+    parts = []
+    waited = max(1 - cpu / wall, 0.0) if wall else None
+    if waited is not None:
+        parts.append(f"the benchmarks were off their core for {waited * 100:.1f} % of the time")
+    if set_aside:
+        parts.append(f"{set_aside:,} interrupted block{'s were' if set_aside > 1 else ' was'} set aside")
+    if stolen:
+        parts.append(f"the hypervisor took {stolen * 100:.1f} %")
+    if not parts:
+        return ""
+    noisy = max(waited or 0.0, float(stolen or 0.0)) >= NOISY_SHARE
+    return f"{'Not quiet' if noisy else 'Quiet'}: {', '.join(parts)}."

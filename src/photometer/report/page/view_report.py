@@ -1,0 +1,153 @@
+"""ReportView: everything the page shows, from one or several results files.
+
+In come loaded results files; out comes the view. Kinds of record that the page does not know are counted and named.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from photometer.errors import ResultsFileError
+from photometer.model.conditions import Conditions
+from photometer.model.fuzz_trial import KIND as FUZZ_KIND
+from photometer.model.results_reader import Results
+from photometer.report.page import records_of_comparison, records_of_run
+from photometer.report.page.records_of_comparison import comparison_skips, comparison_views
+from photometer.report.page.records_of_run import run_views
+from photometer.report.page.view_benchmark import BenchmarkView, SkipView
+from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView
+from photometer.report.page.view_fuzz import FuzzView, fuzz_view_of
+from photometer.report.page.view_ladder import (
+    KIND as LADDER_KIND,
+    SUITE,
+    LadderView,
+    ladders_of_benchmarks,
+    ladders_of_records,
+)
+from photometer.report.page.view_machine import MachineView, machine_view
+
+# All samples of all benchmarks together: at about 5 bytes each the page stays under 6 MB.
+MOST_SAMPLES = 600_000
+# A plot a thousand pixels wide shows no more; and with fewer a drift would no longer show.
+SAMPLES_OF_ONE = (60, 1000)
+_KNOWN = {*records_of_run.KINDS, *records_of_comparison.KINDS, FUZZ_KIND, LADDER_KIND}
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportView:
+    title: str
+    machines: tuple[MachineView, ...] = ()
+    benchmarks: tuple[BenchmarkView, ...] = ()
+    skipped: tuple[SkipView, ...] = ()
+    comparisons: tuple[ComparisonView, ...] = ()
+    ladders: tuple[LadderView, ...] = ()
+    fuzz: tuple[FuzzView, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict_counts(self) -> dict[str, int]:
+        counted = Counter(view.verdict for view in self.comparisons)
+        return {word: counted[word] for word in VERDICT_ORDER}
+
+    @property
+    def headline(self) -> str:
+        """What a reader in a hurry takes away."""
+        parts = []
+        if self.comparisons:
+            counts = self.verdict_counts
+            parts.append(", ".join(f"{number} {word}" for word, number in counts.items() if number))
+        if self.benchmarks:
+            parts.append(_counted(len(self.benchmarks), "benchmark") + " measured")
+        if self.skipped:
+            parts.append(f"{len(self.skipped)} skipped")
+        cautioned = sum(bool(view.warnings) for view in self.benchmarks)
+        if cautioned:
+            parts.append(f"{cautioned} to be read with care")
+        return "; ".join(parts) + "." if parts else ""
+
+
+def report_view(files: Sequence[Results], title: str | None = None) -> ReportView:
+    """The files in the order given; benchmarks of several files are told apart by the file's name."""
+    known = sum(record["kind"] in _KNOWN for results in files for record in results.records)
+    if not known:
+        names = ", ".join(str(results.path) for results in files)
+        raise ResultsFileError(
+            f"nothing to report in {names}", remedy="Measure something first: photometer run --help."
+        )
+    samples = min(max(MOST_SAMPLES // max(known, 1), SAMPLES_OF_ONE[0]), SAMPLES_OF_ONE[1])
+    sources = _sources(files)
+    runs = [run_views(results.records, source, samples) for results, source in zip(files, sources, strict=True)]
+    benchmarks = tuple(_distinct(view for run in runs for view in run.benchmarks))
+    compared = [comparison_views(r.records, source, samples) for r, source in zip(files, sources, strict=True)]
+    overrides = {source for r, source in zip(files, sources, strict=True) if suite_of(r) == SUITE}
+    ladders = tuple(ladder for results in files for ladder in ladders_of_records(results.records))
+    fuzzed = (fuzz_view_of(results.records, results.header) for results in files)
+    return ReportView(
+        title=title or _title(files),
+        machines=tuple(machine_view(r.path.name, r.machine, _conditions(r), r.header) for r in files),
+        benchmarks=benchmarks,
+        skipped=(
+            *(skip for run in runs for skip in run.skipped),
+            *(skip for results in files for skip in comparison_skips(results.records)),
+        ),
+        comparisons=tuple(sorted((view for views in compared for view in views), key=lambda view: view.rank)),
+        ladders=ladders or ladders_of_benchmarks([view for view in benchmarks if view.source in overrides]),
+        fuzz=tuple(view for view in fuzzed if view is not None),
+        notes=_notes(files),
+    )
+
+
+def _title(files: Sequence[Results]) -> str:
+    suites = {suite_of(results) for results in files}
+    suite = suites.pop() if len(suites) == 1 else ""
+    if suite:
+        return f"{suite[:1].upper()}{suite[1:]} suite"
+    if all("fuzz" in results.header for results in files):
+        return "Fuzzed inputs"
+    return ", ".join(results.path.stem for results in files)
+
+
+def suite_of(results: Results) -> str:
+    """As the header of a run or of a comparison names it; empty where it names none."""
+    for about in (results.header.get("run"), results.header.get("comparison")):
+        if isinstance(about, Mapping) and isinstance(about.get("suite"), str):
+            return str(about["suite"])
+    return ""
+
+
+def _sources(files: Sequence[Results]) -> list[str]:
+    """What tells the files apart: nothing where there is one, the stem, or where stems repeat the path."""
+    if len(files) == 1:
+        return [""]
+    stems = Counter(results.path.stem for results in files)
+    return [r.path.stem if stems[r.path.stem] == 1 else str(r.path.with_suffix("")) for r in files]
+
+
+def _distinct(views: Iterable[BenchmarkView]) -> Iterable[BenchmarkView]:
+    """The same file twice would give the same id twice; a link must lead to one place."""
+    seen: Counter[str] = Counter()
+    for view in views:
+        seen[view.id] += 1
+        yield view if seen[view.id] == 1 else dataclasses.replace(view, id=f"{view.id}-{seen[view.id]}")
+
+
+def _conditions(results: Results) -> list[Conditions]:
+    return [
+        Conditions.from_json(record["conditions"])
+        for record in results.records
+        if record["kind"] == "measurement" and isinstance(record.get("conditions"), dict)
+    ]
+
+
+def _notes(files: Sequence[Results]) -> tuple[str, ...]:
+    notes = [f"{results.path.name}: {damage}." for results in files for damage in results.damage]
+    unknown = Counter(record["kind"] for r in files for record in r.records if record["kind"] not in _KNOWN)
+    for kind, number in unknown.items():
+        notes.append(f"{_counted(number, 'record')} of kind {kind} {'is' if number == 1 else 'are'} not shown.")
+    return tuple(notes)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

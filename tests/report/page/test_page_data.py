@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, strategies as st
+
+from photometer.report.page.page_data import DETAILS_IN_A_CHUNK, clean, packed_samples, page_data
+from photometer.report.page.view_report import report_view
+from tests.report.page.fake_results import comparison_records, loaded, many_records, run_records
+
+
+@given(st.lists(st.floats(1e-9, 10.0), min_size=1, max_size=50))
+def test_packed_samples_are_right_to_a_pixel(samples: list[float]) -> None:
+    packed = packed_samples(samples)
+    middle = sorted(samples)[len(samples) // 2]
+    for value, whole in zip(samples, packed["values"], strict=True):
+        assert whole * packed["scale"] == pytest.approx(value, abs=middle * 1e-4)
+
+
+def test_packed_samples_of_nothing_and_of_zero() -> None:
+    assert packed_samples([])["values"] == []
+    assert packed_samples([0.0, 0.0])["values"] == [0, 0]
+
+
+def test_clean_reaches_every_string_and_number() -> None:
+    dirty = {"a\u202e": ["\x1b[31m", {"b": ("x\u2028y", math.inf, math.nan, 1.5)}]}
+    assert clean(dirty) == {"a\\u202e": ["\\x1b[31m", {"b": ["x\\u2028y", None, None, 1.5]}]}
+
+
+def test_every_row_leads_to_its_own_detail() -> None:
+    view = report_view([loaded(run_records())])
+    data = page_data(view, [])
+    assert len(data.chunks) == math.ceil(len(view.benchmarks) / DETAILS_IN_A_CHUNK)
+    for row, benchmark in zip(data.light["run"]["rows"], view.benchmarks, strict=True):
+        detail = data.chunks[row["chunk"]]["details"][row["place"]]
+        assert detail["code"]["stmt"] == benchmark.code.stmt
+        assert row["id"] == benchmark.id
+    json.dumps([data.light, data.chunks], allow_nan=False)
+
+
+def test_run_and_comparison_on_one_page_do_not_share_details() -> None:
+    view = report_view([loaded(run_records(), "a.json"), loaded(comparison_records(), "b.json")])
+    data = page_data(view, [])
+    rows = [*data.light["comparison"]["rows"], *data.light["run"]["rows"]]
+    assert len({(row["chunk"], row["place"]) for row in rows}) == len(rows)
+    assert len({row["id"] for row in rows}) == len(rows)
+
+
+def test_functions_are_named_once_in_a_chunk() -> None:
+    chunk = page_data(report_view([loaded(run_records())]), []).chunks[0]
+    assert len(chunk["names"]) == len(set(chunk["names"])) < 30
+
+
+def test_ten_thousand_benchmarks_keep_the_light_part_light() -> None:
+    data = page_data(report_view([loaded(many_records(2000, 150))]), [])
+    assert len(json.dumps(data.light)) / 2000 < 500
+    assert all(len(detail["time"]["samples"]["values"]) == 150 for detail in data.chunks[0]["details"])

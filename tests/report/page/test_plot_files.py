@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from photometer.errors import PhotometerError
+from photometer.report.page import browser_picture, plot_files
+from photometer.report.page.browser_picture import svg_to_png
+from photometer.report.page.plot_files import write_plots
+from photometer.report.page.view_report import report_view
+from tests.report.page.fake_results import comparison_records, loaded, run_records
+
+
+def test_without_a_browser_there_are_svgs_and_a_word_on_how_to_get_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plot_files, "find_browser", lambda: None)
+    monkeypatch.setattr(browser_picture, "find_browser", lambda: None)
+    written = write_plots(report_view([loaded(comparison_records())]), tmp_path / "new" / "plots")
+    assert [path.name for path in written.paths] == ["forest.svg", "time-against-instructions.svg"]
+    assert all(path.read_text().startswith("<svg ") for path in written.paths)
+    assert "Install Chromium" in written.remark
+
+
+def test_a_run_has_no_overview_figures_and_says_so(tmp_path: Path) -> None:
+    written = write_plots(report_view([loaded(run_records())]), tmp_path / "plots")
+    assert written.paths == ()
+    assert "no figures" in written.remark
+
+
+def test_a_browser_that_fails_or_a_folder_that_is_none_is_an_error(tmp_path: Path) -> None:
+    svg = tmp_path / "a.svg"
+    svg.write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" width="9" height="9"></svg>')
+    with pytest.raises(PhotometerError, match="could not draw"):
+        svg_to_png(svg, tmp_path / "a.png", browser="false")
+    (tmp_path / "b.svg").write_text("<svg></svg>")
+    with pytest.raises(PhotometerError, match="does not name its size"):
+        svg_to_png(tmp_path / "b.svg", tmp_path / "b.png", browser="false")
+    with pytest.raises(PhotometerError, match="cannot be written to"):
+        write_plots(report_view([loaded(comparison_records())]), svg)

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from photometer.comparison.comparison_result import ComparisonFailure
+from photometer.report.page.records_of_comparison import comparison_skips, comparison_views
+from tests.report.page.fake_results import comparison_records
+
+
+def test_what_matters_comes_first_with_its_evidence() -> None:
+    views = comparison_views(comparison_records())
+    words = [view.verdict for view in views]
+    assert words[:7] == ["slower"] * 3 + ["undecided"] * 2 + ["faster"] * 2
+    assert set(words[7:]) == {"same"}
+    worst = views[0]
+    assert worst.ratio == pytest.approx(1.067)
+    assert worst.instruction_ratio == pytest.approx(1.083)
+    assert worst.functions[0][1] == "at::TensorIteratorBase::build"
+    assert worst.layout_band is not None
+    assert worst.layout_band.layouts == 3
+    assert len(worst.base.samples) == len(worst.branch.samples) == 120
+    assert worst.base.stacks
+    assert worst.sentence.startswith("Slower by 6.7 %")
+    assert worst.cause.startswith("More instructions and slower")
+
+
+def test_samples_of_other_layouts_are_not_among_the_frozen_ones() -> None:
+    records = comparison_records()
+    for record in records:
+        if record["kind"] == "comparison_replicate":
+            record["layout"] = 1
+    assert all(view.base.samples == () for view in comparison_views(records))
+
+
+def test_the_later_verdict_on_a_benchmark_counts() -> None:
+    records = [record for record in comparison_records() if record["kind"] == "comparison"][:1]
+    later = {**records[0], "verdict": {**records[0]["verdict"], "verdict": "faster"}}
+    [view] = comparison_views([*records, later])
+    assert view.verdict == "faster"
+
+
+def test_an_end_that_is_not_known_stays_so() -> None:
+    record = next(record for record in comparison_records() if record["kind"] == "comparison")
+    unknown = {**record, "verdict": {**record["verdict"], "interval": [0.9, None], "detectable": None}}
+    [view] = comparison_views([unknown])
+    assert view.interval == (0.9, math.inf)
+    assert view.detectable is None
+
+
+def test_a_benchmark_that_failed_is_told_with_its_side() -> None:
+    failure = ComparisonFailure("1", "maths › add", "branch", "it died", "log")
+    [skip] = comparison_skips([failure.to_json()])
+    assert (skip.title, skip.reason, skip.log) == ("maths › add", "on the branch side: it died", "log")

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from photometer.errors import ResultsFileError
+from photometer.model.device_measurement import DeviceMeasurement, KernelTime, MemoryUse
+from photometer.model.device_mode import DeviceMode, ModeName, Source
+from photometer.model.measurement import Measurement
+from photometer.model.task import TaskSpec
+from photometer.report.page.records_of_run import run_views, thinned
+from tests.report.page.fake_results import counts_of, run_records
+
+SPEC = TaskSpec("f(x)", "pass", label="group", sub_label="case")
+
+
+def test_time_and_instructions_of_one_benchmark_come_together() -> None:
+    counts: dict[str, Any] = {**counts_of(SPEC, 5000).to_json(), "stacks": [[["a", "b"], 7]]}
+    records = [Measurement(10, [1e-5, 1.1e-5, 1.2e-5], SPEC).to_json(), counts]
+    [view] = run_views(records).benchmarks
+    assert view.time is not None
+    assert view.time.median == pytest.approx(1.1e-6)
+    assert view.time.samples == pytest.approx((1e-6, 1.1e-6, 1.2e-6))
+    assert view.counts is not None
+    assert (view.counts.total, view.counts.is_exact, view.counts.stacks) == (5000, True, ((("a", "b"), 7),))
+    assert [warning.message for warning in view.warnings] == [
+        "There is only 3 measurements: too few to know the spread."
+    ]
+    assert view.warnings[0].remedy
+
+
+def test_a_failure_says_what_and_why_and_a_run_without_samples_is_a_warning() -> None:
+    views = run_views(run_records())
+    assert len(views.benchmarks) == 166
+    assert len(views.skipped) == 2
+    assert "signal 11" in views.skipped[0].reason
+    assert "gdb" in views.skipped[0].reason
+    assert "Traceback" in views.skipped[0].log
+    [empty] = run_views([Measurement(1, [], SPEC).to_json()]).benchmarks
+    assert empty.time is None
+    assert "no samples" in empty.warnings[0].message
+    [bare] = run_views([{"kind": "failure", "message": "out of memory"}]).skipped
+    assert (bare.title, bare.reason) == ("A benchmark", "out of memory")
+
+
+def test_device_times_stand_beside_the_others() -> None:
+    hot = DeviceMode(ModeName.DEVICE_HOT, (1e-6, 1.1e-6, 1.05e-6), 100, Source.EVENTS)
+    cold = DeviceMode(ModeName.DEVICE_COLD, absent_because="not asked for")
+    kernels = (KernelTime("add_kernel", 1.0, 9e-7),)
+    measured = DeviceMeasurement(SPEC, "H200", "cuda", (hot, cold), "memory", kernels, MemoryUse(3000, 1000))
+    [view] = run_views([measured.to_json()]).benchmarks
+    assert view.device is not None
+    assert [mode.median for mode in view.device.modes] == [pytest.approx(1.05e-6), None]
+    assert view.device.modes[1].absent_because == "not asked for"
+    assert view.device.added_bytes == 2000
+
+
+def test_long_samples_are_thinned_over_their_whole_length() -> None:
+    kept = thinned([float(i) for i in range(1001)], 100)
+    assert len(kept) <= 100
+    assert kept[0] == 0
+    assert kept[-1] > 980
+    assert thinned([1.0, 2.0], 100) == (1.0, 2.0)
+    [view] = run_views([Measurement(1, [1e-6] * 5000, SPEC).to_json()], most_samples=50).benchmarks
+    assert view.time is not None
+    assert view.time.is_thinned
+    assert view.time.blocks == 5000
+
+
+def test_a_record_of_nonsense_is_an_error_that_says_so() -> None:
+    with pytest.raises(ResultsFileError, match="raw_times"):
+        run_views([{"kind": "measurement", "task_spec": {"stmt": "x"}, "number_per_run": 1, "raw_times": ["a"]}])

@@ -43,7 +43,7 @@ def test_blocks_join_without_a_gap():
     numpys, ours = np.random.RandomState(7), WordStream(np.random.RandomState(7))
     for count in (1, 3, BLOCK_WORDS // 2 - 3, 5, 2 * BLOCK_WORDS, 1):
         ours.begin()
-        place = ours.place_of_doubles(count)
+        place = ours.take_words(2 * count)
         word = ours.randint(0, 2**32)
         assert ours.doubles[place : place + 2 * count : 2] == numpys.random_sample(count).tolist()
         assert word == numpys.randint(0, 2**32, dtype=np.int64)

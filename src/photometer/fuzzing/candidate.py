@@ -16,29 +16,41 @@ from photometer.fuzzing.word_stream import WordStream
 
 
 @dataclass(frozen=True)
-class _Layout:
-    """Where the parameters' doubles lie: runs of neighbours that take one each, cut by those that take whole numbers.
+class _Place:
+    """Where a parameter's word or double lies: in which run, after how many words, and what to make of it."""
 
-    A run is the number of doubles and the whole number that follows. A place is the run, the words before it in that
-    run, and what to make of the double.
+    run: int
+    offset: int
+    is_word: bool
+    value_of: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the parameters' numbers lie: in runs of known length, ended by one that takes as many words as it needs.
+
+    A run is the number of its words and the parameter that ends it, if one does.
     """
 
     runs: tuple[tuple[int, FuzzedParameter | None], ...]
-    places: dict[str, tuple[int, int, Callable[[float], Any]]]
+    places: dict[str, _Place]
 
     @classmethod
     def of(cls, parameters: Sequence[FuzzedParameter]) -> _Layout:
         runs: list[tuple[int, FuzzedParameter | None]] = []
-        places: dict[str, tuple[int, int, Callable[[float], Any]]] = {}
-        count = 0
+        places: dict[str, _Place] = {}
+        words = 0
         for parameter in parameters:
-            if parameter.is_whole_number_range:
-                runs.append((count, parameter))
-                count = 0
+            if parameter.takes_one_word:
+                places[parameter.name] = _Place(len(runs), words, True, parameter.value_at_word)
+                words += 1
+            elif parameter.is_whole_number_range:
+                runs.append((words, parameter))
+                words = 0
             else:
-                places[parameter.name] = (len(runs), 2 * count, parameter.value_at)
-                count += 1
-        return cls((*runs, (count, None)), places)
+                places[parameter.name] = _Place(len(runs), words, False, parameter.value_at)
+                words += 2
+        return cls((*runs, (words, None)), places)
 
 
 @dataclass
@@ -52,24 +64,26 @@ class _Settled:
 class Candidate(dict[str, Any]):
     """Parameter values by name, each worked out on its first look-up."""
 
-    __slots__ = ("_aliases", "_doubles", "_places", "_starts")
+    __slots__ = ("_aliases", "_doubles", "_places", "_starts", "_words")
 
     def __init__(self, layout: _Layout, settled: _Settled, stream: WordStream) -> None:
         super().__init__(settled.values)
         stream.begin()
         self._starts: list[int] = []
-        for count, whole in layout.runs:
-            self._starts.append(stream.place_of_doubles(count) if count else 0)
+        for words, whole in layout.runs:
+            self._starts.append(stream.take_words(words))
             if whole is not None:
                 self[whole.name] = whole.sample(stream)
         self._doubles = stream.doubles
+        self._words = stream.words
         self._places = layout.places
         self._aliases = settled.aliases
 
     def raw(self, name: str) -> Any:
         """What was drawn for a parameter, which may be an alias."""
-        run, offset, value_at = self._places[name]
-        return value_at(self._doubles[self._starts[run] + offset])
+        place = self._places[name]
+        at = self._starts[place.run] + place.offset
+        return place.value_of(self._words[at] if place.is_word else self._doubles[at])
 
     def __missing__(self, name: str) -> Any:
         target = self._aliases.get(name)
@@ -98,7 +112,7 @@ class CandidateSource:
         yield first
         settled = _Settled()
         for parameter in self._strict:
-            value = first[parameter.name] if parameter.is_whole_number_range else first.raw(parameter.name)
+            value = first.raw(parameter.name) if parameter.name in self._first.places else first[parameter.name]
             if isinstance(value, ParameterAlias):
                 settled.aliases[parameter.name] = value.alias_to
             else:

@@ -19,6 +19,8 @@ from photometer.fuzzing.constructor_text import constructor_text
 DISTRIBUTIONS = ("loguniform", "uniform")
 # Probabilities like 1/3 are typed with a few digits; torch's fuzzer allows the same slack.
 PROBABILITY_SUM_TOLERANCE = 1e-5
+# Ranges of these lengths need no second try when bits are masked off a word.
+_WHOLE_BITS = frozenset(1 << bits for bits in range(1, 33))
 # numpy's RandomState draws 64-bit integers.
 _INTEGER_MIN, _INTEGER_MAX = -(2**63), 2**63 - 1
 
@@ -57,6 +59,10 @@ class FuzzedParameter:
             raise DefinitionError(f"A parameter's name must be a string, not {name!r}.", remedy='Name it, e.g. "k0".')
         # True when the value comes from `randint`; every other parameter takes exactly one double from the stream.
         self.is_whole_number_range = distribution == "uniform" and isinstance(minval, int) and isinstance(maxval, int)
+        # Whether a whole number is always one word of the stream: where its range is all of the bits that are drawn.
+        self.takes_one_word = False
+        if self.is_whole_number_range and minval is not None and maxval is not None:
+            self.takes_one_word = int(maxval) - int(minval) + 1 in _WHOLE_BITS
         # The value that one double in [0, 1) from the stream stands for.
         self.value_at: Callable[[float], Any]
         if isinstance(distribution, Mapping):
@@ -65,6 +71,12 @@ class FuzzedParameter:
         else:
             low, high = self._checked_bounds()
             self.value_at = _power_at(low, high) if distribution == "loguniform" else _float_at(low, high)
+
+    def value_at_word(self, word: int) -> int:
+        """The whole number that one word stands for, where `takes_one_word`."""
+        assert isinstance(self.minval, int)
+        assert isinstance(self.maxval, int)
+        return self.minval + (int(word) & (self.maxval - self.minval))
 
     @property
     def possible_choices(self) -> tuple[Any, ...]:

@@ -20,38 +20,38 @@ class WordStream:
 
     def __init__(self, state: np.random.RandomState) -> None:
         self._state = state
-        self._words: npt.NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
+        self.words: npt.NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
         self._cursor = 0
         # The double that starts at each word but the last. A list, because its items are read one at a time.
         self.doubles: list[float] = []
 
     def _reserve(self, count: int) -> None:
         """Make sure of the next `count` words, and of the doubles that start at them. Places stay what they are."""
-        if self._cursor + count < self._words.size:
+        if self._cursor + count < self.words.size:
             return
         fresh = self._state.randint(0, 2**32, size=max(BLOCK_WORDS, count + 1), dtype=np.uint32)
-        self._words = np.concatenate([self._words, fresh])
-        words = self._words[len(self.doubles) :]
+        self.words = np.concatenate([self.words, fresh])
+        words = self.words[len(self.doubles) :]
         # 53 bits: 27 of the first word above 26 of the second, as the reference Mersenne Twister does it.
         self.doubles += (((words[:-1] >> 5) * 67108864.0 + (words[1:] >> 6)) / 9007199254740992.0).tolist()
 
     def begin(self) -> None:
         """Forget used words once a block of them is there; places from before lose their meaning."""
         if self._cursor > BLOCK_WORDS:
-            self._words = self._words[self._cursor :]
+            self.words = self.words[self._cursor :]
             self.doubles = self.doubles[self._cursor :]
             self._cursor = 0
 
-    def place_of_doubles(self, count: int) -> int:
-        """Take `count` doubles: they are every second item of `doubles` from this place on, until the next `begin`."""
-        self._reserve(2 * count)
+    def take_words(self, count: int) -> int:
+        """Take `count` words: `words` and `doubles` have them from this place on, until the next `begin`."""
+        self._reserve(count)
         place = self._cursor
-        self._cursor = place + 2 * count
+        self._cursor = place + count
         return place
 
     def random_sample(self) -> float:
         """The next double in [0, 1)."""
-        return self.doubles[self.place_of_doubles(1)]
+        return self.doubles[self.take_words(2)]
 
     def randint(self, low: int, high: int) -> int:
         """An integer in [low, high), by masking and trying again, as `RandomState.randint` draws 64-bit integers."""
@@ -73,10 +73,7 @@ class WordStream:
         return tuple(order)
 
     def _next_word(self) -> int:
-        self._reserve(1)
-        word = int(self._words[self._cursor])
-        self._cursor += 1
-        return word
+        return int(self.words[self.take_words(1)])
 
     def _next_two_words(self) -> int:
         high = self._next_word()

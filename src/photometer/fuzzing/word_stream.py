@@ -51,7 +51,8 @@ class WordStream:
 
     def random_sample(self) -> float:
         """The next double in [0, 1)."""
-        return self.doubles[self.take_words(2)]
+        place = self.take_words(2)
+        return self.doubles[place]
 
     def randint(self, low: int, high: int) -> int:
         """An integer in [low, high), by masking and trying again, as `RandomState.randint` draws 64-bit integers."""
@@ -73,7 +74,8 @@ class WordStream:
         return tuple(order)
 
     def _next_word(self) -> int:
-        return int(self.words[self.take_words(1)])
+        place = self.take_words(1)  # first: it may replace `words`
+        return int(self.words[place])
 
     def _next_two_words(self) -> int:
         high = self._next_word()

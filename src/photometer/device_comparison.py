@@ -63,6 +63,8 @@ def ab_device(
 ) -> DeviceComparison:
     """Compare the device time of `stmt_b` with that of `stmt_a`, for at most about `max_run_time` seconds.
 
+    Set-up, warm-up and (once a process) attaching the profiler come on top of that.
+
     One `setup` is run once for both, so that both read the same tensors: where a tensor lies in memory alone makes
     0.2 % of difference. `setup_b` gives the second its own. `cold` flushes the device's cache before each run.
     """
@@ -97,10 +99,10 @@ def compare_statements(
     clock: Clock = time.perf_counter,
 ) -> DeviceComparison:
     """The comparison itself, on any accelerator: a fake one drives it in the tests."""
-    start = clock()
     replicates: list[Replicate] = []
     try:
         pair = AlternatingPair(accelerator, a.run, b.run, cold=cold, source=source, order=order, clock=clock)
+        start = clock()
         while True:
             replicates.append(pair.replicate())
             estimates = [replicate.estimate for replicate in replicates]
@@ -110,6 +112,8 @@ def compare_statements(
                 break
     finally:
         accelerator.queue.release()
+        if accelerator.profiler is not None:
+            accelerator.profiler.detach()
     return DeviceComparison(
         verdict=judge_replicates(estimates, criteria),
         device_name=accelerator.name,

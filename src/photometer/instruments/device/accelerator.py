@@ -5,6 +5,7 @@ sensors. The real parts are in torch_accelerator and its neighbours; a fake with
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,6 +29,9 @@ class WorkQueue(Protocol):
     def seconds_between(self, start: Any, end: Any) -> float: ...
 
     def has_passed(self, mark: Any) -> bool: ...
+
+    def wait_for(self, mark: Any) -> None:
+        """Let the host wait until the device has passed the mark."""
 
     def hold(self, seconds: float) -> None:
         """Keep the device from starting what is queued next for about so long: one record of the profiler's."""
@@ -54,14 +58,20 @@ class KernelRecord:
 
 
 class KernelProfiler(Protocol):
-    def was_used(self) -> bool:
-        """Whether a profiler has been attached in this process: from then on launches cost the host more."""
+    def attached(self) -> bool:
+        """Whether an earlier session of ours is still attached to the process: launches then cost the host more."""
+
+    def detach(self) -> None:
+        """Let go of the process, where that can be done."""
 
     def record(self, body: Callable[[], None]) -> Sequence[KernelRecord]:
         """All device work of `body`, by start. The first record is a marker of ours, on our own stream."""
 
 
 class GraphCapture(Protocol):
+    def aside(self) -> AbstractContextManager[None]:
+        """Make a side stream the current one: no capture is made on the default one, or of work tied to it."""
+
     def capture(self, run: Callable[[], object]) -> Callable[[], None]:
         """Warm up and capture one run; the answer replays it. What stands against it is raised."""
 

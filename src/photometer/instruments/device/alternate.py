@@ -53,6 +53,8 @@ class AlternatingPair:
         hot = [_prepare(accelerator, run, clock) for run in (run_a, run_b)]
         self._sampler = _choose_sampler(accelerator, hot, source, clock)
         self._requests = [_final(request, cold) for request in hot]
+        # Not kept: the profiler attaches here if it has to (seconds, once a process), and the clock settles under load.
+        self.replicate()
 
     @property
     def source(self) -> Source:

@@ -5,7 +5,6 @@ In: a sampler, a statement's pace, a stopping rule. Out: samples, throttled ones
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from photometer.instruments.clock import Clock
@@ -26,6 +25,8 @@ MOST_COLD_RUNS = 10
 # Records that one session of the profiler is allowed, by runs: its buffers hold more, but reading them takes time.
 MOST_PROFILED_RUNS = 100
 PROFILED_BLOCKS_A_SESSION = 10
+# Where the device is kept busy, so many blocks follow each other without a pause.
+FLOWING_BLOCKS = 10
 # A hold that was too short is made so much longer, so often at most.
 LONGER_HOLD = 3.0
 ATTEMPTS_TO_HIDE = 3
@@ -64,14 +65,12 @@ def hide_launch(sampler: EventSampler, request: BlockRequest) -> BlockRequest:
     """Try blocks until the hold is long enough to queue one whole, or the device is the slower side anyway."""
     for _ in range(ATTEMPTS_TO_HIDE):
         (sample,) = sampler.sample([request])
-        if hides(sample, request):
+        if sample.seconds_per_run > DEVICE_SLOWER * request.host_seconds_per_run:
+            return replace(request, device_slower=True)
+        if sample.launch_hidden:
             break
         request = replace(request, host_seconds_per_run=request.host_seconds_per_run * LONGER_HOLD)
     return request
-
-
-def hides(sample: BlockSample, request: BlockRequest) -> bool:
-    return sample.launch_hidden or sample.seconds_per_run > DEVICE_SLOWER * request.host_seconds_per_run
 
 
 def collect(
@@ -82,17 +81,16 @@ def collect(
     clock: Clock,
     patience_seconds: float,
     blocks_at_a_time: int = 1,
-    on_samples: Callable[[list[BlockSample]], None] | None = None,
 ) -> Collected:
     """Blocks until the rule is content. A block whose launch showed is taken again where others are hidden."""
     samples: list[BlockSample] = []
+    if request.device_slower:
+        # The clock settles under load within 0.1 s: what comes before tells of the pause.
+        sampler.sample([request] * blocks_at_a_time)
     start = clock()
     while True:
-        new = sampler.sample([request] * blocks_at_a_time)
-        samples += new
-        if on_samples is not None:
-            on_samples(new)
-        hidden = [sample for sample in samples if hides(sample, request)]
+        samples += sampler.sample([request] * blocks_at_a_time)
+        hidden = [sample for sample in samples if sample.launch_hidden]
         # Where the launch shows in most blocks it cannot be hidden, and the result says so.
         most_hidden = 2 * len(hidden) > len(samples)
         sieved = sieve(hidden if most_hidden else samples)

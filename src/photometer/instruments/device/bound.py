@@ -16,6 +16,7 @@ def bound_in_words(
     host_seconds: float,
     device_seconds: float | None,
     *,
+    cold_seconds: float | None = None,
     synchronises: bool = False,
     bytes_per_run: float | None = None,
     flops_per_run: float | None = None,
@@ -28,7 +29,7 @@ def bound_in_words(
         return f"bound by waiting: each run waits for the device ({times} with the wait)"
     if host_seconds > CLEARLY_LONGER * device_seconds:
         return f"launch-bound: {times}"
-    shares = shares_of_peak(device_seconds, bytes_per_run, flops_per_run, peak)
+    shares = shares_of_peak(device_seconds, cold_seconds or device_seconds, bytes_per_run, flops_per_run, peak)
     word = "device-bound" if device_seconds > CLEARLY_LONGER * host_seconds else "bound by host and device alike"
     if not shares:
         return f"{word}: {times}"
@@ -43,14 +44,21 @@ _CEILINGS = {"memory": "copy rate measured on this card", "compute": "matrix rat
 
 
 def shares_of_peak(
-    device_seconds: float, bytes_per_run: float | None, flops_per_run: float | None, peak: Peak | None
+    hot_seconds: float,
+    cold_seconds: float,
+    bytes_per_run: float | None,
+    flops_per_run: float | None,
+    peak: Peak | None,
 ) -> dict[str, float]:
-    """Shares of the card's measured peaks, by resource, as far as they are known."""
+    """Shares of the card's measured peaks, by resource, as far as they are known.
+
+    Memory by the cold time: hot, the bytes may come from the cache, at more than the memory's rate.
+    """
     shares = {}
     if peak is not None and bytes_per_run and peak.bytes_per_second:
-        shares["memory"] = bytes_per_run / device_seconds / peak.bytes_per_second
+        shares["memory"] = bytes_per_run / cold_seconds / peak.bytes_per_second
     if peak is not None and flops_per_run and peak.flops_per_second:
-        shares["compute"] = flops_per_run / device_seconds / peak.flops_per_second
+        shares["compute"] = flops_per_run / hot_seconds / peak.flops_per_second
     return shares
 
 

@@ -9,6 +9,7 @@ from photometer.instruments.clock import Clock
 from photometer.instruments.device.accelerator import Accelerator, RunBlock
 from photometer.instruments.device.block_size import (
     BLOCKS_AIMED_AT,
+    FLOWING_BLOCKS,
     MOST_PROFILED_RUNS,
     PROFILED_BLOCKS_A_SESSION,
     Collected,
@@ -28,6 +29,9 @@ from photometer.stats.summary import median
 # After each kernel the device pauses for 1.0 to 1.3 us (H200), which events count and kernel times do not: one per cent
 # of a kernel of this length.
 SHORT_KERNEL_SECONDS = 100e-6
+# No kernel is shorter than this (0.9 us on an H200); two marks with nothing between are 2 ns a run apart.
+SHORTEST_KERNEL_SECONDS = 100e-9
+NO_WORK = "the statement runs nothing on the device"
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,13 @@ class DeviceTimes:
     facts: KernelFacts | None
     launch_hidden: bool
     sieved: tuple[Sieved, ...]
-    profiler_failure: str | None
+    profiler_failure: str | None = None
+
+    @property
+    def has_device_work(self) -> bool:
+        if self.facts is not None:
+            return bool(self.facts.kernels)
+        return self.hot.measured and self.hot.median > SHORTEST_KERNEL_SECONDS
 
 
 class DeviceTimer:
@@ -67,7 +77,11 @@ class DeviceTimer:
     def by_events(self) -> tuple[Collected, Collected]:
         """Hot and cold."""
         self._hot = hide_launch(self._events, self._hot)
-        self._cold = replace(self._cold, host_seconds_per_run=self._hot.host_seconds_per_run)
+        self._cold = replace(
+            self._cold,
+            host_seconds_per_run=self._hot.host_seconds_per_run,
+            device_slower=self._hot.device_slower,
+        )
         return self._collect(self._events, self._hot), self._collect(self._events, self._cold)
 
     def replays(self, run: RunBlock, host_seconds_per_run: float) -> Collected:
@@ -84,6 +98,11 @@ class DeviceTimer:
         sampler = ProfilerSampler(self._accelerator)
         try:
             facts = self._facts(sampler)
+            if not facts.kernels:
+                hot_mode, cold_mode = (
+                    DeviceMode(name, absent_because=NO_WORK) for name in (ModeName.DEVICE_HOT, ModeName.DEVICE_COLD)
+                )
+                return DeviceTimes(hot_mode, cold_mode, facts, hidden, ())
             event_seconds = median(hot.seconds_per_run)
             short = event_seconds < SHORT_KERNEL_SECONDS * max(facts.work_items_per_run, 1.0)
             better = short or synchronises or facts.streams > 1 or not hidden
@@ -102,7 +121,7 @@ class DeviceTimer:
         else:
             modes = [device_mode(name, mine, Source.EVENTS, other, Source.PROFILER) for name, mine, other in pairs]
             used = (hot, cold)
-        return DeviceTimes(modes[0], modes[1], facts, hidden, tuple(part.sieved for part in used), None)
+        return DeviceTimes(modes[0], modes[1], facts, hidden, tuple(part.sieved for part in used))
 
     def _by_events_alone(self, hot: Collected, cold: Collected, hidden: bool, failure: str | None) -> DeviceTimes:
         return DeviceTimes(
@@ -131,8 +150,14 @@ class DeviceTimer:
             rule or self._options.stopping_rule(),
             clock=self._clock,
             patience_seconds=self._options.min_run_time,
-            blocks_at_a_time=1 if sampler.source is Source.EVENTS else PROFILED_BLOCKS_A_SESSION,
+            blocks_at_a_time=_batch(sampler, request),
         )
+
+
+def _batch(sampler: Sampler, request: BlockRequest) -> int:
+    if sampler.source is Source.PROFILER:
+        return PROFILED_BLOCKS_A_SESSION
+    return FLOWING_BLOCKS if request.device_slower else 1
 
 
 def device_mode(

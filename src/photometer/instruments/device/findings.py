@@ -59,7 +59,7 @@ def _found(noticed: Noticed, hot: DeviceMode, cold: DeviceMode) -> Iterator[tupl
             DeviceWarningKind.FIRST_CALL,
             f"the first call took {format_seconds(noticed.first_call_seconds, 3)} (compilation or loading).",
         )
-    if hot.measured and cold.measured and cold.median > CACHE_MATTERS * hot.median:
+    if hot.measured and cold.measured and _clearly_longer(cold, hot):
         yield (
             DeviceWarningKind.CACHE_HOT,
             f"hot runs find their data in the device's cache: {format_seconds(hot.median, 3)}, "
@@ -90,6 +90,10 @@ def _throttling(sieved: Sequence[Sieved]) -> Iterator[tuple[DeviceWarningKind, s
         yield DeviceWarningKind.THROTTLED, f"the device was held back ({reasons}) in most blocks; they are kept."
     elif set_aside:
         yield DeviceWarningKind.THROTTLED, f"{set_aside} blocks were set aside: the device was held back ({reasons})."
+
+
+def _clearly_longer(cold: DeviceMode, hot: DeviceMode) -> bool:
+    return cold.median > CACHE_MATTERS * hot.median and cold.interval[0] > hot.interval[1]
 
 
 def _half_width(mode: DeviceMode) -> float:

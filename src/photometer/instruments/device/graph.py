@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from photometer.instruments.clock import Clock
-from photometer.instruments.device.accelerator import Accelerator, RunBlock
+from photometer.instruments.device.accelerator import Accelerator, GraphCapture, RunBlock, WorkQueue
 
 # Of a driver's message the first line says what happened; the rest is advice for its developers.
 LONGEST_REASON = 160
 
 
-def capture_run(accelerator: Accelerator, run: RunBlock, *, synchronises: bool, clock: Clock) -> RunBlock | str:
-    """A block of replays to run in place of the statement, or why there is none."""
+def why_no_graph(accelerator: Accelerator, *, synchronises: bool, has_work: bool) -> str | None:
+    """What speaks against trying."""
     if accelerator.graphs is None:
         return accelerator.why_missing("graphs")
-    if synchronises:
-        return "a run waits for the device, which a graph cannot"
+    if not has_work:
+        return "there is no device work to capture"
+    return "a run waits for the device, which a graph cannot" if synchronises else None
+
+
+def capture_run(graphs: GraphCapture, queue: WorkQueue, run: RunBlock, clock: Clock) -> RunBlock | str:
+    """A block of replays to run in place of the statement, or why there is none. `run` is not to be used afterwards."""
     try:
-        replay = accelerator.graphs.capture(lambda: run(1))
+        replay = graphs.capture(lambda: run(1))
     except Exception as error:  # whatever the driver, torch or the statement has against it is the answer
-        accelerator.queue.synchronize()
+        queue.synchronize()
         return _reason(error)
     return _replays(replay, clock)
 

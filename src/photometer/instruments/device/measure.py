@@ -7,16 +7,18 @@ drives it in the tests.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 from photometer.instruments.clock import Clock
 from photometer.instruments.device.accelerator import Accelerator
 from photometer.instruments.device.block_size import BLOCKS_AIMED_AT, Pace
 from photometer.instruments.device.bound import bound_in_words
-from photometer.instruments.device.device_times import DeviceTimer, device_mode
+from photometer.instruments.device.device_times import DeviceTimer, DeviceTimes, device_mode
 from photometer.instruments.device.findings import Noticed, warnings_from
-from photometer.instruments.device.graph import capture_run
+from photometer.instruments.device.graph import capture_run, why_no_graph
 from photometer.instruments.device.host_side import (
     MOST_SYNCHRONISED_RUNS,
     find_pace,
@@ -30,7 +32,7 @@ from photometer.instruments.device.options import DeviceOptions
 from photometer.instruments.device.peak import measured_peak
 from photometer.instruments.device.statement import Statement, open_statement
 from photometer.instruments.wall_time import warm_up
-from photometer.model.device_measurement import DeviceMeasurement, Peak
+from photometer.model.device_measurement import DeviceMeasurement, MemoryUse, Peak
 from photometer.model.device_mode import DeviceMode, ModeName, Source
 from photometer.model.task import TaskSpec
 
@@ -45,18 +47,42 @@ def measure_text(
     from photometer.instruments.device.torch_accelerator import open_accelerator
 
     accelerator = open_accelerator(device)
-    with open_statement(stmt, setup, globals) as statement:
-        return measure_statement(statement, accelerator, task_spec, options)
+    return measure_statement(lambda: open_statement(stmt, setup, globals), accelerator, task_spec, options)
 
 
 def measure_statement(
-    statement: Statement,
+    open_fresh: Callable[[], AbstractContextManager[Statement]],
     accelerator: Accelerator,
     task_spec: TaskSpec,
     options: DeviceOptions,
     *,
     clock: Clock = time.perf_counter,
 ) -> DeviceMeasurement:
+    """All modes, so ordered that none disturbs the next: a profiler slows launches, a failed capture ends loops."""
+    try:
+        with open_fresh() as statement:
+            taken = _take(statement, accelerator, options, clock)
+        if accelerator.profiler is not None:
+            accelerator.profiler.detach()
+        graph = _graph_mode(open_fresh, accelerator, taken, clock)
+    finally:
+        accelerator.queue.release()
+    return _finding(taken, graph, accelerator, task_spec, options)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What one opened statement gave."""
+
+    timer: DeviceTimer
+    times: DeviceTimes
+    host: DeviceMode
+    end_to_end: DeviceMode
+    memory: MemoryUse | None
+    noticed: Noticed
+
+
+def _take(statement: Statement, accelerator: Accelerator, options: DeviceOptions, clock: Clock) -> _Taken:
     run, queue = statement.run, accelerator.queue
 
     def finished_block(runs: int) -> float:
@@ -65,29 +91,22 @@ def measure_statement(
         queue.synchronize()
         return clock() - start
 
-    try:
-        first_call_seconds = finished_block(1)
-        warm_up(finished_block, budget_seconds=options.min_run_time * WARM_UP_SHARE)
-        pace = find_pace(accelerator, run, clock)
-        constant = constant_inputs(statement.variables(), accelerator.kind)
-        waits = synchronises(accelerator, run, pace)
-        was_attached = accelerator.profiler is not None and accelerator.profiler.was_used()
-        memory = memory_use(accelerator, run)
-        host, whole = _host_modes(statement, accelerator, pace, options, clock)
+    first_call_seconds = finished_block(1)
+    warm_up(finished_block, budget_seconds=options.min_run_time * WARM_UP_SHARE)
+    pace = find_pace(accelerator, run, clock)
+    constant = constant_inputs(statement.variables(), accelerator.kind)
+    waits = synchronises(accelerator, run, pace)
+    was_attached = accelerator.profiler is not None and accelerator.profiler.attached()
+    memory = memory_use(accelerator, run)
+    host, end_to_end = _host_modes(statement, accelerator, pace, options, clock)
 
-        # The buffer that flushes the cache must be there before growth is watched.
-        queue.flush_cache()
-        reserved_before = _reserved(accelerator)
-        timer = DeviceTimer(accelerator, run, pace, options, clock=clock)
-        hot, cold = timer.by_events()
-        grown = _reserved(accelerator) - reserved_before
-        graph = _graph_mode(statement, accelerator, timer, waits, clock)
-        times = timer.with_profiler(hot, cold, synchronises=waits)
-    finally:
-        queue.release()
-
-    peak = _peak(accelerator, options)
-    has_work = times.facts is None or bool(times.facts.kernels)
+    # The buffer that flushes the cache must be there before growth is watched.
+    queue.flush_cache()
+    reserved_before = _reserved(accelerator)
+    timer = DeviceTimer(accelerator, run, pace, options, clock=clock)
+    hot, cold = timer.by_events()
+    grown = _reserved(accelerator) - reserved_before
+    times = timer.with_profiler(hot, cold, synchronises=waits)
     noticed = Noticed(
         first_call_seconds=first_call_seconds,
         end_to_end_seconds=pace.end_to_end_seconds,
@@ -97,28 +116,37 @@ def measure_statement(
         launch_hidden=times.launch_hidden,
         profiler_was_attached=was_attached,
         profiler_failure=times.profiler_failure,
-        has_device_work=has_work,
+        has_device_work=times.has_device_work,
         sieved=times.sieved,
     )
+    return _Taken(timer, times, host, end_to_end, memory, noticed)
+
+
+def _finding(
+    taken: _Taken, graph: DeviceMode, accelerator: Accelerator, task_spec: TaskSpec, options: DeviceOptions
+) -> DeviceMeasurement:
+    times, noticed = taken.times, taken.noticed
+    peak = _peak(accelerator, options)
     return DeviceMeasurement(
         task_spec=task_spec,
         device_name=accelerator.name,
         device_kind=accelerator.kind,
-        modes=(host, times.hot, times.cold, graph, whole),
+        modes=(taken.host, times.hot, times.cold, graph, taken.end_to_end),
         bound=bound_in_words(
-            host.median,
-            times.hot.median if has_work else None,
-            synchronises=waits,
+            taken.host.median,
+            times.hot.median if noticed.has_device_work else None,
+            cold_seconds=times.cold.median if noticed.has_device_work else None,
+            synchronises=noticed.synchronises,
             bytes_per_run=options.bytes_per_run,
             flops_per_run=options.flops_per_run,
             peak=peak,
         ),
         kernels=None if times.facts is None else times.facts.kernels,
-        memory=memory,
+        memory=taken.memory,
         bytes_per_run=options.bytes_per_run,
         flops_per_run=options.flops_per_run,
         peak=peak,
-        first_call_seconds=first_call_seconds,
+        first_call_seconds=noticed.first_call_seconds,
         warnings=warnings_from(noticed, times.hot, times.cold),
     )
 
@@ -152,13 +180,19 @@ def _host_modes(
 
 
 def _graph_mode(
-    statement: Statement, accelerator: Accelerator, timer: DeviceTimer, waits: bool, clock: Clock
+    open_fresh: Callable[[], AbstractContextManager[Statement]], accelerator: Accelerator, taken: _Taken, clock: Clock
 ) -> DeviceMode:
-    replays = capture_run(accelerator, statement.run, synchronises=waits, clock=clock)
-    if isinstance(replays, str):
-        return DeviceMode(ModeName.GRAPH_REPLAY, absent_because=replays)
-    pace = find_pace(accelerator, replays, clock)
-    return device_mode(ModeName.GRAPH_REPLAY, timer.replays(replays, pace.host_seconds_per_run), Source.EVENTS)
+    """Last, and with a set-up of its own on a side stream: no autograd graph of earlier runs ties it to another one."""
+    noticed = taken.noticed
+    refusal = why_no_graph(accelerator, synchronises=noticed.synchronises, has_work=noticed.has_device_work)
+    if accelerator.graphs is None or refusal is not None:
+        return DeviceMode(ModeName.GRAPH_REPLAY, absent_because=refusal)
+    with accelerator.graphs.aside(), open_fresh() as statement:
+        replays = capture_run(accelerator.graphs, accelerator.queue, statement.run, clock)
+        if isinstance(replays, str):
+            return DeviceMode(ModeName.GRAPH_REPLAY, absent_because=replays)
+        host_seconds = find_pace(accelerator, replays, clock).host_seconds_per_run
+        return device_mode(ModeName.GRAPH_REPLAY, taken.timer.replays(replays, host_seconds), Source.EVENTS)
 
 
 def _peak(accelerator: Accelerator, options: DeviceOptions) -> Peak | None:

@@ -5,8 +5,9 @@ Everything of ours runs on a stream of its own, so that the profiler can tell it
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from photometer.errors import DeviceMissing, MeasurementError, ToolMissing
@@ -132,6 +133,9 @@ class TorchQueue:
     def has_passed(self, mark: Any) -> bool:
         return bool(mark.query())
 
+    def wait_for(self, mark: Any) -> None:
+        mark.synchronize()
+
     def hold(self, seconds: float) -> None:
         if self._spin is None:
             # No spin on this backend: a fill of the large buffer is the marker, and little is hidden behind it.
@@ -174,17 +178,23 @@ class TorchGraphs:
     def __init__(self, module: Any) -> None:
         self._module = module
 
-    def capture(self, run: Callable[[], object]) -> Callable[[], None]:
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
         module = self._module
         side = module.Stream()
         side.wait_stream(module.current_stream())
         with module.stream(side):
-            for _ in range(RUNS_BEFORE_CAPTURE):
-                run()
+            yield
         module.current_stream().wait_stream(side)
+
+    def capture(self, run: Callable[[], object]) -> Callable[[], None]:
+        module = self._module
+        for _ in range(RUNS_BEFORE_CAPTURE):
+            run()
         module.synchronize()
         graph = module.CUDAGraph()
-        with module.graph(graph):
+        # On the very stream of the runs before: autograd ties a leaf's gradient to the stream that first touched it.
+        with module.graph(graph, stream=module.current_stream()):
             run()
         replay: Callable[[], None] = graph.replay
         return replay

@@ -8,6 +8,7 @@ state at every fork and no benchmark depends on those before it. End of file on 
 from __future__ import annotations
 
 import gc
+import json
 import os
 import shutil
 import socket
@@ -18,6 +19,7 @@ from typing import Any
 
 from .child import serve_requests
 from .protocol import PROTOCOL_VERSION, send_message
+from .python_loop import PythonLoop
 from .user_error import describe_exception
 
 CONTROL = 0
@@ -93,7 +95,7 @@ def get_ready(translate: bool) -> dict[str, Any]:
 
 def run_common_operations(torch: Any) -> None:
     """Make Valgrind translate the code that most statements share, once, before children inherit it."""
-    from .valgrind_requests import start_instrumentation
+    from .valgrind_requests import running_on_valgrind, start_instrumentation
 
     start_instrumentation()
     x = torch.ones(4, 4, requires_grad=True)
@@ -104,6 +106,12 @@ def run_common_operations(torch: Any) -> None:
         torch.mm(x, x)
         torch.empty(2)
     x.grad = None
+    # No random numbers here: a child must find the generator as a fresh process has it.
+    torch.nn.ReLU()(torch.nn.functional.linear(x, x))
+    # Reading a request and compiling its loop was half of a small statement's time.
+    request = json.loads(json.dumps({"verb": "prepare", "stmt": "y = x * x", "setup": "x = torch.ones(4, 4)"}))
+    PythonLoop(request["stmt"], request["setup"], globals={"torch": torch}).timeit(10)
+    running_on_valgrind()
 
 
 def serve_forks(channel: int, lifeline: int) -> None:

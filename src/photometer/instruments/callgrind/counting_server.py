@@ -9,14 +9,13 @@ from __future__ import annotations
 import dataclasses
 import platform
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
-from photometer.errors import WorkerCrashed
+from photometer.errors import CallgrindFileError, WorkerCrashed
 from photometer.instruments.callgrind.copied_global import globals_text
-from photometer.instruments.callgrind.count_task import TIMEOUT_SECONDS, WARMUP_RUNS, CountedTask, CountTask
+from photometer.instruments.callgrind.count_task import CountedTask, CountTask
 from photometer.instruments.callgrind.illegal_instruction import find_illegal_instruction
 from photometer.instruments.callgrind.parser import parse_text
 from photometer.instruments.callgrind.profile import CallgrindProfile
@@ -24,6 +23,7 @@ from photometer.instruments.callgrind.valgrind import find_valgrind
 from photometer.instruments.fork_server import START_SECONDS, ChildProcess, ForkServer
 from photometer.instruments.frozen_layout import Layout
 from photometer.model.environment import Environment
+from photometer.model.task import TaskSpec
 
 AVX512_OFF = (
     # Code that asks /proc/cpuinfo sees the real processor, which Valgrind cannot imitate in full: it has no AVX-512.
@@ -31,6 +31,12 @@ AVX512_OFF = (
     ("TORCHINDUCTOR_CPP_MARCH", "x86-64-v3"),
     # A pool of compiling processes would be forked from under Valgrind.
     ("TORCHINDUCTOR_COMPILE_THREADS", "1"),
+)
+
+PASSIVE_WAITING = (
+    # Valgrind runs one thread at a time: a pool of threads that spins while it waits takes ten times as long, and the
+    # rounds it spins are counted.
+    ("OMP_WAIT_POLICY", "passive"),
 )
 
 
@@ -57,7 +63,9 @@ class CountingServer:
             branch_simulation=branch_simulation,
         )
         self._server = ForkServer(
-            dataclasses.replace(self.environment, variables=(*simd_variables(), *self.environment.variables)),
+            dataclasses.replace(
+                self.environment, variables=(*simd_variables(), *PASSIVE_WAITING, *self.environment.variables)
+            ),
             layout=layout,
             wrapper=wrapper,
             translate=True,
@@ -76,49 +84,20 @@ class CountingServer:
     def count(self, task: CountTask, *, keep_text: bool = False) -> CountedTask:
         """Count one task in a child of its own. `keep_text` keeps Callgrind's output files as text."""
         with self._lock:
-            loop: CallgrindProfile | None = None
-            texts: list[str] = []
-            reasons: list[str] = []
             if task.built is None:
-                # Before the task, so that its own child is forked from the same server whether or not it was known.
-                loop = self._loop_profile(task.number)
-            if not self._server.frozen:
-                reasons.append(str(self._server.not_frozen_because))
-            if task.task_spec.num_threads > 1:
-                reasons.append(
-                    f"num_threads is {task.task_spec.num_threads}: only the calling thread's instructions are counted"
-                )
-
-            def talk(child: ChildProcess) -> None:
-                nonlocal loop
-                child.ask("prepare", task.timeout_seconds, **self._preparation(task))
-                first = 2
-                if task.built is not None:
-                    # A compiled loop of no runs: the toggles and the clock, which is all that stands around it.
-                    child.ask("count", task.timeout_seconds, number=0, repeats=1, warmup_runs=task.warmup_runs)
-                    loop = parse_text(self._dump(child.pid, 2), source=f"{task.task_spec.title}, no runs")
-                    first = 4
-                child.ask(
-                    "count",
-                    task.timeout_seconds,
-                    number=task.number,
-                    repeats=task.repeats,
-                    warmup_runs=task.warmup_runs,
-                )
-                texts.extend(self._dump(child.pid, first + i) for i in range(task.repeats))
-
-            self._in_child(talk)
-            assert loop is not None
-            return CountedTask(
-                task,
-                tuple(
-                    parse_text(text, source=f"{task.task_spec.title}, repeat {i + 1}") for i, text in enumerate(texts)
-                ),
-                loop,
-                tuple(texts) if keep_text else (),
-                self._server.frozen,
-                tuple(reasons),
-            )
+                loop, texts = self._loop_profile(task.number), self._in_child(lambda child: self._talk(child, task))
+            else:
+                loop_text, *texts = self._in_child(lambda child: self._talk_natively(child, task))
+                loop = parse_text(loop_text, source=f"{task.task_spec.title}, no runs")
+        title = task.task_spec.title
+        return CountedTask(
+            task,
+            tuple(parse_text(text, source=f"{title}, repeat {i + 1}") for i, text in enumerate(texts)),
+            loop,
+            tuple(texts) if keep_text else (),
+            self._server.frozen,
+            tuple(self._reasons(task)),
+        )
 
     def close(self) -> None:
         self._server.close()
@@ -135,45 +114,76 @@ class CountingServer:
     ) -> None:
         self.close()
 
-    def _preparation(self, task: CountTask) -> dict[str, Any]:
-        fields: dict[str, Any] = {"num_threads": task.task_spec.num_threads, "toggles": True}
-        if task.built is not None:
-            return fields | {"language": "cpp", "library": str(task.built.library), "symbol": task.built.symbol}
-        return fields | {
-            "stmt": task.statement_text,
-            "setup": task.task_spec.setup,
-            "globals_text": globals_text(task.copied_globals, self._server.folder),
-        }
+    def _reasons(self, task: CountTask) -> Iterator[str]:
+        """What the reader of the counts must be told."""
+        if not self._server.frozen:
+            yield str(self._server.not_frozen_because)
+        threads = task.task_spec.num_threads
+        if threads > 1:
+            yield f"num_threads is {threads}: only the calling thread's instructions are counted"
+
+    def _talk(self, child: ChildProcess, task: CountTask) -> list[str]:
+        """A Python statement: the texts of its repeats."""
+        child.ask(
+            "prepare",
+            task.timeout_seconds,
+            stmt=task.statement_text,
+            setup=task.task_spec.setup,
+            globals_text=globals_text(task.copied_globals, self._server.folder),
+            num_threads=task.task_spec.num_threads,
+            toggles=True,
+        )
+        self._ask_count(child, task, task.number, task.repeats)
+        return self._dumps(child.pid, range(2, 2 + task.repeats))
+
+    def _talk_natively(self, child: ChildProcess, task: CountTask) -> list[str]:
+        """A compiled statement: first a block of no runs (the clock is all that stands between the toggles)."""
+        assert task.built is not None
+        child.ask(
+            "prepare",
+            task.timeout_seconds,
+            language="cpp",
+            library=str(task.built.library),
+            symbol=task.built.symbol,
+            num_threads=task.task_spec.num_threads,
+            toggles=True,
+        )
+        self._ask_count(child, task, 0, 1)
+        self._ask_count(child, task, task.number, task.repeats)
+        # 1 and 3 are the warm-ups'.
+        return self._dumps(child.pid, [2, *range(4, 4 + task.repeats)])
+
+    def _ask_count(self, child: ChildProcess, task: CountTask, number: int, repeats: int) -> None:
+        child.ask("count", task.timeout_seconds, number=number, repeats=repeats, warmup_runs=task.warmup_runs)
 
     def _loop_profile(self, number: int) -> CallgrindProfile:
         """`number` runs of nothing: what the Python loop, the clock and the toggles cost by themselves."""
         if number not in self._loop_profiles:
-            texts = []
-
-            def talk(child: ChildProcess) -> None:
-                child.ask("prepare", TIMEOUT_SECONDS, stmt="pass", setup="pass", toggles=True)
-                child.ask("count", TIMEOUT_SECONDS, number=number, repeats=1, warmup_runs=WARMUP_RUNS)
-                texts.append(self._dump(child.pid, 2))
-
-            self._in_child(talk)
-            self._loop_profiles[number] = parse_text(texts[0], source=f"{number} runs of nothing")
+            nothing = CountTask(TaskSpec("pass", "pass"), number=number)
+            (text,) = self._in_child(lambda child: self._talk(child, nothing))
+            self._loop_profiles[number] = parse_text(text, source=f"{number} runs of nothing")
         return self._loop_profiles[number]
 
-    def _in_child(self, talk: Callable[[ChildProcess], None]) -> None:
+    def _in_child(self, talk: Callable[[ChildProcess], list[str]]) -> list[str]:
         with self._server.child() as child:
             try:
-                talk(child)
+                return talk(child)
             except WorkerCrashed as crash:
-                raise _explained(crash, self._file(f"log.{child.pid}")) from None
+                raise _explained(crash, self._server.folder / f"log.{child.pid}") from None
             finally:
-                child.leave()
+                # Not asked to leave: Callgrind would write one file more, of everything and nothing.
+                child.kill()
                 self._tidy(child.pid)
 
-    def _dump(self, pid: int, number: int) -> str:
-        return self._file(f"callgrind.{pid}.{number}").read_text()
-
-    def _file(self, name: str) -> Path:
-        return self._server.folder / name
+    def _dumps(self, pid: int, numbers: Iterable[int]) -> list[str]:
+        try:
+            return [(self._server.folder / f"callgrind.{pid}.{number}").read_text() for number in numbers]
+        except OSError as error:
+            raise CallgrindFileError(
+                f"Callgrind wrote no readable output: {error}",
+                log=self._server.output(),
+                remedy=f"Is there room in {self._server.folder.parent}? TMPDIR names another folder.",
+            ) from error
 
     def _tidy(self, pid: int) -> None:
         for pattern in (f"callgrind.{pid}", f"callgrind.{pid}.*", f"log.{pid}", "global-*"):

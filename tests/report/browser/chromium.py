@@ -75,7 +75,7 @@ class Tab:
         # The blank page first: a change of the fragment alone would not load the page anew.
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=path.resolve().as_uri() + fragment)
-        self.wait_for("document.documentElement?.dataset.ready === 'yes'")
+        self.wait_for("document.readyState === 'complete' && document.documentElement.dataset.ready !== undefined")
 
     def wait_for(self, expression: str) -> None:
         until = time.monotonic() + PATIENCE_SECONDS

@@ -154,5 +154,8 @@ drawFigures();
 document.addEventListener("keydown", useKeys);
 window.addEventListener("hashchange", followAddress);
 window.addEventListener("beforeprint", () => tables.forEach((table) => table.more(page.most_printed)));
-followAddress();
-document.documentElement.dataset.ready = "yes";
+// After the browser's own jump to the address, which would take the focus away again.
+if (document.readyState === "complete") followAddress();
+else window.addEventListener("load", () => setTimeout(followAddress));
+// How long it took to open, in milliseconds: for tests, and for those who wonder.
+document.documentElement.dataset.ready = String(Math.round(performance.now()));

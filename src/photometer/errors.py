@@ -6,6 +6,7 @@
     ├── MeasurementError      a measurement that cannot answer, such as one without samples (also a ValueError)
     ├── DeviceMissing         no accelerator here, or none that this torch can use
     ├── ToolMissing           Valgrind, a compiler, py-spy or a browser is not there, or is too old
+    │   └── ToolRefused           it is there, but the system does not let it do its work
     ├── BuildError            a C++ snippet did not compile
     ├── CacheError            the folder of compiled snippets cannot be made, or is not safe to load code from
     ├── CallgrindFileError    a Callgrind output file that is damaged, cut off, or of another version
@@ -86,6 +87,10 @@ class DeviceMissing(PhotometerError):
 
 class ToolMissing(PhotometerError):
     """A program that this needs is not on the machine, or is too old. The remedy names the install command."""
+
+
+class ToolRefused(ToolMissing):
+    """The tool is there, but may not do its work, such as py-spy without permission. The remedy says what allows it."""
 
 
 class BuildError(PhotometerError):

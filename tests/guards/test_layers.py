@@ -12,7 +12,18 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "photometer"
 
 # The interactive doors and the pipeline.
-DOORS = ("pipeline", "timing", "compare", "device_comparison", "environments", "results", "side_by_side")
+DOORS = (
+    "pipeline",
+    "timing",
+    "compare",
+    "device_comparison",
+    "dispatch_ladder",
+    "environments",
+    "flames",
+    "pull_request",
+    "results",
+    "side_by_side",
+)
 # From the top down. A part may import from its own layer's own part and from every layer below; parts that share a
 # layer never import each other, except where the layer is marked so.
 LAYERS: tuple[tuple[str, ...], ...] = (

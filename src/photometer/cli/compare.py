@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.attachment import Attachment, Flames
 from photometer.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -84,6 +85,9 @@ def compare(
         bool, typer.Option("--calibrate", help="Compare BASE with itself: this machine's false-alarm rate.")
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the comparison in -o DIR.")] = False,
+    flame: Annotated[
+        Flames, typer.Option("--flame", help="Of which cases flame graphs go into DIR and its bundle.")
+    ] = Flames.SLOWER,
     format: Annotated[Format, typer.Option("--format", "-f", help="Of what is printed.")] = Format.TERMINAL,
 ) -> None:
     if resume and output is None:
@@ -97,6 +101,7 @@ def compare(
     from photometer.cli.comparison_progress import progress
     from photometer.environments import compare_environments
 
+    attachment = Attachment(output, flame, instructions)
     given = {"margin": margin, "fdr": fdr, "layouts": layouts}
     with _ending_on_sigterm(), progress() as observer:
         comparison = compare_environments(
@@ -111,11 +116,13 @@ def compare(
             output=output,
             resume=resume,
             observer=observer,
+            afterwards=attachment.draw,
             **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
         )
     _print(comparison, format)
     if output is not None and comparison.outcome != "nothing":
         _write_markdown(comparison, output)
+        attachment.write()
     raise typer.Exit(_EXIT[comparison.outcome])
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from photometer.comparison.comparison_result import EnvironmentComparison
 from photometer.comparison.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN
 from photometer.environments.comparison_file import open_comparison
-from photometer.environments.live import compare_live
+from photometer.environments.live import Sides, compare_live
 from photometer.environments.observer import Observer
 from photometer.environments.request import EnvironmentLike, SuiteLike, plan_of, spec_of
 from photometer.environments.settings import DEFAULT_LAYOUTS, ComparisonSettings
@@ -16,6 +16,9 @@ from photometer.environments.unpaired import compare_unpaired
 from photometer.errors import DefinitionError
 from photometer.execution.git_worktree import Worktrees
 from photometer.execution.resolved_environment import resolve_environment
+from photometer.plan import WorkOrders
+
+Afterwards = Callable[[Sides, WorkOrders, EnvironmentComparison], object]
 
 
 def compare_environments(
@@ -34,6 +37,7 @@ def compare_environments(
     output: str | Path | None = None,
     resume: bool = False,
     observer: Observer | None = None,
+    afterwards: Afterwards = lambda *_: None,
 ) -> EnvironmentComparison:
     """Whether `branch` is slower than `base`, for each benchmark of the suite that `expression` and `tags` select.
 
@@ -41,6 +45,7 @@ def compare_environments(
     suite, `margin` the relative change not worth a word, `fdr` the share of false verdicts among all that say slower or
     faster. `install` is a command that installs a git revision into a fresh environment. `output` is a folder for the
     samples and verdicts; with `resume` an interrupted comparison there is continued. Two results files need no suite.
+    `afterwards` is called once the verdicts of a live comparison stand, while its environments can still be started.
     """
     settings = ComparisonSettings(budget, margin, fdr, instructions, layouts)
     observer = observer or Observer()
@@ -67,4 +72,6 @@ def compare_environments(
             "false_discovery_rate": fdr,
         }
         file = open_comparison(None if output is None else Path(output), description, resume=resume)
-        return compare_live(sides, plan, probes, settings, file, observer)
+        comparison = compare_live(sides, plan, probes, settings, file, observer)
+        afterwards(sides, plan, comparison)
+        return comparison

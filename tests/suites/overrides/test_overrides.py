@@ -96,7 +96,7 @@ def test_ones_own_type_joins_the_ladder(tmp_path: Path) -> None:
     plan = materialize(ladder([*RUNGS, mine], CALLS[:1]))
     order = plan.orders[-1]
     assert order.label == ("torch.add", "MyTensor")
-    assert "over=SubTensor" in order.tags
+    assert f"ladder:{len(RUNGS)}>2" in order.tags
     with ForkServer(Environment.current(path=(str(tmp_path),))) as server, server.child() as child:
         stmt = f"{order.args.stmt}\nassert type(z).__name__ == 'MyTensor', type(z)"
         child.ask("prepare", 60.0, stmt=stmt, setup=order.args.setup, warmup_runs=1)

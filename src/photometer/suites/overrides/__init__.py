@@ -4,7 +4,7 @@
     mine = Rung("MyTensor", "SubTensor", "MyTensor({})", definitions="from my_package import MyTensor")
     BENCHMARKS = ladder([*RUNGS, mine])        # your own type on the ladder, in a suite of your own
 
-Labels are the call, then the rung. A rung's tag `over=…` names the one it stands on: the ladder is read from it.
+Labels are the call, then the rung. A rung's tag `ladder:3>1` says that it is number 3 and stands on number 1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def ladder(rungs: Iterable[Rung] = RUNGS, calls: Iterable[Call] = CALLS) -> dict
                 remedy=f"Add it, or stand on one of {', '.join(names)}.",
             )
     return {
-        (*call.label, rung.name): _benchmark(call, rung)
+        (*call.label, rung.name): _benchmark(call, rung, _place(rung, names))
         for call in calls
         for rung in rungs
         if (rung.takes_methods or not call.needs_methods)
@@ -44,12 +44,18 @@ def ladder(rungs: Iterable[Rung] = RUNGS, calls: Iterable[Call] = CALLS) -> dict
     }
 
 
-def _benchmark(call: Call, rung: Rung) -> GroupedBenchmark:
+def _place(rung: Rung, names: list[str]) -> str:
+    """A tag with numbers, not names: a word of -k that names a rung must not find those that stand on it."""
+    below = "" if rung.over is None else f">{names.index(rung.over)}"
+    return f"ladder:{names.index(rung.name)}{below}"
+
+
+def _benchmark(call: Call, rung: Rung, place: str) -> GroupedBenchmark:
     lines = [rung.definitions]
     lines += [f"{name} = torch.ones({call.shape_of(name)})" for name in call.plain]
     lines += [f"{name} = {rung.wrapped(f'torch.ones({call.shape_of(name)})')}" for name in call.own]
     lines += [call.before, rung.enter]
-    tags = ["ladder", *([] if rung.over is None else [f"over={rung.over}"])]
+    tags = [place]
     if call.label == ("torch.add",):
         tags += ["quick", *(["classic"] if rung.name in CLASSIC else [])]
     setup = GroupedSetup(py_setup="\n".join(line for line in lines if line))

@@ -1,0 +1,102 @@
+"""`photometer flame SUITE -k CASE` and `photometer flame STMT`: where the time of a case or of a statement goes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from photometer.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from photometer.definition.suite import Suite
+
+# Each takes seconds; a whole suite by mistake would take an hour.
+MOST_CASES = 24
+
+
+def register(app: typer.Typer) -> None:
+    app.command("flame", help="Draw flame graphs of a suite's cases, or of a statement (needs py-spy).")(flame)
+
+
+def flame(
+    subject: Annotated[
+        str, typer.Argument(metavar="SUITE|STMT", help="A file with BENCHMARKS, module:NAME, a shipped suite; or code.")
+    ],
+    expression: Annotated[
+        str | None, typer.Option("-k", metavar="EXPR", help="Which cases: words of labels with and, or, not.")
+    ] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only this tag; repeatable.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where the SVGs go.")] = Path(),
+    duration: Annotated[float, typer.Option("--duration", metavar="S", min=1.0, help="Seconds to record each.")] = 3.0,
+    native: Annotated[
+        bool, typer.Option("--native/--no-native", help="Frames of C++ too, not of Python alone.")
+    ] = True,
+    instructions: Annotated[
+        bool, typer.Option("--instructions", help="A graph of exact instruction counts beside it (needs Valgrind).")
+    ] = False,
+    png: Annotated[bool, typer.Option("--png", help="A picture of each beside it (needs Chromium or Chrome).")] = False,
+    setup: Annotated[str, typer.Option("--setup", "-s", help="Of a statement: code that runs before it.")] = "pass",
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="PATH", help="Look into this interpreter's torch instead.")
+    ] = None,
+) -> None:
+    from photometer.execution.flame_run import LookSettings
+    from photometer.flames import draw_suite
+    from photometer.instruments.callgrind.collect import current_environment
+    from photometer.instruments.py_spy import find_py_spy
+    from photometer.model.environment import Environment
+
+    find_py_spy()
+    is_suite = names_a_suite(subject)
+    if is_suite and setup != "pass":
+        raise typer.BadParameter("--setup is for a statement; a suite has its own")
+    files = draw_suite(
+        _checked(subject, expression, tags or []) if is_suite else _suite_of(subject, setup),
+        output,
+        expression=expression,
+        tags=tags or (),
+        settings=LookSettings(counted=instructions, duration_seconds=duration, native=native),
+        environment=current_environment() if python is None else Environment(python),
+        pictures=png,
+        on_work=lambda title: typer.echo(f"recording {title}", err=True) if sys.stderr.isatty() else None,
+    )
+    for path in files.files:
+        typer.echo(str(path))
+    for problem in files.problems:
+        typer.echo(f"photometer: {problem}", err=True)
+    if not files.svgs:
+        if not files.problems:
+            typer.echo("photometer: nothing is selected; `photometer list` shows the labels", err=True)
+        raise typer.Exit(ExitCode.FAILED if files.problems else ExitCode.NOTHING_RAN)
+    raise typer.Exit(ExitCode.FAILED if files.problems else ExitCode.FINE)
+
+
+def names_a_suite(subject: str) -> bool:
+    """A shipped suite, a file of Python or `package.module:NAME`; everything else is a statement."""
+    from photometer.definition.loading import shipped_suites
+
+    module, colon, name = subject.rpartition(":")
+    named = bool(colon) and name.isidentifier() and all(part.isidentifier() for part in module.split("."))
+    in_file = subject.endswith(".py") or (bool(colon) and module.endswith(".py"))
+    return subject in shipped_suites() or in_file or named
+
+
+def _checked(subject: str, expression: str | None, tags: list[str]) -> Suite:
+    from photometer.definition import load_suite
+    from photometer.plan import materialize, select
+
+    suite = load_suite(subject)
+    cases = len(select(materialize(suite, available_devices=("cpu",)), expression, tags))
+    if cases > MOST_CASES:
+        raise typer.BadParameter(f"{cases} cases are selected, at some ten seconds each; choose fewer with -k or --tag")
+    return suite
+
+
+def _suite_of(statement: str, setup: str) -> Suite:
+    from photometer.definition.suite import Suite
+    from photometer.definition.timer_args import TimerArgs
+
+    return Suite.from_benchmarks({"statement": TimerArgs(statement, setup)}, name="statement")

@@ -1,0 +1,121 @@
+"""A browser without a window: an SVG or HTML file in, a picture of it (PNG) out.
+
+Chromium or Chrome, found on the machine or named in PHOTOMETER_BROWSER. What it wrote is checked: a PNG of the size
+that was asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+
+from photometer.errors import PhotometerError, ToolMissing
+
+VARIABLE = "PHOTOMETER_BROWSER"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+_MAC_PLACES = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+)
+# A picture takes a second or two; a first start on a busy machine with a cold disk takes half a minute.
+RENDER_SECONDS = 120.0
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_PNG_SIZE = struct.Struct(">II")
+_SVG_SIZE = re.compile(r'<svg[^>]*?\swidth="(\d+)"[^>]*?\sheight="(\d+)"')
+
+
+def find_browser() -> str:
+    named = os.environ.get(VARIABLE)
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise ToolMissing(f"{VARIABLE} names {named}, which cannot be executed", remedy="Correct or unset it.")
+        return found
+    for name in (*NAMES, *_MAC_PLACES):
+        found = shutil.which(name)
+        if found is not None:
+            return found
+    raise ToolMissing(
+        "there is no Chromium or Chrome here, so there are no pictures of the flame graphs",
+        remedy=f"Install one (Debian: sudo apt-get install chromium) or name it in {VARIABLE}. The SVGs open anywhere.",
+    )
+
+
+def render_png(source: Path, target: Path, *, size: tuple[int, int] | None = None, browser: str | None = None) -> None:
+    """A picture of a file of ours. `size` in pixels; of an SVG its own."""
+    width, height = svg_size(source) if size is None else size
+    with tempfile.TemporaryDirectory(prefix="photometer-browser-") as profile:
+        command = [
+            find_browser() if browser is None else browser,
+            "--headless",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--force-device-scale-factor=1",
+            "--no-first-run",
+            # Nothing is fetched: the files hold all they need.
+            "--disable-background-networking",
+            f"--user-data-dir={profile}",
+            f"--window-size={width},{height}",
+            f"--screenshot={target.resolve()}",
+            # Chromium's sandbox does not start for root, as in most containers; what is shown is our own file.
+            *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
+            source.resolve().as_uri(),
+        ]
+        target.unlink(missing_ok=True)
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                timeout=RENDER_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise PhotometerError(
+                f"the browser made no picture of {source.name}: {error}", command=command, remedy=_remedy()
+            ) from error
+    if not target.exists():
+        raise PhotometerError(
+            f"the browser made no picture of {source.name}",
+            command=command,
+            exit_status=done.returncode,
+            log=done.stderr[-4000:],
+            remedy=_remedy(),
+        )
+    found = png_size(target)
+    if found != (width, height):
+        raise PhotometerError(
+            f"the picture of {source.name} is {found[0]} by {found[1]} pixels, not {width} by {height}",
+            command=command,
+            remedy=_remedy(),
+        )
+
+
+def svg_size(path: Path) -> tuple[int, int]:
+    """The width and height that an SVG of ours states, in pixels."""
+    with path.open(encoding="utf-8") as file:
+        match = _SVG_SIZE.search(file.read(2000))
+    if match is None:
+        raise PhotometerError(f"{path} states no width and height in pixels", remedy="Pass the picture's size.")
+    return int(match.group(1)), int(match.group(2))
+
+
+def png_size(path: Path) -> tuple[int, int]:
+    """Width and height from a PNG's header."""
+    with path.open("rb") as file:
+        head = file.read(24)
+    if not head.startswith(_PNG_SIGNATURE) or len(head) < 24:
+        raise PhotometerError(f"{path} is not a PNG", remedy="Look at what the browser wrote.")
+    width, height = _PNG_SIZE.unpack(head[16:24])
+    return width, height
+
+
+def _remedy() -> str:
+    return f"Open the file in a browser yourself, or name another one in {VARIABLE}."

@@ -1,0 +1,148 @@
+"""What to attach to a pull request: a comparison's report, both sides' results, flame graphs, how to repeat it.
+
+In: a comparison that was kept in a folder (`photometer compare -o DIR`), and its flame graphs. Out: DIR/bundle.zip, and
+the same files beside it. What could not be made is said in the bundle's README.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from photometer.comparison.comparison_result import EnvironmentComparison
+from photometer.environments.comparison_file import FILE_NAME
+from photometer.errors import PhotometerError
+from photometer.execution.bundle import BUNDLE_NAME, write_bundle
+from photometer.execution.flame_run import LookSettings
+from photometer.execution.order_record import identified, task_spec_of
+from photometer.execution.resolved_environment import ResolvedEnvironment
+from photometer.flames import FlameFiles, OnWork, draw_comparison
+from photometer.model import comparison_replicate
+from photometer.model.comparison_replicate import ComparisonReplicate
+from photometer.model.machine import Machine
+from photometer.model.measurement import Measurement
+from photometer.model.results_file import ResultsFile
+from photometer.model.results_reader import Results, load_results
+from photometer.plan.work_order import WorkOrders
+from photometer.report.page.page import render_report
+from photometer.report.page.view_report import report_view
+from photometer.report.verdict_markdown import render_verdicts_markdown
+
+FLAME_FOLDER = "flame-graphs"
+WhichFlames = Literal["all", "slower", "none"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """A live comparison with what is only known while it runs: its sides and its plan, and the flame graphs drawn."""
+
+    comparison: EnvironmentComparison
+    sides: tuple[ResolvedEnvironment, ResolvedEnvironment]
+    plan: WorkOrders
+    flames: FlameFiles = dataclasses.field(default_factory=FlameFiles)
+
+
+def draw_flames(
+    compared: Compared, folder: Path, which: WhichFlames, *, settings: LookSettings, on_work: OnWork = lambda _: None
+) -> Compared:
+    """The comparison with flame graphs of all its cases, or of the slower ones, in `folder`/flame-graphs.
+
+    To be called while both sides can still be started: checkouts of git revisions are removed afterwards.
+    """
+    wanted = {
+        result.order_id
+        for result in compared.comparison
+        if which == "all" or (which == "slower" and result.verdict == "slower")
+    }
+    plan = compared.plan.only(tuple(order for order in compared.plan if order.id in wanted))
+    base, branch = compared.sides
+    try:
+        flames = draw_comparison(
+            (base.environment, branch.environment),
+            plan,
+            compared.comparison,
+            folder / FLAME_FOLDER,
+            settings=settings,
+            on_work=on_work,
+        )
+    except PhotometerError as error:
+        # The verdicts stand and are worth more than their pictures.
+        flames = FlameFiles(problems=(f"there are no flame graphs: {error}",))
+    return dataclasses.replace(compared, flames=flames)
+
+
+def attach(compared: Compared, folder: Path, command: Sequence[str]) -> Path:
+    """Write the bundle of a comparison kept in `folder`. `command` is the command line that made it."""
+    kept = load_results(folder / FILE_NAME)
+    names = {"base.json": "base", "branch.json": "branch"}
+    for name, side in names.items():
+        ResultsFile.create(
+            folder / name,
+            {"suite": compared.plan.suite, "side": side, "fingerprint": compared.plan.fingerprint},
+            machine=kept.machine,
+            records=_side_records(kept, compared.plan, side),
+            overwrite=True,
+        )
+    (folder / "report.html").write_text(render_report(report_view([kept])), encoding="utf-8")
+    members: dict[str, Path | str] = {
+        "README.txt": readme(compared, kept.machine, command),
+        "report.md": render_verdicts_markdown(compared.comparison),
+        "report.html": folder / "report.html",
+        "comparison.json": folder / FILE_NAME,
+        "machine.json": json.dumps({} if kept.machine is None else kept.machine.to_json(), indent=2) + "\n",
+        **{name: folder / name for name in names},
+        **{f"{FLAME_FOLDER}/{file.name}": file for file in compared.flames.files},
+    }
+    return write_bundle(folder / BUNDLE_NAME, members)
+
+
+def readme(compared: Compared, machine: Machine | None, command: Sequence[str]) -> str:
+    """What is in the bundle, where it was measured, and how to measure it again."""
+    comparison = compared.comparison
+    slower = [result for result in comparison if result.verdict == "slower"]
+    lines = [
+        f"{comparison.branch} against {comparison.base}, suite {comparison.suite}",
+        f"{len(slower)} slower of {len(comparison.results)} cases compared",
+        *(f"  {result.title}: {100 * (result.ratio - 1):+.2f} %" for result in slower),
+        "",
+        "report.html, report.md    the verdicts, with their intervals and causes",
+        "base.json, branch.json    every measured block of each side; `photometer show` reads them",
+        "comparison.json           both sides block by block, as they were compared",
+        "machine.json              what it was measured on",
+    ]
+    if compared.flames.svgs:
+        lines += [
+            f"{FLAME_FOLDER}/            base-, branch- and changed-NAME.svg: open them in a browser, click to zoom",
+        ]
+    lines += ["", "Measured on", f"  {'an unknown machine' if machine is None else machine.summary()}"]
+    lines += ["", "To repeat it", f"  {shlex.join(command)}"]
+    for name, side in zip(("base", "branch"), compared.sides, strict=True):
+        lines.append(f"  {name}: {_exactly(side)}")
+    if compared.flames.problems:
+        lines += ["", "What is missing", *(f"  {problem}" for problem in compared.flames.problems)]
+    return "\n".join(lines) + "\n"
+
+
+def _exactly(side: ResolvedEnvironment) -> str:
+    if side.checkout is None:
+        return side.spec.text
+    changed = " with uncommitted changes" if side.checkout.is_changed else ""
+    return f"{side.spec.text}, commit {side.checkout.commit}{changed}"
+
+
+def _side_records(kept: Results, plan: WorkOrders, side: str) -> list[dict[str, object]]:
+    """One measurement a replicate: replicates are processes of their own and are not poured together."""
+    orders = {order.id: order for order in plan}
+    records = []
+    for replicate in kept.decode(comparison_replicate.KIND, ComparisonReplicate.from_json):
+        if replicate.layout != 0 or replicate.order_id not in orders:
+            continue
+        order = orders[replicate.order_id]
+        blocks = replicate.base_block_nanoseconds if side == "base" else replicate.branch_block_nanoseconds
+        measured = Measurement(replicate.runs_per_block, [block * 1e-9 for block in blocks], task_spec_of(order))
+        records.append(identified(measured.to_json(), order))
+    return records

@@ -1,0 +1,59 @@
+"""A Ladder as text for a terminal or as Markdown: a block for each call, a line for each rung; expectations below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from photometer.comparison.ladder import Ladder, LadderStep
+from photometer.comparison.ladder_expectations import Expectation, signed_seconds
+from photometer.model.units import format_seconds
+from photometer.report.escape import markdown_text
+from photometer.report.text_width import pad, width_of
+
+HEADS = ("time", "added", "95 % interval", "instructions", "added", "over")
+
+
+def render_ladder(ladder: Ladder) -> str:
+    """Columns as wide as they need to be; figures to the right, names to the left."""
+    rows = {call: [_cells(step) for step in steps] for call, steps in ladder.by_call().items()}
+    names = [f"  {step.rung}" for step in ladder] + list(rows)
+    name_width = max((width_of(name) for name in names), default=0)
+    cells = [HEADS, *(row for block in rows.values() for row in block)]
+    widths = [max(width_of(row[column]) for row in cells) for column in range(len(HEADS))]
+    lines = []
+    for call, steps in ladder.by_call().items():
+        lines += ["", _line(call, name_width, HEADS, widths)]
+        lines += [_line(f"  {step.rung}", name_width, _cells(step), widths) for step in steps]
+    return "\n".join(lines) + "\n"
+
+
+def render_ladder_markdown(ladder: Ladder) -> str:
+    blocks = []
+    for call, steps in ladder.by_call().items():
+        rows = [[markdown_text(step.rung), *map(markdown_text, _cells(step))] for step in steps]
+        head = [markdown_text(call), *HEADS]
+        rule = ["---", *["---:"] * (len(HEADS) - 1), "---"]
+        blocks.append("\n".join("| " + " | ".join(row) + " |" for row in [head, rule, *rows]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def render_expectations(expectations: Sequence[Expectation]) -> str:
+    return "".join(f"{expectation.sentence}\n" for expectation in expectations)
+
+
+def _cells(step: LadderStep) -> tuple[str, ...]:
+    ends = step.added_interval_seconds
+    return (
+        "-" if step.seconds is None else format_seconds(step.seconds, 4),
+        "" if step.below is None else "-" if step.added_seconds is None else signed_seconds(step.added_seconds),
+        "" if ends is None else f"{signed_seconds(ends[0])} to {signed_seconds(ends[1])}",
+        "" if step.instructions is None else f"{step.instructions:,.0f}",
+        "" if step.added_instructions is None else f"{step.added_instructions:+,.0f}",
+        step.below or "",
+    )
+
+
+def _line(name: str, name_width: int, cells: Sequence[str], widths: Sequence[int]) -> str:
+    *figures, last = cells
+    aligned = [" " * (width - width_of(cell)) + cell for cell, width in zip(figures, widths, strict=False)]
+    return "  ".join([pad(name, name_width), *aligned, last]).rstrip()

@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
     from photometer.model.copy_if_callgrind import CopyIfCallgrind as CopyIfCallgrind
     from photometer.model.environment import Environment as Environment
     from photometer.model.function_counts import FunctionCount as FunctionCount, FunctionCounts as FunctionCounts
+    from photometer.model.instruction_counts import InstructionCounts as InstructionCounts
     from photometer.model.language import Language as Language
     from photometer.model.measurement import Measurement as Measurement
     from photometer.model.task import TaskSpec as TaskSpec
@@ -77,6 +78,7 @@ _HOME = {
     "GroupedSetup": "photometer.definition",
     "GroupedStmts": "photometer.definition",
     "GroupedVariants": "photometer.definition",
+    "InstructionCounts": "photometer.model.instruction_counts",
     "Language": "photometer.model.language",
     "Measurement": "photometer.model.measurement",
     "ParameterAlias": "photometer.fuzzing",

@@ -51,11 +51,17 @@ def run(
     python: Annotated[
         str | None, typer.Option("--python", metavar="PATH", help="Measure this interpreter's torch instead.")
     ] = None,
+    classic: Annotated[
+        bool, typer.Option("--classic", help="Of overrides: torch.add's four types, minimum and standard deviation.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no table.")] = False,
 ) -> None:
+    from photometer.cli.run_ladder import add_ladder, print_classic
     from photometer.cli.run_progress import progress_of
     from photometer.pipeline import run_suite
 
+    if classic:
+        tags, wall, instructions = ["classic"], True, False
     settings = _settings(wall, instructions, cores, min_run_time, repeats, python)
     reports = []
     try:
@@ -74,7 +80,11 @@ def run(
                     observer=observer,
                 )
             reports.append(report)
+            if classic:
+                print_classic(report)
+                continue
             _print(report, quiet)
+            add_ladder(report, settings, quiet)
     except KeyboardInterrupt:
         typer.echo("photometer: stopped; --resume continues", err=True)
         raise typer.Exit(STOPPED) from None

@@ -7,13 +7,16 @@ one below it, and instruction counts. Out: a Ladder, a frozen record without lay
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterator, Mapping
 from statistics import median
+from typing import Any
 
 from photometer.comparison.verdict import Verdict
 from photometer.plan.work_order import WorkOrder, WorkOrders
 
+KIND = "ladder_step"
 _PLACE = re.compile(r"ladder:(\d+)(?:>(\d+))?")
 
 
@@ -45,6 +48,16 @@ class LadderStep:
     added_interval_seconds: tuple[float, float] | None = None
     instructions: float | None = None
     added_instructions: float | None = None
+    order_id: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As a results file keeps it; an end of the interval that is not known is null."""
+        ends = self.added_interval_seconds
+        return {
+            "kind": KIND,
+            **dataclasses.asdict(self),
+            "added_interval_seconds": None if ends is None else [end if math.isfinite(end) else None for end in ends],
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +95,8 @@ def build_ladder(
 def _step(
     pair: RungPair, pairs: tuple[RungPair, ...], verdicts: Mapping[str, Verdict], instructions: Mapping[str, float]
 ) -> LadderStep:
-    step = LadderStep(pair.call, pair.rung, None if pair.below is None else pair.below.label[-1])
+    below = None if pair.below is None else pair.below.label[-1]
+    step = LadderStep(pair.call, pair.rung, below, order_id=pair.order.id)
     counted = instructions.get(pair.order.id)
     step = dataclasses.replace(step, instructions=counted, seconds=_own_seconds(pair, pairs, verdicts))
     if pair.below is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from typing import Any
 
@@ -113,3 +115,23 @@ def test_what_is_no_error_of_ours_ends_the_run_and_closes_the_servers() -> None:
     with pytest.raises(KeyboardInterrupt):
         count_many(tasks("count 1", "interrupt 2", *(f"count {i}" for i in range(20))), servers=2)
     assert all(server.closed for server in FakeServer.made)
+
+
+def test_ctrl_c_ends_servers_that_are_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    class HangingServer(FakeServer):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self.killed = threading.Event()
+
+        def count(self, task: CountTask) -> Counted:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert self.killed.wait(60), "nobody ended it"
+            raise WorkerCrashed("killed")
+
+        def kill(self) -> None:
+            self.killed.set()
+
+    monkeypatch.setattr(module, "CountingServer", HangingServer)
+    with pytest.raises(KeyboardInterrupt):
+        count_many(tasks("count 1", "count 2", "count 3"), servers=1)
+    assert [server.closed for server in FakeServer.made] == [True]

@@ -48,9 +48,9 @@ class LaneRun:
         for lane in self.lanes:
             self._waiting.put(lane)
         workers = [threading.Thread(target=self._work, daemon=True) for _ in range(min(threads, len(self.lanes)))]
-        for worker in workers:
-            worker.start()
         try:
+            for worker in workers:
+                worker.start()
             for worker in workers:
                 worker.join()
         except BaseException:
@@ -59,7 +59,9 @@ class LaneRun:
                 for server in self._servers:
                     server.kill()
             for worker in workers:
-                worker.join()
+                # Ctrl-C may have come before all were started.
+                if worker.ident is not None:
+                    worker.join()
             raise
         if self._failure is not None:
             raise self._failure

@@ -10,7 +10,17 @@ from importlib.util import module_from_spec, spec_from_file_location
 
 PACKAGE = "_photometer_worker"
 # In the order in which they need each other.
-SIBLINGS = ("protocol", "user_error", "threads", "python_loop", "native_loop", "valgrind_requests", "child", "server")
+SIBLINGS = (
+    "protocol",
+    "user_error",
+    "threads",
+    "python_loop",
+    "native_loop",
+    "valgrind_requests",
+    "scripted_model",
+    "child",
+    "server",
+)
 
 
 def main() -> None:

@@ -95,6 +95,7 @@ def get_ready(translate: bool) -> dict[str, Any]:
 
 def run_common_operations(torch: Any) -> None:
     """Make Valgrind translate the code that most statements share, once, before children inherit it."""
+    from .scripted_model import run_scripted_model
     from .valgrind_requests import running_on_valgrind, start_instrumentation
 
     start_instrumentation()
@@ -112,6 +113,7 @@ def run_common_operations(torch: Any) -> None:
     request = json.loads(json.dumps({"verb": "prepare", "stmt": "y = x * x", "setup": "x = torch.ones(4, 4)"}))
     PythonLoop(request["stmt"], request["setup"], globals={"torch": torch}).timeit(10)
     running_on_valgrind()
+    run_scripted_model(torch)
 
 
 def serve_forks(channel: int, lifeline: int) -> None:

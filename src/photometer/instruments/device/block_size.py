@@ -62,13 +62,13 @@ class Collected:
 
 
 def hide_launch(sampler: EventSampler, request: BlockRequest) -> BlockRequest:
-    """Try blocks until the hold is long enough to queue one whole, or the device is the slower side anyway."""
+    """Try blocks until the hold is long enough to queue one whole; then see which side is the slower one."""
     for _ in range(ATTEMPTS_TO_HIDE):
         (sample,) = sampler.sample([request])
-        if sample.seconds_per_run > DEVICE_SLOWER * request.host_seconds_per_run:
-            return replace(request, device_slower=True)
         if sample.launch_hidden:
-            break
+            # Only now is it known to be the device's own time that is compared with the host's.
+            slower = sample.seconds_per_run > DEVICE_SLOWER * request.host_seconds_per_run
+            return replace(request, device_slower=slower)
         request = replace(request, host_seconds_per_run=request.host_seconds_per_run * LONGER_HOLD)
     return request
 

@@ -152,6 +152,14 @@ def test_threads_are_told(server: CountingServer) -> None:
     assert any("num_threads" in reason for reason in counted.instruction_counts().reasons)
 
 
+def test_a_layout_that_is_not_frozen_is_told(server: CountingServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server._server, "frozen", False)
+    monkeypatch.setattr(server._server, "not_frozen_because", "setarch -R is refused here")
+    counts = server.count(task("x * y")).instruction_counts()
+    assert not counts.frozen_layout
+    assert "not frozen: setarch -R is refused here" in repr(counts)
+
+
 def test_nothing_piles_up_in_the_servers_folder(server: CountingServer) -> None:
     figures(server, "x * y")
     folder = server._server.folder

@@ -1,0 +1,100 @@
+"""The command: what it refuses, what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SUITE = """
+import os
+from photometer import TimerArgs
+BENCHMARKS = {
+    "sum": TimerArgs("sum(v)", "v = list(range(99))"),
+    "env": TimerArgs("v + v", "import os\\nv = [1] * int(os.environ.get('SIZE', '1'))"),
+    "bad": TimerArgs("1 / n", "import os\\nn = int(os.environ.get('N', '1'))"),
+}
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> str:
+    (tmp_path / "suite.py").write_text(SUITE)
+    return str(tmp_path / "suite.py")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "photometer", "compare", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (["current"], 2, "give BASE and BRANCH"),
+        (["current", "current", "--resume", "--suite", "standard"], 2, "give that folder"),
+        (["current", "current"], 1, "no suite is given"),
+        (["current", "nowhere", "--suite", "standard"], 1, "names no environment"),
+        (["current", "current", "--suite", "standard", "-k", "nothing_like_this"], 5, "Nothing ran"),
+        (["current", "current", "--suite", "standard", "--budget", "0"], 1, "more than 0"),
+        (["current", "current", "--suite", "standard", "--fdr", "2"], 1, "0.05"),
+        (["current", "--calibrate"], 2, "needs --suite"),
+    ],
+)
+def test_usage(arguments: list[str], status: int, told: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert told in " ".join((done.stdout + done.stderr).split())
+
+
+@pytest.mark.slow
+def test_another_setting_is_slower_and_a_failure_is_told_by_its_side(suite: str) -> None:
+    done = run(
+        "current", "env:SIZE=500 + env:N=0", "--suite", suite, "-k", "env or bad", "--no-instructions", "--layouts", "1"
+    )
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert done.stdout.startswith("The branch is slower. 1 slower, 1 failed.")
+    assert "failed on the branch side: bad: ZeroDivisionError" in done.stdout
+
+
+@pytest.mark.slow
+def test_json_has_a_verdict_a_benchmark(suite: str) -> None:
+    done = run(
+        *("current", "current", "--suite", suite, "-k", "sum", "--no-instructions", "--format", "json"),
+        *("--margin", "0.5"),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (record,) = json.loads(done.stdout)
+    assert (record["title"], record["verdict"]["verdict"]) == ("sum", "same")
+
+
+@pytest.mark.slow
+def test_calibrate_prints_the_rate(suite: str) -> None:
+    done = run("current", "--calibrate", "--suite", suite, "-k", "sum", "--budget", "1", "--margin", "0.2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "false alarms in" in done.stdout
+    assert "95 % interval" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_terminated_comparison_resumes(suite: str, tmp_path: Path) -> None:
+    sides = ("current", "current", "--suite", suite, "-k", "sum", "--no-instructions", "-o", str(tmp_path / "out"))
+    command = [sys.executable, "-m", "photometer", "compare", *sides, "--margin", "0.00001", "--budget", "1000"]
+    file = tmp_path / "out" / "comparison.json"
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not (file.exists() and file.read_text().count("_replicate") >= 2):
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 130
+    kept = file.read_text().count('"comparison_replicate"')
+    assert kept >= 2
+    done = run(*sides, "--resume", "--margin", "0.5")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert file.read_text().count('"comparison_replicate"') >= kept
+    assert '"kind": "comparison"' in file.read_text()

@@ -1,0 +1,92 @@
+"""The terminal's view of a comparison: the answer first, details where they matter, nothing that acts on the screen."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from photometer.comparison.comparison_result import ComparisonFailure
+from photometer.comparison.verdict import DetectableChange
+from photometer.report.verdict_table import duration, headline, interval_text, render_verdicts
+from tests.comparison.verdicts import comparison, result, verdict
+
+
+def test_the_answer_comes_first_and_rows_by_importance() -> None:
+    text = render_verdicts(
+        comparison(
+            result("same", title="calm"),
+            result("slower", 1.081, title="grew", cause="more instructions and slower: +9"),
+            warnings=("the processor's clock moved",),
+        )
+    )
+    lines = text.splitlines()
+    assert lines[0] == "The branch is slower. 1 slower, 1 same."
+    assert lines.index("  ! the processor's clock moved") < text[: text.index("grew")].count("\n")
+    assert text.index("grew") < text.index("more instructions and slower") < text.index("calm")
+    assert "+8.1 %" in text
+    assert "1.00 us" in text
+    assert "+81.0 ns" in text
+    assert "12.5 s measured" in text
+
+
+def test_an_undecided_row_says_what_more_time_would_give() -> None:
+    text = " ".join(render_verdicts(comparison(result("undecided"))).split())
+    assert text.startswith("Undecided:")
+    assert "because it is undecided" in text
+    assert "a change of 0.35 % would be seen with twice the time, of 0.30 % with four times" in text
+
+
+def test_a_same_row_has_no_details() -> None:
+    assert "because" not in render_verdicts(comparison(result("same")))
+
+
+def test_failures_and_what_was_not_reached() -> None:
+    failure = ComparisonFailure("id", "mul", "branch", "ValueError: no", "\n".join(f"line {i}" for i in range(20)))
+    text = render_verdicts(comparison(result("same"), failures=(failure,), not_reached=("late",)))
+    assert "failed on the branch side: mul: ValueError: no" in text
+    assert "line 19" in text
+    assert "line 3\n" not in text
+    assert "not reached within the budget: late" in text
+    assert headline(comparison()) == "Nothing ran."
+
+
+def test_strangers_text_does_not_act() -> None:
+    text = render_verdicts(comparison(result("slower", 1.1, title="a\x1b[31m\nb", warnings=("w\x1b]0;x\x07",))))
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "a\\x1b[31m b" in text
+
+
+def test_colour_only_where_asked_for() -> None:
+    assert "\x1b[1;31mslower" in render_verdicts(comparison(result("slower", 1.1)), colour=True)
+    assert "\x1b" not in render_verdicts(comparison(result("slower", 1.1)))
+
+
+def test_lines_fit_the_width() -> None:
+    long = result("slower", 1.1, cause="many words " * 30)
+    details = [line for line in render_verdicts(comparison(long), width=60).splitlines() if "many words" in line]
+    assert len(details) > 3
+    assert all(len(line) <= 60 for line in details)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "signed", "text"),
+    [(1.234e-6, False, "1.23 us"), (9.84e-9, True, "+9.84 ns"), (-1.2e-7, True, "-120 ns"), (0.0, True, "+0.00 ns")],
+)
+def test_durations(seconds: float, signed: bool, text: str) -> None:
+    assert duration(seconds, signed=signed) == text
+
+
+def test_intervals_without_an_end() -> None:
+    assert interval_text((0.998, math.inf)) == "-0.20 % … any"
+    assert interval_text((0.0, 1.002)) == "any … +0.20 %"
+
+
+def test_an_unknown_detectable_change() -> None:
+    unknown = DetectableChange(math.inf, math.inf, math.inf)
+    one = result("undecided")
+    open_one = type(one)("id", "x", verdict("undecided", detectable=unknown))
+    text = render_verdicts(comparison(open_one))
+    assert " ? " in text
+    assert "twice the time" not in text

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -122,7 +123,9 @@ def chromium() -> Iterator[Tab]:
         command = [browser_program(), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"]
         command += ["--disable-background-networking", "--hide-scrollbars", "--remote-debugging-port=0"]
         command += [f"--user-data-dir={profile}", "about:blank"]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # Its own temporary folders, too, are to lie where they are taken away again.
+        environment = {**os.environ, "TMPDIR": profile}
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
         try:
             port_file = Path(profile) / "DevToolsActivePort"
             until = time.monotonic() + PATIENCE_SECONDS

@@ -41,6 +41,12 @@ def test_functions_without_stacks_are_shown_below_their_library() -> None:
     assert list(tree.children["libc.so.6"].children) == ["a.c:f"]
 
 
+def test_functions_that_were_not_kept_have_a_frame_together() -> None:
+    tree = tree_of_functions([(70, "f [a.so]")], total=100)
+    assert tree is not None
+    assert (tree.base, tree.children["all other functions"].base) == (100, 30)
+
+
 def test_nothing_to_draw_is_none() -> None:
     assert tree_of_stacks([]) is None
     assert tree_of_functions([]) is None

@@ -19,6 +19,11 @@ def test_the_summary_is_one_line() -> None:
     assert machine_view("f", machine, []).summary == "CPU · torch 2.13, CUDA 12.8, debug build · Python 3.11 · today"
 
 
+def test_dates_are_told_to_the_minute() -> None:
+    for date, told in (("2026-11-15T10:47:23+00:00", "2026-11-15 10:47 UTC"), ("some day", "some day")):
+        assert dict(machine_view("f", Machine(date=date), []).facts)["Date"] == told
+
+
 def test_a_comparison_says_what_its_sides_are() -> None:
     header = {"comparison": {"base": {"spec": "git:main", "commit": "0123456789abcdef"}, "branch": {"spec": "current"}}}
     assert machine_view("f", None, [], header).facts == (("Base", "git:main, commit 0123456789"), ("Branch", "current"))

@@ -54,7 +54,13 @@ def svg_to_png(svg: Path, png: Path, browser: str | None = None) -> None:
         command += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         try:
             done = subprocess.run(
-                [*command, svg.resolve().as_uri()], capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+                [*command, svg.resolve().as_uri()],
+                capture_output=True,
+                text=True,
+                timeout=LIMIT_SECONDS,
+                check=False,
+                # Or it would leave folders of its own behind.
+                env={**os.environ, "TMPDIR": profile},
             )
         except subprocess.TimeoutExpired as error:
             raise PhotometerError(

@@ -55,8 +55,11 @@ def tree_of_stacks(base: Sequence[Stack], branch: Sequence[Stack] = ()) -> Frame
     return root if root.size > 0 and root.children else None
 
 
-def tree_of_functions(functions: Sequence[FunctionRow]) -> Frame | None:
-    """Where only functions were kept: library, then function. Who called whom is not known."""
+def tree_of_functions(functions: Sequence[FunctionRow], total: int = 0) -> Frame | None:
+    """Where only functions were kept: library, then function. Who called whom is not known.
+
+    `total` is of all functions; what the given ones do not account for is a frame of its own.
+    """
     stacks: list[Stack] = []
     for count, name in functions:
         if count <= 0:
@@ -65,6 +68,9 @@ def tree_of_functions(functions: Sequence[FunctionRow]) -> Frame | None:
         function = found["function"] if found else name
         library = found["object"].rsplit("/", 1)[-1] if found else "other"
         stacks.append(((library, function), int(count)))
+    rest = total - sum(count for _, count in stacks)
+    if stacks and rest > 0:
+        stacks.append((("all other functions",), rest))
     return tree_of_stacks(stacks)
 
 

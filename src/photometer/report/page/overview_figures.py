@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from photometer.comparison.fuzz_map import figure_of
 from photometer.model.units import format_seconds
 from photometer.report.page.figure import Axis, Point, PointFigure, Row, RowFigure, Series
-from photometer.report.page.view_benchmark import USUAL_WORDS
+from photometer.report.page.view_benchmark import USUAL_WORDS, BenchmarkView
 from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView
 from photometer.report.page.view_fuzz import FuzzView
 from photometer.report.page.view_ladder import LadderView, RungView
@@ -19,6 +19,8 @@ MOST_FOREST_ROWS = 60
 SMALLEST_REACH = 0.02
 # Past this many times the usual change one outlier would press all others together; it stands at the edge instead.
 MOST_TIMES_USUAL = 6
+# A scatter of fewer points says less than the table; one of more is a blot, and would weigh on the page.
+FEWEST_POINTS, MOST_POINTS = 5, 3000
 _SHAPES = {"slower": "up", "faster": "down", "same": "circle", "undecided": "diamond"}
 
 
@@ -102,6 +104,29 @@ def time_against_instructions(views: Sequence[ComparisonView]) -> PointFigure | 
         tuple(series),
         (0.0,),
         (0.0,),
+    )
+
+
+def instructions_against_time(views: Sequence[BenchmarkView]) -> PointFigure | None:
+    """Every benchmark of a run that has both; None where there are too few, or too many to be told apart."""
+    both = [view for view in views if view.time is not None and view.counts is not None]
+    if not FEWEST_POINTS <= len(both) <= MOST_POINTS:
+        return None
+    series = []
+    for language, style, shape in (("python", "base", "circle"), ("cpp", "branch", "diamond")):
+        points = tuple(
+            Point(view.counts.total, view.time.median, " › ".join(view.path), view.id)
+            for view in both
+            if view.counts is not None and view.time is not None and view.counts.total > 0 and view.time.median > 0
+            if (view.code.language == "cpp") is (language == "cpp")
+        )
+        series.append(Series("C++" if language == "cpp" else "Python", style, shape, points))  # type: ignore[arg-type]
+    return PointFigure(
+        "time-of-instructions",
+        "Wall time of one run against its instructions",
+        Axis("instructions", "number", "log"),
+        Axis("wall time", "seconds", "log"),
+        tuple(series),
     )
 
 

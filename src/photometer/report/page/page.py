@@ -14,6 +14,7 @@ from photometer.report.page.figure import Figure
 from photometer.report.page.overview_figures import (
     forest,
     fuzz_map_figure,
+    instructions_against_time,
     ladder_figure,
     time_against_instructions,
 )
@@ -50,6 +51,7 @@ def page_figures(view: ReportView) -> dict[str, Figure]:
     """The figures that the page draws, by name. The forest is not among them: on the page the table is the forest."""
     figures: Sequence[Figure | None] = (
         time_against_instructions(view.comparisons),
+        instructions_against_time(view.benchmarks),
         *(ladder_figure(ladder, number) for number, ladder in enumerate(view.ladders, start=1)),
         *(fuzz_map_figure(fuzz) for fuzz in view.fuzz),
     )

@@ -125,7 +125,9 @@ def _run_detail(view: BenchmarkView) -> dict[str, Any]:
             "remarks": counts.remarks,
             "runs": counts.runs,
             "has_stacks": bool(counts.stacks),
-            "tree": tree_of_stacks(counts.stacks) if counts.stacks else tree_of_functions(counts.functions),
+            "tree": tree_of_stacks(counts.stacks)
+            if counts.stacks
+            else tree_of_functions(counts.functions, counts.executed),
         }
     if view.device is not None:
         detail["device"] = dataclasses.asdict(view.device)

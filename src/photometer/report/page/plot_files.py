@@ -11,6 +11,8 @@ from photometer.report.page.figure_svg import figure_svg
 from photometer.report.page.page import all_figures
 from photometer.report.page.view_report import ReportView
 
+NO_FIGURES = "These results have no figures: there are figures of comparisons, fuzz runs, ladders and runs of a suite."
+
 
 @dataclasses.dataclass(frozen=True)
 class PlotFiles:
@@ -24,9 +26,7 @@ def write_plots(view: ReportView, folder: Path) -> PlotFiles:
     """One SVG a figure, named after it. Without a browser there are no PNGs, and the remark says how to get them."""
     figures = all_figures(view)
     if not figures:
-        return PlotFiles(
-            (), "These results have no figures: they come with comparisons, fuzz runs and the overrides suite."
-        )
+        return PlotFiles((), NO_FIGURES)
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

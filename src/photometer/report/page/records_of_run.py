@@ -102,6 +102,7 @@ def count_view(counts: InstructionCounts, record: Mapping[str, Any]) -> CountVie
         is_exact=counts.is_exact,
         repeats=len(counts.repeats),
         runs=counts.number_per_run,
+        executed=counts.stable.total,
         functions=tuple((count, function) for count, function in counts.top_functions),
         stacks=stacks_of(record),
         remarks=tuple(remarks),

@@ -54,7 +54,7 @@ class TimeView:
 
 @dataclasses.dataclass(frozen=True)
 class CountView:
-    """Instructions of one run; `functions` and `stacks` are for all runs of the stable repeat."""
+    """Instructions of one run; `functions`, `stacks` and `executed` (all of them) are for all runs of a repeat."""
 
     total: float
     outside_allocator: float
@@ -62,6 +62,7 @@ class CountView:
     is_exact: bool
     repeats: int
     runs: int = 1
+    executed: int = 0
     functions: tuple[FunctionRow, ...] = ()
     stacks: tuple[Stack, ...] = ()
     remarks: tuple[str, ...] = ()

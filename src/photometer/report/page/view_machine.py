@@ -6,6 +6,7 @@ In come a results file's machine facts and the conditions of its measurements; o
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,9 +77,19 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
         ("Python", machine.python),
         ("photometer", machine.photometer),
         ("Commit", commit),
-        ("Date", machine.date),
+        ("Date", _date(machine.date)),
     )
     return tuple((name, value) for name, value in named if value)
+
+
+def _date(date: str | None) -> str | None:
+    """To the minute: nobody reads the seconds of a run that took minutes."""
+    try:
+        parsed = datetime.datetime.fromisoformat(date or "")
+    except ValueError:
+        return date
+    zone = "UTC" if parsed.utcoffset() == datetime.timedelta(0) else parsed.strftime("%z")
+    return f"{parsed:%Y-%m-%d %H:%M} {zone}".strip()
 
 
 def quietness(machine: Machine | None, conditions: Sequence[Conditions]) -> str:

@@ -103,7 +103,7 @@ def _title(files: Sequence[Results]) -> str:
     suites = {suite_of(results) for results in files}
     suite = suites.pop() if len(suites) == 1 else ""
     if suite:
-        return f"{suite[:1].upper()}{suite[1:]} suite"
+        return suite if "suite" in suite.lower() else f"{suite[:1].upper()}{suite[1:]} suite"
     if all("fuzz" in results.header for results in files):
         return "Fuzzed inputs"
     return ", ".join(results.path.stem for results in files)

@@ -60,7 +60,7 @@ function timeFacts(row, detail, samples) {
   const ordered = [...samples].sort((a, b) => a - b);
   const middle = quantile(ordered, 0.75) - quantile(ordered, 0.25);
   return facts([
-    ["Median", time(row.seconds, row.digits)],
+    ["Median", time(row.seconds, Math.max(row.digits, 2))],
     row.high !== null && ["95 % interval", `${time(row.low, 4)} to ${time(row.high, 4)}`],
     ["Fastest block", time(ordered[0], 4)],
     ["Middle half", `${share(middle / row.seconds)} of the median`],

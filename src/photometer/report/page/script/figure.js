@@ -113,7 +113,7 @@ function drawRows(figure, width, open) {
 }
 
 function shortened(text, characters) {
-  const most = Math.max(Math.floor(characters), 6);
+  const most = Math.max(Math.floor(characters), 3);
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 

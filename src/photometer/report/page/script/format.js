@@ -27,7 +27,7 @@ function time(seconds, digits = 4) {
 // The same in two pieces whose decimal points stand below each other: figure spaces are as wide as digits.
 function timeCell(seconds, digits) {
   const [unit, scale] = unitOf(seconds);
-  const text = significant(seconds / scale, Math.max(digits, 3));
+  const text = significant(seconds / scale, Math.max(digits, 2));
   const fraction = text.includes(".") ? text.length - text.indexOf(".") - 1 : 0;
   const padding = "\u2007".repeat(3 - Math.min(fraction, 3)) + (fraction ? "" : "\u2008");
   return h("span", { class: "num" }, text + padding, h("span", { class: "unit" }, unit));

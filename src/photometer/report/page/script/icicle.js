@@ -2,7 +2,7 @@
 // With two sides the colour says how a frame changed; a frame is as wide as its larger side.
 
 const ROW = 20;
-const READABLE = 34;
+const READABLE = 44;
 
 function drawIcicle(tree, width, { perRun, twoSides }) {
   const holder = h("div", { class: "icicle" });
@@ -84,7 +84,7 @@ function hashOf(text) {
 
 // A frame has room for the function's name, not for its file and arguments; the tooltip has all.
 function bare(name) {
-  const withoutFile = name.replace(/^[^()<>]*?\.(?:c|cc|cpp|h|hpp|py|pyx|S):/, "");
+  const withoutFile = name.replace(/^\?\?\?:|^[^()<>]*?\.(?:c|cc|cpp|h|hpp|py|pyx|S):/, "");
   const paren = withoutFile.indexOf("(");
   return paren > 3 ? withoutFile.slice(0, paren) : withoutFile;
 }

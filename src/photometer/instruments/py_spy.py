@@ -39,6 +39,7 @@ WARMUP_RUNS = 100
 LOOP_FRAME = "_photometer_blocks"
 _SNIPPET = re.compile(r"<photometer snippet \d+>")
 _LOCAL = f"{LOOP_FRAME}.<locals>."
+CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
 _REFUSALS = ("permission denied", "operation not permitted", "requires root", "requires elevated")
 
 Stack = tuple[str, ...]
@@ -201,7 +202,7 @@ def refusal_remedy(platform: str = sys.platform, scope_file: Path = Path("/proc/
     """What lets py-spy in, on this kind of machine."""
     if platform == "darwin":
         return "macOS lets only root look into other processes: run the command with sudo."
-    in_container = Path("/.dockerenv").exists() or Path("/run/.containerenv").exists()
+    in_container = any(mark.exists() for mark in CONTAINER_MARKS)
     container = "In a container, start it with --cap-add=SYS_PTRACE."
     try:
         scope = int(scope_file.read_text())

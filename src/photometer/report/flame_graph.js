@@ -81,4 +81,5 @@
   });
   svg.flame = { show: show, find: find, frames: frames };
   show(frames[0]);
+  svg.dataset.ready = "";
 })();

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from photometer.comparison.ladder import Ladder, LadderStep
+from photometer.comparison.ladder_expectations import Expectation
+from photometer.report.ladder_table import render_expectations, render_ladder, render_ladder_markdown
+
+LADDER = Ladder(
+    (
+        LadderStep("torch.add", "Tensor", None, 1.146e-6, instructions=4012.4),
+        LadderStep("torch.add", "SubTensor", "Tensor", 5.1e-6, 3.96e-6, (3.84e-6, 4.05e-6), 20_010.0, 15_997.6),
+        LadderStep("meth|od", "Broken", "Tensor"),
+    )
+)
+
+
+def test_columns_are_aligned_and_figures_have_their_interval() -> None:
+    lines = render_ladder(LADDER).splitlines()
+    head, ground, sub = lines[1:4]
+    assert " ".join(sub.split()) == "SubTensor 5.100 us +3.96 us +3.84 us to +4.05 us 20,010 +15,998 Tensor"
+    assert head.index("instructions") + len("instructions") == sub.index("20,010") + len("20,010")
+    assert " ".join(ground.split()) == "Tensor 1.146 us 4,012"
+    assert ground.index("1.146 us") == sub.index("5.100 us")
+
+
+def test_what_is_not_known_is_a_dash() -> None:
+    assert render_ladder(LADDER).splitlines()[-1].split() == ["Broken", "-", "-", "Tensor"]
+
+
+def test_markdown_has_a_table_for_each_call_and_escapes_names() -> None:
+    text = render_ladder_markdown(LADDER)
+    first, second = text.split("\n\n")
+    assert first.splitlines()[0].startswith("| torch.add | time | added | 95 % interval |")
+    assert "| SubTensor | 5.100 us | +3.96 us |" in first
+    assert second.startswith("| meth\\|od |")
+    assert {line.count(" | ") for line in first.splitlines()} == {6}
+
+
+def test_expectations_are_a_line_each() -> None:
+    text = render_expectations([Expectation("a", "b", True), Expectation("c", "d", False)])
+    assert text == "a: b: as expected\nc: d: NOT as expected\n"
+
+
+def test_nothing_is_an_empty_ladder() -> None:
+    assert render_ladder(Ladder(())) == "\n"

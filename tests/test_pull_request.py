@@ -1,0 +1,171 @@
+"""Two revisions of torch-function code, one of them slower in one rung: from `photometer compare` to the bundle."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from photometer.instruments.browser import VARIABLE, png_size, svg_size
+from photometer.model.results_reader import load_results
+from tests.instruments.png_pixels import colours_of
+
+SVG = "{http://www.w3.org/2000/svg}"
+TENSORS = """\
+import torch
+
+
+class SubTensor(torch.Tensor):
+    pass
+
+
+class SubWithTorchFunction(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+def plain_of(values):
+    return [value.plain for value in values]
+
+
+class WithTorchFunction:
+    def __init__(self, plain):
+        self.plain = plain
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return cls(func(*plain_of(args), **(kwargs or {})))
+"""
+GUILTY = """\
+def look_at_every_type(types):
+    return all(issubclass(each, WithTorchFunction) for each in types for _ in range(20))
+
+
+class WithTorchFunction:"""
+SUITE = """\
+import dataclasses
+from photometer.suites.overrides import CALLS, RUNGS, ladder
+
+OWN = ("SubTensor", "WithTorchFunction", "SubWithTorchFunction")
+BENCHMARKS = ladder(
+    [
+        dataclasses.replace(rung, definitions=f"from my_tensors import {rung.name}") if rung.name in OWN else rung
+        for rung in RUNGS
+    ],
+    CALLS[:1],
+)
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / "my_tensors.py").write_text(TENSORS)
+
+    def git(*arguments: str) -> None:
+        own = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *own, *arguments], cwd=folder, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", "my_tensors.py")
+    git("commit", "-q", "-m", "base")
+    slower = TENSORS.replace("class WithTorchFunction:", GUILTY)
+    slower = slower.replace("        return cls(func(", "        look_at_every_type(types)\n        return cls(func(")
+    (folder / "my_tensors.py").write_text(slower)
+    git("commit", "-q", "-a", "-m", "branch")
+    (tmp_path / "suite.py").write_text(SUITE)
+    return folder
+
+
+def compare(repository: Path, *more: str, browser: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "photometer", "compare", "git:HEAD~1", "git:HEAD", "--suite", "../suite.py"]
+    command += ["--no-instructions", "--layouts", "1", "--margin", "0.1", "-o", "../out", *more]
+    environment = {**os.environ, **({} if browser is None else {VARIABLE: browser})}
+    return subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.mark.pyspy
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_bundle_names_the_slower_rung_and_shows_the_guilty_function(repository: Path) -> None:
+    done = compare(repository, "-k", "classic", "--budget", "60")
+    assert done.returncode == 3, done.stdout + done.stderr
+    out = repository.parent / "out"
+    with zipfile.ZipFile(out / "bundle.zip") as archive:
+        assert archive.testzip() is None
+        names = set(archive.namelist())
+        graphs = {
+            f"flame-graphs/{side}-overridden.{kind}"
+            for side in ("base", "branch", "changed")
+            for kind in ("svg", "png")
+        }
+        assert {name for name in names if name.startswith("flame-graphs/")} == graphs
+        assert names - graphs == {
+            *("README.txt", "report.md", "report.html", "comparison.json", "base.json", "branch.json", "machine.json")
+        }
+        texts = {name: archive.read(name).decode() for name in names if not name.endswith(".png")}
+
+    verdicts = {
+        record["title"]: record["verdict"]["verdict"]
+        for record in load_results(out / "comparison.json").records
+        if record["kind"] == "comparison"
+    }
+    assert len(verdicts) == 4
+    slower = [title for title, verdict in verdicts.items() if verdict == "slower"]
+    assert len(slower) == 1
+    assert "WithTorchFunction" in slower[0]
+    assert "SubWithTorchFunction" not in slower[0]
+    assert "faster" not in verdicts.values()
+
+    assert added_frames(texts["flame-graphs/changed-overridden.svg"]) >= {"look_at_every_type (my_tensors.py)"}
+    assert "look_at_every_type" in texts["flame-graphs/branch-overridden.svg"]
+    assert "look_at_every_type" not in texts["flame-graphs/base-overridden.svg"]
+    for name in graphs:
+        if name.endswith(".png"):
+            picture = out / name
+            assert png_size(picture) == svg_size(picture.with_suffix(".svg"))
+            colours = colours_of(picture)
+            # Not blank, and not the white page with a title alone.
+            assert len(colours) > 20
+            assert colours[(255, 255, 255)] < 0.9 * colours.total()
+
+    assert "photometer compare 'git:HEAD~1' git:HEAD --suite" in texts["README.txt"]
+    assert "1 slower of 4" in texts["README.txt"]
+    assert json.loads(texts["machine.json"])["logical_cores"] >= 1
+    for side in ("base", "branch"):
+        measured = load_results(out / f"{side}.json")
+        assert {record["order"]["label"][-1] for record in measured.records} == {
+            *("Tensor", "SubTensor", "WithTorchFunction", "SubWithTorchFunction")
+        }
+
+
+@pytest.mark.pyspy
+@pytest.mark.slow
+def test_without_a_browser_there_is_all_but_the_pictures(repository: Path) -> None:
+    done = compare(
+        repository,
+        *("-k", "classic and (SubTensor or WithTorchFunction) and not SubWith", "--budget", "20", "--flame", "all"),
+        browser="/nowhere/browser",
+    )
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "PHOTOMETER_BROWSER names /nowhere/browser" in done.stderr
+    with zipfile.ZipFile(io.BytesIO((repository.parent / "out" / "bundle.zip").read_bytes())) as archive:
+        graphs = {name for name in archive.namelist() if name.startswith("flame-graphs/")}
+        names = ("subtensor", "overridden")
+        assert graphs == {f"flame-graphs/{side}-{name}.svg" for side in ("base", "branch", "changed") for name in names}
+        assert "What is missing" in archive.read("README.txt").decode()
+
+
+def added_frames(text: str) -> set[str]:
+    """The names of the frames that only the branch has."""
+    groups = ElementTree.fromstring(text).iter(f"{SVG}g")
+    return {str(g.findtext(f"{SVG}title")).split("\n")[0] for g in groups if g.get("class") == "frame new"}

@@ -85,3 +85,13 @@ def test_instructions_without_valgrind_say_what_to_install(monkeypatch: pytest.M
     assert done.returncode == 1
     assert "Valgrind" in done.stderr
     assert "Install" in done.stderr
+
+
+def test_device_without_an_accelerator_is_a_clear_message() -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device")
+    done = photometer("time", "--device", "torch.ones(3)")
+    assert done.returncode == 1
+    assert "no accelerator" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import dataclasses
+
+from photometer.model.device_measurement import KernelTime
+from photometer.model.device_mode import DeviceMode, ModeName, Source
+from photometer.report.device_table import format_bytes, render_device
+from tests.model.test_device_measurement import measurement
+
+
+def test_the_table_says_mode_time_and_source() -> None:
+    text = render_device(measurement())
+    lines = text.splitlines()
+    (hot,) = [line for line in lines if line.startswith("  device hot  ")]
+    assert hot.startswith("  device hot      1.000 us  ")
+    assert hot.endswith("us  profiler (events: 2.000 us)")
+    assert "not measured: it waits" in text
+    assert "launch-bound" in text
+    assert "2 kernels a run, and 1 copy or fill" in text
+    assert "memory: 2.9 KiB at most, 2.0 KiB of it by the run" in text
+    assert "4000000 GB/s" in text
+    assert "WARNING: slow start." in text
+    assert "SM 1400 to 1980 MHz, memory 3201 MHz, 41 °C" in text
+
+
+def test_long_and_many_kernel_names_are_cut() -> None:
+    kernels = tuple(KernelTime(f"kernel_{i}_" + "x" * 200, 1.0, 1e-6) for i in range(8))
+    text = render_device(dataclasses.replace(measurement(), kernels=kernels))
+    assert "and 3 more" in text
+    assert max(len(line) for line in text.splitlines()) < 120
+
+
+def test_one_block_has_no_interval() -> None:
+    modes = (DeviceMode(ModeName.HOST, (1e-3,), 1, Source.HOST_CLOCK),)
+    text = render_device(dataclasses.replace(measurement(), modes=modes, kernels=None, memory=None))
+    assert "one block only" in text
+    assert "kernel" not in text
+    assert "memory:" not in text
+
+
+def test_bytes_have_units() -> None:
+    assert [format_bytes(n) for n in (0, 1023, 2048, 5 * 2**20, 3 * 2**30)] == [
+        "0 B",
+        "1023 B",
+        "2.0 KiB",
+        "5.0 MiB",
+        "3.0 GiB",
+    ]

@@ -161,7 +161,7 @@ def test_the_policy_stops_what_an_attacker_would_try(tab: Tab, page_of: Pages) -
 def test_plots_become_pictures(tmp_path: Path) -> None:
     written = write_plots(report_view(PAGES["ladder"]()), tmp_path)
     pictures = [path for path in written.paths if path.suffix == ".png"]
-    assert [path.name for path in pictures] == ["ladder-1.png", "ladder-2.png"]
+    assert [path.name for path in pictures] == ["ladder-1.png", "ladder-2.png", "time-of-instructions.png"]
     width, height, colours = looked_at(pictures[0])
     assert (width, height) == (1720, 2 * (42 + 6 * 24 + 52))
     assert colours > 20, "it is not blank"

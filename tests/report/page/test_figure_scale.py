@@ -61,3 +61,6 @@ def test_the_domain_has_room_around_the_values() -> None:
     low, high = padded([1e-6, 1e-6], LOG)
     assert low < 1e-6 < high
     assert padded([math.inf], SECONDS) == (0.0, 1.0)
+    low, high = padded([0.0001], CHANGE)
+    assert low < -0.01
+    assert high > 0.01

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from photometer.model.units import select_unit
 from photometer.report.page.figure import Axis
 
+# An axis of changes shows at least this much to each side, so that noise does not fill the picture.
+SMALLEST_CHANGE_SHOWN = 0.01
 # On an axis of less than this many powers of ten, plain steps name it better than powers do.
 FEWEST_POWERS = 1.2
 
@@ -66,6 +68,8 @@ def padded(values: Sequence[float], axis: Axis, room: float = 0.05) -> tuple[flo
     finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return (0.1, 10.0) if axis.scale == "log" else (0.0, 1.0)
+    if axis.measures == "change":
+        finite += [-SMALLEST_CHANGE_SHOWN, SMALLEST_CHANGE_SHOWN]
     low, high = min(finite), max(finite)
     if axis.scale == "log":
         ratio = max((high / low) ** room, 1.05) if low > 0 else 1.05

@@ -40,7 +40,7 @@ function runTable(run) {
     { key: "instructions", name: "Instructions", className: "right", value: (row) => row.instructions, largestFirst: true, cell: (row) => (row.instructions === null ? "" : [countPerRun(Math.round(row.instructions)), !row.exact && h("abbr", { title: "not the same in every repeat" }, " ≈")]) },
     { key: "care", name: "Care", className: "care", value: (row) => row.cares || null, largestFirst: true, cell: (row) => row.cares > 0 && h("span", { class: "caution" }, h("span", { "aria-hidden": "true" }, "!"), h("span", { class: "unseen" }, plural(row.cares, "warning"))) },
   ];
-  tables.push(new BenchmarkTable(byId("run-table"), { rows, columns: columns.filter((column) => usedColumn(column, rows)), detail: runDetail, caption: "Benchmarks: wall time and instructions of one run", sortKey: null }));
+  tables.push(new BenchmarkTable(byId("run-table"), { rows, columns: columns.filter((column) => usedColumn(column, rows)), detail: runDetail, caption: "Benchmarks: wall time and instructions of one run", sortKey: null, usual: page.usual_words }));
 }
 
 function deviceTime(row) {
@@ -82,7 +82,7 @@ function comparisonTable(comparison) {
     { key: "difference", name: "Per run", className: "right wide-only", value: (row) => row.difference, largestFirst: true, cell: (row) => signedTime(row.difference, 2) },
     { key: "instructions", name: "Instructions", className: "right wide-only", value: (row) => row.instructionRatio, largestFirst: true, cell: (row) => (row.instructionRatio === null ? "" : changeCell(row.instructionRatio)) },
   ];
-  const table = new BenchmarkTable(byId("comparison-table"), { rows, columns, detail: comparisonDetail, caption: "Verdicts: the branch against the base", sortKey: "verdict", grouped: false });
+  const table = new BenchmarkTable(byId("comparison-table"), { rows, columns, detail: comparisonDetail, caption: "Verdicts: the branch against the base", sortKey: "verdict", usual: page.usual_words, grouped: false });
   tables.push(table);
   for (const tile of document.querySelectorAll(".tile")) {
     tile.addEventListener("click", () => {

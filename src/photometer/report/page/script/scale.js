@@ -72,8 +72,9 @@ function superscript(power) {
 }
 
 function padded(values, axis, room = 0.05) {
-  let low = Infinity;
-  let high = -Infinity;
+  // An axis of changes shows at least one per cent to each side, so that noise does not fill the picture.
+  let low = axis.measures === "change" ? -0.01 : Infinity;
+  let high = axis.measures === "change" ? 0.01 : -Infinity;
   for (const value of values) {
     if (value === null || !isFinite(value)) continue;
     if (value < low) low = value;

@@ -5,8 +5,8 @@ const MOST_TAGS = 18;
 
 class BenchmarkTable {
   // `columns`: [{ key, name, value(row) for sorting, cell(row) -> content, className }]; `detail(row)` -> element.
-  constructor(place, { rows, columns, detail, caption, sortKey, grouped = rows.some((row) => row.group) }) {
-    Object.assign(this, { place, rows, columns, detail });
+  constructor(place, { rows, columns, detail, caption, sortKey, usual, grouped = rows.some((row) => row.group) }) {
+    Object.assign(this, { place, rows, columns, detail, usual });
     this.state = { text: "", tags: new Set(), sortKey, descending: false, grouped, folded: new Set(), filter: null };
     this.open = new Set();
     this.rendered = 0;
@@ -24,7 +24,8 @@ class BenchmarkTable {
     this.search = search;
     const numbers = new Map();
     for (const row of this.rows) for (const word of row.words) numbers.set(word, (numbers.get(word) || 0) + 1);
-    const telling = [...numbers].filter(([, number]) => number < this.rows.length).sort((a, b) => b[1] - a[1]).slice(0, MOST_TAGS);
+    const isUsual = (word) => Number(this.usual.includes(word));
+    const telling = [...numbers].filter(([, number]) => number < this.rows.length).sort((a, b) => isUsual(a[0]) - isUsual(b[0]) || b[1] - a[1]).slice(0, MOST_TAGS);
     const tags = telling.map(([word]) => {
       const button = h("button", { type: "button", class: "tag", "aria-pressed": "false" }, word);
       button.addEventListener("click", () => {

@@ -23,6 +23,7 @@ from photometer.execution.order_record import LABEL_SEPARATOR
 from photometer.execution.resolved_environment import resolve_environment
 from photometer.execution.side_preparation import prepare_side
 from photometer.instruments.fork_server import ForkServer
+from photometer.instruments.frozen_layout import freezing
 from photometer.instruments.machine_facts import gather_machine
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
@@ -48,6 +49,7 @@ class TimedSide:
     measurements: Mapping[str, tuple[Measurement, ...]]
     titles: Mapping[str, str]
     machine: Machine | None
+    is_frozen: bool
     failures: tuple[ComparisonFailure, ...] = ()
 
 
@@ -69,6 +71,7 @@ def compare_unpaired(
             [measurement.median for measurement in sides[0].measurements[key]],
             [measurement.median for measurement in sides[1].measurements[key]],
             settings.criteria,
+            frozen_layout=sides[0].is_frozen and sides[1].is_frozen,
             relative_error_base=_relative_error(sides[0].measurements[key]),
             relative_error_branch=_relative_error(sides[1].measurements[key]),
         )
@@ -107,7 +110,9 @@ def _from_file(spec: EnvironmentSpec, plan: WorkOrders | None) -> TimedSide:
         if wanted is None or key in wanted:
             found.setdefault(key, []).append(measurement)
             titles[key] = _title(order, measurement)
-    return TimedSide({key: tuple(values) for key, values in found.items()}, titles, loaded.machine)
+    # A run's times come from frozen layouts, where this machine has them; of other files nothing is known.
+    is_frozen = "run" in loaded.header and freezing().refused_because is None and _is_here(loaded.machine)
+    return TimedSide({key: tuple(values) for key, values in found.items()}, titles, loaded.machine, is_frozen)
 
 
 def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer, install: str | None) -> TimedSide:
@@ -136,7 +141,13 @@ def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer
                         ComparisonFailure(order.id, titles[order.id], spec.text, error.message, error.log or "")
                     )
                 observer.step(done, len(plan))
-    return TimedSide(found, titles, gather_machine(), tuple(failures))
+    is_frozen = freezing().refused_because is None
+    return TimedSide(found, titles, gather_machine(), is_frozen, tuple(failures))
+
+
+def _is_here(machine: Machine | None) -> bool:
+    here = gather_machine()
+    return machine is not None and (machine.cpu_model, machine.kernel) == (here.cpu_model, here.kernel)
 
 
 def _relative_error(measurements: tuple[Measurement, ...]) -> float:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
         TimerArgs as TimerArgs,
         load_suite as load_suite,
     )
+    from photometer.device_comparison import ab_device as ab_device
     from photometer.environments import compare_environments as compare_environments
     from photometer.errors import DefinitionError as DefinitionError, PhotometerError as PhotometerError
     from photometer.fuzzing import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
     from photometer.instruments.clock import timer as timer
     from photometer.model.callgrind_stats import CallgrindStats as CallgrindStats
     from photometer.model.copy_if_callgrind import CopyIfCallgrind as CopyIfCallgrind
+    from photometer.model.device_measurement import DeviceMeasurement as DeviceMeasurement
     from photometer.model.environment import Environment as Environment
     from photometer.model.function_counts import FunctionCount as FunctionCount, FunctionCounts as FunctionCounts
     from photometer.model.instruction_counts import InstructionCounts as InstructionCounts

@@ -9,11 +9,13 @@ import dataclasses
 from collections.abc import Collection
 from pathlib import Path
 
+from photometer.comparison.check_results import CheckedBenchmark, check_results
 from photometer.comparison.run_table import RunTable, tabulate_run
 from photometer.definition import load_suite
 from photometer.execution.describe import describe
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.observer import RunObserver
+from photometer.execution.probe_plan import probe_plan
 from photometer.execution.run_file import open_run_file
 from photometer.execution.run_plan import run_plan
 from photometer.execution.run_settings import RunSettings
@@ -53,3 +55,21 @@ def run_suite(
         file = open_run_file(folder, plan, settings, facts, resume=resume)
         run_plan(plan, settings, executor, facts, file.file.append, finished=file.finished, observer=observer)
     return RunReport(plan, file.path, tabulate_run(plan, load_results(file.path)))
+
+
+def check_suite(
+    suite: str,
+    settings: RunSettings,
+    *,
+    expression: str | None = None,
+    tags: Collection[str] = (),
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    observer: RunObserver | None = None,
+) -> list[CheckedBenchmark]:
+    """Run every variant once and compare what those of one benchmark computed."""
+    defined = load_suite(suite)
+    with LocalExecutor(settings.environment) as executor:
+        facts = describe(executor)
+        probes = materialize(defined, available_devices=facts["devices"], timeout_seconds=timeout_seconds, probe=True)
+        plan = select(probes, expression, tags)
+        return check_results(probe_plan(plan, settings, executor, facts, observer))

@@ -15,7 +15,7 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.errors import PhotometerError
 
 # In the order in which `--help` lists them.
-COMMANDS = ("time", "run", "compare", "flame", "fuzz", "list", "show", "report", "cache")
+COMMANDS = ("time", "run", "compare", "flame", "fuzz", "list", "check", "show", "report", "cache")
 
 
 def build_app() -> typer.Typer:

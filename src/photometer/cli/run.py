@@ -62,7 +62,9 @@ def run(
 
     if classic:
         tags, wall, instructions = ["classic"], True, False
-    settings = _settings(wall, instructions, cores, min_run_time, repeats, python)
+    settings = run_settings(
+        cores=cores, python=python, wall=wall, instructions=instructions, min_run_time=min_run_time, repeats=repeats
+    )
     reports = []
     try:
         for suite in suites:
@@ -91,9 +93,16 @@ def run(
     raise typer.Exit(_exit_code(reports))
 
 
-def _settings(
-    wall: bool, instructions: bool, cores: str | None, min_run_time: float, repeats: int, python: str | None
+def run_settings(
+    *,
+    cores: str | None,
+    python: str | None,
+    wall: bool = True,
+    instructions: bool = True,
+    min_run_time: float = 0.2,
+    repeats: int = 3,
 ) -> RunSettings:
+    """What the options say. Without Valgrind, instructions are left out, and that is told."""
     from photometer.errors import ToolMissing
     from photometer.execution.core_pool import parse_cores
     from photometer.execution.run_settings import RunSettings

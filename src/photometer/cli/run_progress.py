@@ -60,7 +60,7 @@ class Bar:
             total=state.all_steps,
             left=f"{words_for(state.seconds_left)} left",
             failed=f"{state.failed_orders} failed" if state.failed_orders else "",
-            now=escape(state.now[0]) if state.now else "",
+            now=escape(state.now[-1]) if state.now else "",
         )
 
     def gave_up(self, title: str, reason: str) -> None:
@@ -81,7 +81,7 @@ class PlainLines:
         self._last = now
         failed = f", {state.failed_orders} failed" if state.failed_orders else ""
         done = f"{state.finished_steps} of {state.all_steps} steps{failed}"
-        busy = f"; now {state.now[0]}" if state.now else ""
+        busy = f"; now {state.now[-1]}" if state.now else ""
         typer.echo(f"{self._suite}: {done}, about {words_for(state.seconds_left)} left{busy}", err=True)
 
     def gave_up(self, title: str, reason: str) -> None:

@@ -13,7 +13,7 @@ from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.language import Language
 from photometer.model.measurement import Measurement
 from photometer.model.results_reader import Results
-from photometer.plan.auto_labels import LANGUAGE_NAMES, AutogradMode, RuntimeMode
+from photometer.plan.auto_labels import LANGUAGE_NAMES
 from photometer.plan.work_order import WorkOrder, WorkOrders
 
 LANGUAGES = (LANGUAGE_NAMES[Language.PYTHON], LANGUAGE_NAMES[Language.CPP])
@@ -72,7 +72,7 @@ class RunTable:
 
 def tabulate_run(plan: WorkOrders, results: Results) -> RunTable:
     by_id = _cells(results)
-    titles = {order.id: order.title for order in plan}
+    titles = {order.id: order.short_title for order in plan}
     sections: dict[str, dict[str, dict[str, RunCell]]] = {}
     for order in plan:
         rows = sections.setdefault(order.label[0] if order.label else plan.suite, {})
@@ -91,12 +91,7 @@ def tabulate_run(plan: WorkOrders, results: Results) -> RunTable:
 
 def row_name(order: WorkOrder) -> str:
     """The label below its section, and what sets the variant apart from the plainest."""
-    auto = order.auto
-    words = [] if auto.runtime in (RuntimeMode.EAGER, RuntimeMode.EXPLICIT) else [auto.runtime.value]
-    words += ["backward"] if auto.autograd is AutogradMode.FORWARD_BACKWARD else []
-    words += [f"{auto.num_threads} threads"] if auto.num_threads > 1 else []
-    words += [auto.device] if auto.device != "cpu" else []
-    words += [f"{name}={value}" for name, value in auto.sizes]
+    words = order.auto.unusual_words()
     return " › ".join(order.label[1:] or order.label) + (f" [{', '.join(words)}]" if words else "")
 
 

@@ -40,7 +40,7 @@ class Job:
     @property
     def title(self) -> str:
         if self.order is not None:
-            return self.order.title
+            return self.order.short_title
         return "TorchScript models" if self.step is Step.SCRIPT else "C++"
 
 

@@ -23,6 +23,7 @@ class RequestMaker:
         *,
         include_paths: Sequence[str] = (),
         import_paths: Sequence[str] = (),
+        probe_folder: str = "",
     ) -> None:
         self._cpp_orders = agenda.cpp_orders
         self._settings = settings
@@ -31,6 +32,7 @@ class RequestMaker:
         self._libraries: dict[str, dict[str, str]] = {}
         self._include_paths = list(include_paths)
         self._import_paths = list(import_paths)
+        self._probe_folder = probe_folder
 
     def request(self, job: Job, cores: Sequence[int]) -> dict[str, Any]:
         fields: dict[str, Any] = {"do": job.step.value, "cpus": list(cores)}
@@ -48,6 +50,7 @@ class RequestMaker:
             "min_run_time": self._settings.min_run_time,
             "repeats": self._settings.repeats,
             "path": self._import_paths,
+            "folder": self._probe_folder,
         }
 
     def keep_libraries(self, outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -97,7 +97,7 @@ class LocalExecutor:
     def _probe(self, request: Request) -> Answer:
         with self._timing.lend(_width(request)) as server:
             pin(server.pid, request.get("cpus", ()))
-            run_once(server, _ready(request), tuple(request["path"]))
+            run_once(server, _ready(request), tuple(request["path"]), request["folder"])
         return {}
 
 

@@ -69,8 +69,8 @@ def count_order(server: CountingServer, ready: ReadyOrder, repeats: int) -> dict
     return dataclasses.replace(counts, task_spec=spec).to_json()
 
 
-def run_once(server: ForkServer, ready: ReadyOrder, path: tuple[str, ...]) -> None:
-    """One run, for what it leaves behind: a probe writes its result to a file. `path` is what it imports from."""
+def run_once(server: ForkServer, ready: ReadyOrder, path: tuple[str, ...], folder: str) -> None:
+    """One run in `folder`, for what it leaves behind there: a probe's result. `path` is what it imports from."""
     with server.child() as child:
-        child.ask("prepare", ready.order.timeout_seconds, path=list(path), **ready.preparation())
+        child.ask("prepare", ready.order.timeout_seconds, path=list(path), folder=folder, **ready.preparation())
         child.ask("time", ready.order.timeout_seconds, number=1)

@@ -31,13 +31,21 @@ def run_plan(
     steps: Sequence[Step] | None = None,
     include_paths: Sequence[str] = (),
     import_paths: Sequence[str] = (),
+    probe_folder: str = "",
     observer: RunObserver | None = None,
 ) -> int:
     """Run what is not finished. `facts` are the executor's answer to "describe"."""
     cores = usable_cores(settings.cores)
     steps = [Step(name) for name in settings.steps] if steps is None else steps
     agenda = Agenda(plan, steps, finished=finished, cores=len(cores))
-    requests = RequestMaker(agenda, settings, facts, include_paths=include_paths, import_paths=import_paths)
+    requests = RequestMaker(
+        agenda,
+        settings,
+        facts,
+        include_paths=include_paths,
+        import_paths=import_paths,
+        probe_folder=probe_folder,
+    )
     scheduler = Scheduler(agenda, executor, requests, CorePool(cores), observer or NobodyLooks(), on_record)
     with on_core(cores[0]):
         scheduler.run()

@@ -120,7 +120,7 @@ class Scheduler:
     def _give_up(self, order: WorkOrder, job: Job, error: dict[str, Any]) -> None:
         self.failed_orders += 1
         self._on_record(failure_record(order, job.step.value, error, job.attempt))
-        self._observer.gave_up(order.title, error["message"])
+        self._observer.gave_up(order.short_title, error["message"])
 
     def _tell(self) -> None:
         left = self._agenda.left

@@ -64,6 +64,17 @@ class AutoLabels:
             *(f"{name}={value}" for name, value in self.sizes),
         )
 
+    def unusual_words(self) -> tuple[str, ...]:
+        """What is not eager, forward, on one thread of the CPU: `torchscript`, `backward`, `2 threads`, `n=64`."""
+        plain = (RuntimeMode.EAGER, RuntimeMode.EXPLICIT)
+        return (
+            *(() if self.runtime in plain else (self.runtime.value,)),
+            *(("backward",) if self.autograd is AutogradMode.FORWARD_BACKWARD else ()),
+            *((f"{self.num_threads} threads",) if self.num_threads > 1 else ()),
+            *((self.device,) if self.device != "cpu" else ()),
+            *(f"{name}={value}" for name, value in self.sizes),
+        )
+
     def to_json(self) -> dict[str, Any]:
         return {
             "runtime": self.runtime.value,

@@ -59,6 +59,11 @@ class WorkOrder:
         """Label and what sets the variant apart, in one line."""
         return f"{' › '.join(self.label)} [{', '.join(str(value) for value in self.auto.as_dict().values())}]"
 
+    @property
+    def short_title(self) -> str:
+        """Label, language, and what sets the variant apart from the plainest."""
+        return f"{' › '.join(self.label)} [{', '.join([self.auto.words()[2], *self.auto.unusual_words()])}]"
+
     def to_json(self) -> dict[str, Any]:
         return {
             "id": self.id,

@@ -10,7 +10,7 @@ from photometer.report.text_width import pad, width_of
 HEADS = {"python": "Python", "cpp": "C++"}
 # Wide enough for "123.4 us" with its mark, and for a count of tens of millions.
 TIME_WIDTH = 10
-COUNT_WIDTH = 12
+COUNT_WIDTH = 15
 # A name is cut, not the figures; below this it would say nothing.
 NARROWEST_NAME = 16
 STEP_WORDS = {"time": "timing", "count": "counting", "build": "compiling", "script": "scripting"}
@@ -39,9 +39,11 @@ def render_run(table: RunTable, width: int) -> str:
 
 def render_failure(failure: RunFailure) -> str:
     step = STEP_WORDS.get(failure.step, failure.step)
-    first, *more = [line for line in (failure.message + "\n" + failure.log).splitlines() if line.strip()] or [""]
-    last = f" ({more[-1].strip()})" if more and more[-1].strip() not in first else ""
-    return visible(f"{failure.title}: {step} failed: {first}{last}")
+    first = failure.message.split("\n", 1)[0]
+    # A compiler's message has the cause somewhere in it; an exception's is its own first line.
+    causes = [line.strip() for line in failure.log.splitlines() if "error: " in line]
+    cause = f": {causes[0]}" if failure.step == "build" and causes else ""
+    return visible(f"{failure.title}: {step} failed: {first}{cause}")
 
 
 def _below(table: RunTable) -> list[str]:

@@ -1,0 +1,73 @@
+"""`photometer check SUITE…`: runs every variant once and compares what those of one benchmark computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from photometer.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from photometer.comparison.check_results import CheckedBenchmark
+
+
+def register(app: typer.Typer) -> None:
+    app.command("check", help="Run every variant of a suite once and compare their results.")(check)
+
+
+def check(
+    suites: Annotated[
+        list[str], typer.Argument(metavar="SUITE…", help="A file with BENCHMARKS, module:NAME, or standard, overrides.")
+    ],
+    expression: Annotated[
+        str | None, typer.Option("-k", metavar="EXPR", help="Words of labels with and, or, not, parentheses.")
+    ] = None,
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only this tag; repeat for more.")
+    ] = None,
+    cores: Annotated[str | None, typer.Option("--cores", metavar="LIST", help="Use these alone, as 0,2-5.")] = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="S", help="Give a variant up after so many seconds.")
+    ] = 120.0,
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="PATH", help="Check with this interpreter's torch instead.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say only what is wrong.")] = False,
+) -> None:
+    from photometer.cli.run import STOPPED, run_settings
+    from photometer.cli.run_progress import progress_of
+    from photometer.pipeline import check_suite
+
+    settings = run_settings(cores=cores, python=python, instructions=False)
+    checked: list[CheckedBenchmark] = []
+    try:
+        for suite in suites:
+            with progress_of(suite, quiet=quiet) as observer:
+                checked += check_suite(
+                    suite, settings, expression=expression, tags=tags or (), timeout_seconds=timeout, observer=observer
+                )
+    except KeyboardInterrupt:
+        typer.echo("photometer: stopped", err=True)
+        raise typer.Exit(STOPPED) from None
+    raise typer.Exit(_tell(checked, quiet))
+
+
+def _tell(checked: list[CheckedBenchmark], quiet: bool) -> ExitCode:
+    from photometer.model.visible_text import visible
+
+    if not checked:
+        typer.echo("photometer: nothing is selected; `photometer list` shows the labels", err=True)
+        return ExitCode.NOTHING_RAN
+    for benchmark in checked:
+        for problem in benchmark.problems:
+            typer.echo(visible(f"{benchmark.title}: {problem}"))
+    wrong = [benchmark for benchmark in checked if benchmark.problems]
+    compared = sum(bool(benchmark.compared) for benchmark in checked)
+    if not quiet:
+        variants = sum(benchmark.variants for benchmark in checked)
+        typer.echo(
+            f"{variants} variants of {len(checked)} benchmarks ran once; "
+            f"results of {compared} were compared; {len(wrong)} have problems."
+        )
+    return ExitCode.FAILED if wrong else ExitCode.FINE

@@ -1,0 +1,74 @@
+"""What the variants of a benchmark computed, set beside each other: do Python, C++, TorchScript and compiled agree?
+
+In: for each order the values it left (as the probes write them) or why it has none. Out: a verdict for each label.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from photometer.plan.probe_outcome import ProbeOutcome
+
+# The same float32 operations in another order differ by some 1e-6 of the largest value; a real mistake by far more.
+RELATIVE_TOLERANCE = 1e-4
+ABSOLUTE_TOLERANCE = 1e-5
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckedBenchmark:
+    """The variants of one label that should compute the same; `problems` are empty where they do."""
+
+    title: str
+    variants: int
+    compared: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def check_results(outcomes: Sequence[ProbeOutcome]) -> list[CheckedBenchmark]:
+    """Variants agree where all but language, runtime and threads is equal."""
+    groups: dict[object, list[ProbeOutcome]] = {}
+    for outcome in outcomes:
+        auto = outcome.order.auto
+        groups.setdefault((outcome.order.label, auto.autograd, auto.device, auto.sizes), []).append(outcome)
+    return [_check(group) for group in groups.values()]
+
+
+def _check(group: Sequence[ProbeOutcome]) -> CheckedBenchmark:
+    problems = [f"{outcome.order.short_title}: {outcome.error}" for outcome in group if outcome.error is not None]
+    known = [outcome for outcome in group if outcome.values is not None]
+    compared: dict[str, None] = {}
+    if known:
+        reference = known[0]
+        for other in known[1:]:
+            assert reference.values is not None
+            assert other.values is not None
+            names = [name for name in reference.values if name in other.values]
+            compared.update(dict.fromkeys(names))
+            for name in names:
+                difference = describe_difference(reference.values[name], other.values[name])
+                if difference is not None:
+                    places = f"{reference.order.short_title} and {other.order.short_title}"
+                    problems.append(f"{name} differs between {places}: {difference}")
+    order = group[0].order
+    words = [word for word in order.auto.unusual_words() if word == "backward" or "=" in word]
+    title = " › ".join(order.label) + (f" [{', '.join(words)}]" if words else "")
+    return CheckedBenchmark(title, len(group), tuple(compared), tuple(problems))
+
+
+def describe_difference(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> str | None:
+    """The first thing in which two results are not the same; None where they are."""
+    if len(one) != len(other):
+        return f"{len(one)} values and {len(other)}"
+    for left, right in zip(one, other, strict=True):
+        if left["shape"] != right["shape"]:
+            return f"the shapes are {left['shape']} and {right['shape']}"
+        largest = max((abs(v) for v in left["values"] if math.isfinite(v)), default=0.0)
+        tolerance = ABSOLUTE_TOLERANCE + RELATIVE_TOLERANCE * largest
+        for place, (a, b) in enumerate(zip(left["values"], right["values"], strict=True)):
+            both_nan = math.isnan(a) and math.isnan(b)
+            if not both_nan and a != b and not abs(a - b) <= tolerance:
+                return f"element {place} is {a:g} and {b:g}"
+    return None

@@ -66,7 +66,8 @@ class SuiteJudge:
             None if index in self._given_up or not estimates else judge_replicates(estimates, criteria)
             for index, estimates in enumerate(self._estimates)
         ]
-        corrected = iter(correct_for_suite([verdict for verdict in judged if verdict is not None], rate=self._rate))
+        present = [verdict for verdict in judged if verdict is not None]
+        corrected = iter(correct_for_suite(present, rate=self._rate) if present else ())
         return tuple(None if verdict is None else next(corrected) for verdict in judged)
 
     def _cost(self, index: int) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 
+from photometer.errors import WorkerCrashed
 from photometer.execution.comparison_run import PairedOrder
 from photometer.execution.duet_run import MOST_PAIRS, REPLICATE_SECONDS, REPLICATES_PER_PAIR, DuetRun
 from photometer.instruments.duet import Replicate, Side, take_replicate
@@ -32,7 +33,11 @@ class ReplicateTaker:
         self._seconds = seconds
 
     def __call__(self, pair: PairedOrder, turn: int) -> ComparisonReplicate:
-        taken = self._take(pair, turn)
+        try:
+            taken = self._take(pair, turn)
+        except WorkerCrashed:
+            self._replace_dead_servers(turn)
+            raise
         return ComparisonReplicate.from_seconds(
             pair.order.id,
             taken.runs_per_block,
@@ -53,7 +58,7 @@ class ReplicateTaker:
                 timeout_seconds=pair.order.timeout_seconds,
                 turn=turn,
             )
-        base, branch = self._duet.servers((turn // REPLICATES_PER_PAIR) % MOST_PAIRS)
+        base, branch = self._duet.servers(_pair_of(turn))
         cpus = {"cpus": neighbours(self._core, threads)} if hasattr(os, "sched_getaffinity") else {}
         return take_replicate(
             Side(base, {**pair.prepare_base, **cpus}),
@@ -63,6 +68,16 @@ class ReplicateTaker:
             chance=self._chance,
             timeout_seconds=pair.order.timeout_seconds,
         )
+
+    def _replace_dead_servers(self, turn: int) -> None:
+        """A child that dies leaves its server alive; where the server itself went, all are started anew when needed."""
+        if not all(server.alive for server in self._duet.servers(_pair_of(turn))):
+            self._duet.close()
+
+
+def _pair_of(turn: int) -> int:
+    """Which pair of servers has this turn, as DuetRun itself counts."""
+    return (turn // REPLICATES_PER_PAIR) % MOST_PAIRS
 
 
 def neighbours(core: int | None, count: int) -> list[int]:

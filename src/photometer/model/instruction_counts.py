@@ -24,7 +24,7 @@ class InstructionFigures:
     """The three figures, for all runs of a repeat together.
 
     `outside_allocator` leaves out what depends on the luck of the memory layout: everything below a call of an
-    allocator (C's, C++'s, Python's), CPython's search for a name in a dictionary, and misses of its cache of type
+    allocator (C's, C++'s, Python's), CPython's search for a name in a dictionary, and its look-up of types'
     attributes. It is what two builds are compared by.
     """
 

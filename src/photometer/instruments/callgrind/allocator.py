@@ -95,7 +95,7 @@ def allocator_share(profile: CallgrindProfile) -> AllocatorShare:
         if cost.function in allocators and cost.function not in called:
             instructions += cost.costs[index]
     luck = lookup_luck(profile, bare_name)
-    outside = profile.total() - instructions - luck.probing_instructions - luck.cache_miss_instructions
+    outside = profile.total() - instructions - luck.probing_instructions - luck.type_lookup_instructions
     return AllocatorShare(instructions, luck, outside, calls)
 
 

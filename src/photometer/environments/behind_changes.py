@@ -24,6 +24,7 @@ from photometer.instruments.callgrind.layout_band import random_layouts
 from photometer.instruments.fork_server import ForkServer
 from photometer.instruments.frozen_layout import Layout
 from photometer.model.comparison_replicate import ComparisonReplicate
+from photometer.model.comparison_stacks import ComparisonStacks
 from photometer.model.environment import Environment
 from photometer.stats.replicate import estimate_replicate
 
@@ -92,6 +93,10 @@ def count_instructions(
         order_id: _change([sides, *(other[order_id] for other in more if order_id in other)])
         for order_id, sides in first.items()
     }
+    for order_id in again:
+        base, branch = first[order_id]
+        runs = base.counts.number_per_run
+        file.keep(ComparisonStacks(order_id, runs, base.packed_stacks, branch.packed_stacks))
     missing = len(wanted) - len(first)
     warnings = (f"instructions of {missing} benchmarks could not be counted",) if missing else ()
     return {**known, **changes}, warnings

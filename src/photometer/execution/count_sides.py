@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from photometer.errors import PhotometerError
 from photometer.execution.measure_order import ReadyOrder
 from photometer.execution.order_record import task_spec_of
 from photometer.instruments.callgrind.annotate import exclusive_counts
+from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counting_server import CountingServer
 from photometer.instruments.frozen_layout import Layout
 from photometer.model.environment import Environment
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.packed_stacks import SMALLEST_SHARE, pack_stacks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +31,8 @@ class SideCount:
 
     counts: InstructionCounts
     functions: FunctionCounts
+    # As pack_stacks leaves them: the whole tree of a large model is many megabytes.
+    packed_stacks: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 SideOutcome = SideCount | PhotometerError
@@ -87,4 +92,6 @@ def _count(server: CountingServer, ready: ReadyOrder) -> SideOutcome:
             raise
         return error
     counts = dataclasses.replace(counted.instruction_counts(), task_spec=spec)
-    return SideCount(counts, exclusive_counts(counted.profiles[counts.stable_repeat]))
+    profile = counted.profiles[counts.stable_repeat]
+    stacks = pack_stacks(folded_stacks(profile, smallest_share=SMALLEST_SHARE))
+    return SideCount(counts, exclusive_counts(profile), stacks)

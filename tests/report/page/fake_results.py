@@ -11,12 +11,14 @@ from photometer.comparison.verdict import DetectableChange, Verdict
 from photometer.comparison.verdict_reason import reason_for_replicates
 from photometer.definition.loading import load_suite
 from photometer.model.comparison_replicate import ComparisonReplicate
+from photometer.model.comparison_stacks import ComparisonStacks
 from photometer.model.conditions import Conditions
 from photometer.model.function_counts import FunctionCount
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.measurement import Measurement
+from photometer.model.packed_stacks import pack_stacks
 from photometer.model.results_reader import Results
 from photometer.model.task import TaskSpec
 from photometer.plan.expand import materialize
@@ -147,7 +149,7 @@ def run_records(seed: int = 1, with_stacks: bool = True) -> list[dict[str, Any]]
         records.append({**measured.to_json(), **identity})
         counts = {**counts_of(spec, per_run).to_json(), **identity}
         if with_stacks:
-            counts["stacks"] = [[list(stack), int(per_run * 100 * part)] for stack, part in STACKS]
+            counts["stacks"] = packed(per_run * 100)
         records.append(counts)
     records.append({"kind": "horoscope", "text": "good"})
     return records
@@ -239,8 +241,8 @@ def comparison_records(seed: int = 2) -> list[dict[str, Any]]:
             "cause": "",
         }
         if more:
-            record["base"] = {"stacks": stacks(per_run)}
-            record["branch"] = {"stacks": stacks(per_run, grown=more)}
+            both = (packed(per_run * 100), packed(per_run * 100, grown=more))
+            records.append(ComparisonStacks(order.id, 100, *both).to_json())
         if word == "slower":
             record["layout_ratios"] = [ratio * 0.996, ratio * 1.003, ratio]
             told = f"+{per_run * more:,.0f} instructions a run, most in at::TensorIteratorBase::build."
@@ -256,12 +258,12 @@ def comparison_records(seed: int = 2) -> list[dict[str, Any]]:
     return records
 
 
-def stacks(per_run: int, grown: float = 0.0) -> list[list[Any]]:
+def packed(instructions: int, grown: float = 0.0) -> dict[str, Any]:
     made = []
     for stack, part in STACKS:
         extra = grown if stack[-1] == "at::TensorIteratorBase::build" else 0.0
-        made.append([list(stack), int(per_run * (part + extra))])
-    return made
+        made.append((stack, int(instructions * (part + extra))))
+    return pack_stacks(made)
 
 
 def fuzz_records() -> list[dict[str, Any]]:

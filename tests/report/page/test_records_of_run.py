@@ -8,6 +8,7 @@ from photometer.errors import ResultsFileError
 from photometer.model.device_measurement import DeviceMeasurement, KernelTime, MemoryUse
 from photometer.model.device_mode import DeviceMode, ModeName, Source
 from photometer.model.measurement import Measurement
+from photometer.model.packed_stacks import pack_stacks
 from photometer.model.task import TaskSpec
 from photometer.report.page.records_of_run import run_views, thinned
 from tests.report.page.fake_results import counts_of, run_records
@@ -16,7 +17,7 @@ SPEC = TaskSpec("f(x)", "pass", label="group", sub_label="case")
 
 
 def test_time_and_instructions_of_one_benchmark_come_together() -> None:
-    counts: dict[str, Any] = {**counts_of(SPEC, 5000).to_json(), "stacks": [[["a", "b"], 7]]}
+    counts: dict[str, Any] = {**counts_of(SPEC, 5000).to_json(), "stacks": pack_stacks([(("a", "b"), 7)])}
     records = [Measurement(10, [1e-5, 1.1e-5, 1.2e-5], SPEC).to_json(), counts]
     [view] = run_views(records).benchmarks
     assert view.time is not None

@@ -161,7 +161,7 @@ def _comparison_detail(view: ComparisonView) -> dict[str, Any]:
         "layout_band": None if view.layout_band is None else dataclasses.asdict(view.layout_band),
         "base": packed_samples(view.base.samples),
         "branch": packed_samples(view.branch.samples),
-        "runs": view.base.stack_runs,
+        "runs": view.stack_runs,
         "tree": _two_sided(view.base.stacks, view.branch.stacks),
     }
 

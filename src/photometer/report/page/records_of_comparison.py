@@ -1,7 +1,7 @@
 """Records of a comparison to views: the verdict on each benchmark, with the samples and counts it was judged by.
 
 In come the records of one results file; out come ComparisonViews, the slower ones first, and SkipViews for those that
-have no verdict. Stacks and code are shown where a record has them.
+have no verdict. Call stacks are there for those that changed.
 """
 
 from __future__ import annotations
@@ -12,24 +12,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.comparison.comparison_result import FAILURE_KIND, KIND, ComparisonResult
-from photometer.model import comparison_replicate
+from photometer.model import comparison_replicate, comparison_stacks
 from photometer.model.comparison_replicate import ComparisonReplicate
+from photometer.model.comparison_stacks import ComparisonStacks
 from photometer.report.page.record_identity import identity_of
-from photometer.report.page.records_of_run import stacks_of, thinned
+from photometer.report.page.records_of_run import thinned
 from photometer.report.page.view_benchmark import SkipView
 from photometer.report.page.view_comparison import ComparisonView, LayoutBand, SideView
 
-KINDS = (KIND, FAILURE_KIND, comparison_replicate.KIND)
+KINDS = (KIND, FAILURE_KIND, comparison_replicate.KIND, comparison_stacks.KIND)
 Samples = tuple[list[float], list[float]]
 
 
 def comparison_views(
     records: Sequence[Mapping[str, Any]], source: str = "", most_samples: int = 1000
 ) -> tuple[ComparisonView, ...]:
-    samples = _samples(records)
+    samples, stacks = _samples(records), _stacks(records)
     # A comparison that was resumed may have judged a benchmark twice: the later verdict counts.
     latest = {str(record.get("order_id")): record for record in records if record["kind"] == KIND}
-    views = (_view(record, source, samples[order_id], most_samples) for order_id, record in latest.items())
+    views = (
+        _view(record, source, samples[order_id], stacks.get(order_id), most_samples)
+        for order_id, record in latest.items()
+    )
     return tuple(sorted(views, key=lambda view: view.rank))
 
 
@@ -55,7 +59,14 @@ def _samples(records: Sequence[Mapping[str, Any]]) -> defaultdict[str, Samples]:
     return samples
 
 
-def _view(record: Mapping[str, Any], source: str, samples: Samples, most_samples: int) -> ComparisonView:
+def _stacks(records: Sequence[Mapping[str, Any]]) -> dict[str, ComparisonStacks]:
+    found = (ComparisonStacks.from_json(record) for record in records if record["kind"] == comparison_stacks.KIND)
+    return {stacks.order_id: stacks for stacks in found}
+
+
+def _view(
+    record: Mapping[str, Any], source: str, samples: Samples, stacks: ComparisonStacks | None, most_samples: int
+) -> ComparisonView:
     result = ComparisonResult.from_json(record)
     identity, verdict, change = identity_of(record, source), result.judged, result.instructions
     detectable = verdict.detectable.now if verdict.detectable is not None else math.inf
@@ -71,8 +82,17 @@ def _view(record: Mapping[str, Any], source: str, samples: Samples, most_samples
         base_seconds=verdict.base_seconds,
         sentence=sentence_case(verdict.reason),
         code=identity.code,
-        base=_side(record.get("base"), samples[0], None if change is None else change.base_per_run, most_samples),
-        branch=_side(record.get("branch"), samples[1], None if change is None else change.branch_per_run, most_samples),
+        base=SideView(
+            thinned(samples[0], most_samples),
+            None if change is None else change.base_per_run,
+            () if stacks is None else stacks.base_stacks,
+        ),
+        branch=SideView(
+            thinned(samples[1], most_samples),
+            None if change is None else change.branch_per_run,
+            () if stacks is None else stacks.branch_stacks,
+        ),
+        stack_runs=1 if stacks is None else stacks.number_per_run,
         replicates=verdict.replicates,
         margin=verdict.margin,
         detectable=detectable if math.isfinite(detectable) else None,
@@ -84,15 +104,6 @@ def _view(record: Mapping[str, Any], source: str, samples: Samples, most_samples
         cause=sentence_case(result.cause),
         notes=tuple(sentence_case(note) for note in (*verdict.notes, *result.warnings)),
         paired=verdict.paired,
-    )
-
-
-def _side(about: object, samples: Sequence[float], instructions: float | None, most_samples: int) -> SideView:
-    """`about` is what a record has on one side, if it has: folded stacks, and of how many runs they are."""
-    told = about if isinstance(about, Mapping) else {}
-    runs = told.get("stack_runs", 1)
-    return SideView(
-        thinned(samples, most_samples), instructions, stacks_of(told), runs if isinstance(runs, int) and runs > 0 else 1
     )
 
 

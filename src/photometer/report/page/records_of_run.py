@@ -14,6 +14,7 @@ from photometer.errors import MeasurementError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.measurement import Measurement
+from photometer.model.packed_stacks import unpack_stacks
 from photometer.report.page.record_identity import Identity, identity_of
 from photometer.report.page.view_benchmark import (
     BenchmarkView,
@@ -110,11 +111,8 @@ def count_view(counts: InstructionCounts, record: Mapping[str, Any]) -> CountVie
 
 
 def stacks_of(record: Mapping[str, Any]) -> tuple[Stack, ...]:
-    """Folded stacks, where a record has them: `[["main", "f"], 120]` each."""
-    stacks = record.get("stacks")
-    if not isinstance(stacks, Sequence) or isinstance(stacks, str):
-        return ()
-    return tuple((tuple(str(frame) for frame in frames), int(count)) for frames, count in stacks)
+    """Call stacks, where a record has them."""
+    return () if record.get("stacks") is None else unpack_stacks(record["stacks"])
 
 
 def device_view(measured: DeviceMeasurement) -> DeviceView:

@@ -26,8 +26,6 @@ class SideView:
     samples: tuple[float, ...] = ()
     instructions: float | None = None
     stacks: tuple[Stack, ...] = ()
-    # The stacks are of so many runs together.
-    stack_runs: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +44,8 @@ class ComparisonView:
     code: CodeView
     base: SideView = dataclasses.field(default_factory=SideView)
     branch: SideView = dataclasses.field(default_factory=SideView)
+    # Each side's stacks are of so many runs together.
+    stack_runs: int = 1
     replicates: int = 0
     margin: float = 0.0
     detectable: float | None = None

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from functools import partial
 
 from photometer.comparison.judge import DEFAULT_MARGIN, Criteria, judge_replicates
-from photometer.environments.live import check_plan
+from photometer.environments.checked_plan import check_plan
 from photometer.environments.observer import Observer
 from photometer.environments.request import EnvironmentLike, SuiteLike, plan_of, spec_of
 from photometer.errors import MeasurementError

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from photometer.comparison.comparison_result import EnvironmentComparison
 from photometer.comparison.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN
+from photometer.environments.checked_plan import Sides
 from photometer.environments.comparison_file import open_comparison
-from photometer.environments.live import Sides, compare_live
+from photometer.environments.live import compare_live
 from photometer.environments.observer import Observer
 from photometer.environments.request import EnvironmentLike, SuiteLike, plan_of, spec_of
 from photometer.environments.settings import DEFAULT_LAYOUTS, ComparisonSettings

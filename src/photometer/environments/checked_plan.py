@@ -1,0 +1,95 @@
+"""Both sides prepared and every benchmark run once on each: what can be measured, what not, what must be said first."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from photometer.comparison.comparison_result import ComparisonFailure
+from photometer.comparison.guards import checkout_warning, environment_warnings, order_warnings
+from photometer.environments.observer import Observer
+from photometer.errors import PhotometerError, WorkerError
+from photometer.execution.comparison_run import PairedOrder
+from photometer.execution.resolved_environment import ResolvedEnvironment
+from photometer.execution.side_preparation import PreparedSide, prepare_side, run_check
+from photometer.instruments.fork_server import ForkServer
+from photometer.instruments.frozen_layout import freezing
+from photometer.model.surroundings import Surroundings
+from photometer.plan import WorkOrders
+from photometer.plan.work_order import WorkOrder
+
+Sides = tuple[ResolvedEnvironment, ResolvedEnvironment]
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckedPlan:
+    """What can be measured, what cannot, and what must be said beforehand."""
+
+    pairs: tuple[PairedOrder, ...]
+    failures: tuple[ComparisonFailure, ...]
+    warnings: tuple[str, ...]
+    order_warnings: Mapping[str, tuple[str, ...]]
+    prepared: tuple[PreparedSide, PreparedSide]
+
+
+def check_plan(
+    servers: tuple[ForkServer, ForkServer],
+    sides: Sides,
+    plan: WorkOrders,
+    probes: Mapping[str, WorkOrder],
+    titles: Mapping[str, str],
+    observer: Observer,
+) -> CheckedPlan:
+    """Prepare both sides, run everything once on each, and gather what must be said before anything is concluded."""
+    observer.stage("preparing both sides")
+    prepared = (prepare_side(servers[0], plan, "base"), prepare_side(servers[1], plan, "branch"))
+    warnings = [*environment_warnings(prepared[0].facts, prepared[1].facts)]
+    refused = freezing().refused_because
+    if refused is not None:
+        warnings.append(f"{refused}: every pair of processes has a bias of its own, so verdicts need more time")
+    pairs: list[PairedOrder] = []
+    failures: list[ComparisonFailure] = []
+    by_order: dict[str, tuple[str, ...]] = {}
+    seen: tuple[list[Surroundings], list[Surroundings]] = ([], [])
+    observer.stage("checking that both sides compute the same")
+    with tempfile.TemporaryDirectory(prefix="photometer-check-") as folder:
+        for done, order in enumerate(plan, start=1):
+            outcome = _check_order(order, servers, sides, prepared, probes.get(order.id), titles, Path(folder))
+            if isinstance(outcome, ComparisonFailure):
+                failures.append(outcome)
+            else:
+                pairs.append(PairedOrder(order, *(side.ready[order.id].preparation() for side in prepared)))
+                by_order[order.id] = order_warnings(*outcome)
+                for gathered, around in zip(seen, outcome, strict=True):
+                    gathered.append(around)
+            observer.step(done, len(plan))
+    if sides[0].imports_checkout and sides[1].imports_checkout and pairs:
+        warnings += checkout_warning(*seen)
+    return CheckedPlan(tuple(pairs), tuple(failures), tuple(warnings), by_order, prepared)
+
+
+def _check_order(
+    order: WorkOrder,
+    servers: Sequence[ForkServer],
+    sides: Sides,
+    prepared: Sequence[PreparedSide],
+    probe: WorkOrder | None,
+    titles: Mapping[str, str],
+    folder: Path,
+) -> ComparisonFailure | tuple[Surroundings, Surroundings]:
+    around: list[Surroundings] = []
+    for name, server, side, ready in zip(("base", "branch"), servers, sides, prepared, strict=True):
+        if order.id in ready.failures:
+            return failure_of(order.id, titles, name, ready.failures[order.id])
+        checkout = side.checkout.folder if side.checkout is not None and side.imports_checkout else None
+        try:
+            around.append(run_check(server, ready.ready[order.id], probe, folder, checkout))
+        except WorkerError as error:
+            return failure_of(order.id, titles, name, error)
+    return around[0], around[1]
+
+
+def failure_of(order_id: str, titles: Mapping[str, str], side: str, error: PhotometerError) -> ComparisonFailure:
+    return ComparisonFailure(order_id, titles[order_id], side, error.message, error.log or "")

@@ -119,6 +119,11 @@ class EnvironmentComparison:
     def __iter__(self) -> Iterator[ComparisonResult]:
         return iter(self.by_importance)
 
+    def _repr_html_(self) -> str:
+        from photometer.comparison.verdicts_html import comparison_html
+
+        return comparison_html(self)
+
     def __len__(self) -> int:
         return len(self.results)
 

@@ -55,6 +55,11 @@ class Verdict:
     def decided(self) -> bool:
         return self.verdict != "undecided"
 
+    def _repr_html_(self) -> str:
+        from photometer.comparison.verdicts_html import verdict_html
+
+        return verdict_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: an infinite end is null, for JSON has no infinity."""
         detectable = self.detectable

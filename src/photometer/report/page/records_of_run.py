@@ -93,7 +93,7 @@ def thinned(samples: Sequence[float], most: int) -> tuple[float, ...]:
 
 
 def count_view(counts: InstructionCounts, record: Mapping[str, Any]) -> CountView:
-    remarks = list(counts.difference_reasons)
+    remarks = [reason[:1].upper() + reason[1:] for reason in counts.difference_reasons]
     if not counts.frozen_layout:
         remarks.append("The memory layout was not frozen: " + "; ".join(counts.reasons))
     return CountView(

@@ -72,8 +72,9 @@ function plainTone(node, depth) {
 function changeTone(node, tree) {
   const part = node.own / widest(tree);
   const size = Math.abs(part);
-  if (size < 0.0005) return "kept";
-  return `${part > 0 ? "gained" : "lost"}-${size < 0.005 ? 1 : size < 0.03 ? 2 : 3}`;
+  // Frames below 0.2 % were left with their callers when the stacks were recorded: less than that says nothing.
+  if (size < 0.002) return "kept";
+  return `${part > 0 ? "gained" : "lost"}-${size < 0.01 ? 1 : size < 0.04 ? 2 : 3}`;
 }
 
 function hashOf(text) {
@@ -85,8 +86,9 @@ function hashOf(text) {
 // A frame has room for the function's name, not for its file and arguments; the tooltip has all.
 function bare(name) {
   const withoutFile = name.replace(/^\?\?\?:|^[^()<>]*?\.(?:c|cc|cpp|h|hpp|py|pyx|S):/, "");
-  const paren = withoutFile.indexOf("(");
-  return paren > 3 ? withoutFile.slice(0, paren) : withoutFile;
+  const named = withoutFile.replace(/\(anonymous namespace\)::/g, "");
+  const paren = named.indexOf("(");
+  return paren > 3 ? named.slice(0, paren) : named;
 }
 
 // From the page's compact form: [index of the name, base, branch, own change, children].

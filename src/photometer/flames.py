@@ -106,6 +106,7 @@ def _one_side(order: WorkOrder, name: str, look: Look, prefix: str = "", title: 
     shown = title or " › ".join(order.label)
     if look.sampled is not None:
         words = f"{look.sampled.seconds_per_run * 1e9:,.0f} ns a run, {look.sampled.samples} samples"
+        words += "" if look.sampled.is_native else ", Python frames alone"
         texts[f"{prefix}{name}.svg"] = render_flame_graph(look.sampled.stacks, shown, subtitle=words, root=_root(order))
     if look.instructions is not None and not prefix:
         texts[f"instructions-{name}.svg"] = render_flame_graph(

@@ -110,6 +110,18 @@ def test_its_failures_are_told_apart(
         child.ask("prepare", stmt="pass")
 
 
+def test_where_native_frames_cannot_be_had_there_are_pythons(
+    server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse = 'case "$*" in *--native*) echo "native stack traces are not supported here" >&2; exit 1;; esac'
+    write = f"while [ $# -gt 0 ]; do [ $1 = --output ] && echo '{LOOP};f (my.py) 4' > $2; shift; done"
+    program = pretend(tmp_path, f"{refuse}\n{write}\nexit 0")
+    monkeypatch.setattr(py_spy, "find_py_spy", lambda: program)
+    sampled = sample_loop(server, {"stmt": "sum(range(100))"}, duration_seconds=1)
+    assert not sampled.is_native
+    assert [stack for stack, _ in sampled.stacks] == [("f (my.py)",)]
+
+
 def test_a_statement_that_raises_is_the_users_error(server: ForkServer) -> None:
     with pytest.raises(SnippetError, match="ZeroDivisionError"):
         sample_loop(server, {"stmt": "1 / 0"}, duration_seconds=1)

@@ -45,6 +45,10 @@ _REFUSALS = ("permission denied", "operation not permitted", "requires root", "r
 Stack = tuple[str, ...]
 
 
+class _NoNativeFrames(PhotometerError):
+    """py-spy unwinds native frames on a few platforms only; Python's it sees everywhere."""
+
+
 @dataclasses.dataclass(frozen=True)
 class SampledStacks:
     """`stacks` with nanoseconds per run, the largest first; a stack's frames are those below the loop's own."""
@@ -92,7 +96,11 @@ def sample_loop(
         seconds_per_run = _seconds_per_run(child, timeout_seconds)
         out = Path(folder) / "stacks.txt"
         with _spinning(child, duration_seconds + LONGEST_START_SECONDS):
-            _record(py_spy, child.pid, out, duration_seconds, native)
+            try:
+                _record(py_spy, child.pid, out, duration_seconds, native)
+            except _NoNativeFrames:
+                native = False
+                _record(py_spy, child.pid, out, duration_seconds, native)
         lines = out.read_text(encoding="utf-8", errors="replace").splitlines() if out.exists() else []
     counts = loop_stacks(lines, loop=preparation.get("symbol", LOOP_FRAME))
     samples = sum(counts.values())
@@ -189,7 +197,8 @@ def _record(py_spy: str, pid: int, out: Path, duration_seconds: float, native: b
             log=said,
             remedy=refusal_remedy(),
         )
-    raise PhotometerError(
+    kind = _NoNativeFrames if native and "native" in said.lower() else PhotometerError
+    raise kind(
         "py-spy failed",
         command=command,
         exit_status=done.returncode,

@@ -75,6 +75,10 @@ def _count(cell: RunCell | None) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    while width_of(text) > width:
-        text = text[:-2] + "…"
-    return text
+    """What sets a variant apart stands in brackets at the end, and is cut last."""
+    start, bracket, end = text.rpartition(" [")
+    if not bracket or width_of(end) > width // 2:
+        start, bracket, end = text, "", ""
+    while start and width_of(start + bracket + end) > width:
+        start = start[:-2] + "…" if len(start) > 1 else ""
+    return start + bracket + end

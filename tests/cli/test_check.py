@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SUITE = """
+from photometer.definition import GroupedSetup, GroupedStmts
+
+def group(py, cpp, **more):
+    setup = GroupedSetup("x = torch.arange(4.0)", "auto x = torch::arange(4.0);")
+    return GroupedStmts(py, cpp, setup, signature="f(x) -> y", **more)
+
+BENCHMARKS = {
+    "agree": group("y = x + 1", "auto y = x + 1;", torchscript=True),
+    "differ": group("y = x + 1", "auto y = x + 2;"),
+    "fails": group("y = x + torch.ones(3)", "auto y = x + 1;"),
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.compiler
+def test_results_of_the_variants_are_compared(tmp_path: Path) -> None:
+    path = tmp_path / "my_suite.py"
+    path.write_text(SUITE)
+    done = subprocess.run(
+        [sys.executable, "-m", "photometer", "check", str(path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "differ: y differs between differ [python] and differ [c++]: element 0 is 1 and 2" in done.stdout
+    assert "fails: fails [python]: probe failed: RuntimeError" in done.stdout
+    assert "agree:" not in done.stdout
+    assert "8 variants of 3 benchmarks ran once; results of 2 were compared; 2 have problems." in done.stdout

@@ -1,0 +1,192 @@
+"""`photometer run` on real workers: suites with planted faults, runs that are stopped, killed and continued."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from photometer.model.results_reader import load_results
+
+GOOD = '"good": {"add": TimerArgs("x + 1", "x = torch.ones(3)"), "empty": TimerArgs("torch.empty(1)")},'
+HEAD = "from photometer.definition import TimerArgs\n"
+FAULTS = (
+    HEAD
+    + f"""
+BENCHMARKS = {{
+    {GOOD}
+    "good too": {{
+        "flood": TimerArgs("print('x' * 1000)"),
+        "C++": TimerArgs("auto y = x + 1;", "auto x = torch::ones({{3}});", language="cpp"),
+    }},
+    "bad": {{
+        "segmentation fault": TimerArgs("ctypes.string_at(0)", "import ctypes"),
+        "endless loop": TimerArgs("pass", "while True: pass"),
+        "exit": TimerArgs("os._exit(3)", "import os"),
+        "tensor of 100 GB": TimerArgs("y = torch.ones(25_000_000_000)"),
+        "text of 100 GB": TimerArgs("y = b'x' * 100_000_000_000"),
+        "exception": TimerArgs("1 / 0"),
+        "C++ syntax": TimerArgs("auto y = x + ;", "auto x = torch::ones({{3}});", language="cpp"),
+    }},
+}}
+"""
+)
+MANY = HEAD + 'BENCHMARKS = {f"order {i}": TimerArgs(f"x + {i}", "x = torch.ones(3)") for i in range(12)}\n'
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "photometer", "run", *words]
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*words), cwd=folder, capture_output=True, text=True, check=False)
+
+
+def suite(folder: Path, text: str) -> str:
+    path = folder / "my_suite.py"
+    path.write_text(text)
+    return str(path)
+
+
+def descendants(pid: int) -> set[int]:
+    found: set[int] = set()
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = {int(child) for child in listing.read_text().split()}
+        except OSError:
+            continue
+        found |= children.union(*(descendants(child) for child in children))
+    return found
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def gone_within(pids: set[int], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not any(map(is_running, pids)):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.compiler
+def test_planted_faults_are_told_and_all_other_results_are_there(tmp_path: Path) -> None:
+    done = run(tmp_path, suite(tmp_path, FAULTS), "--no-instructions", "--timeout", "20", "--min-run-time", "0.02")
+    assert done.returncode == 1, done.stderr
+    results = load_results(tmp_path / "photometer-results" / "my_suite" / "results.json")
+    measured = {record["order"]["label"][-1] for record in results.records if record["kind"] == "measurement"}
+    assert measured == {"add", "empty", "flood", "C++"}
+    reasons = {r["order"]["label"][-1]: r for r in results.records if r["kind"] == "failure"}
+    assert "SIGSEGV" in reasons["segmentation fault"]["message"]
+    assert reasons["segmentation fault"]["attempts"] == 2
+    assert "within 20 s" in reasons["endless loop"]["message"]
+    assert "exit status 3" in reasons["exit"]["message"]
+    assert "allocate" in reasons["tensor of 100 GB"]["message"]
+    assert "MemoryError" in reasons["text of 100 GB"]["message"]
+    assert "ZeroDivisionError" in reasons["exception"]["message"]
+    assert reasons["exception"]["attempts"] == 1
+    assert reasons["C++ syntax"]["step"] == "build"
+    assert len(reasons) == 7
+    assert "4 of 11 variants measured" in done.stdout
+    assert "bad › exception [python]: timing failed: ZeroDivisionError" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_is_continued_and_repeats_nothing(tmp_path: Path) -> None:
+    words = (suite(tmp_path, MANY), "--no-instructions", "--min-run-time", "0.05", "-o", str(tmp_path / "out"))
+    path = tmp_path / "out" / "results.json"
+    for _ in range(2):
+        process = subprocess.Popen(
+            command(*words, "--resume"), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while not (path.exists() and b'"measurement"' in path.read_bytes()) and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(random.uniform(0.0, 0.4))
+        started = descendants(process.pid)
+        process.kill()
+        process.wait()
+        assert gone_within(started, 20.0), "processes were left behind"
+    before = path.read_bytes()
+    done = run(tmp_path, *words, "--resume")
+    assert done.returncode == 0, done.stderr
+    results = load_results(path)
+    assert path.read_bytes().startswith(before[:-10])
+    finished = Counter(record["order"]["label"][-1] for record in results.records)
+    assert finished == {f"order {i}": 1 for i in range(12)}
+
+
+@pytest.mark.slow
+@pytest.mark.valgrind
+@pytest.mark.compiler
+def test_ctrl_c_ends_everything(tmp_path: Path) -> None:
+    cpp = 'BENCHMARKS["C++"] = TimerArgs("auto y = x + 1;", "auto x = torch::ones({3});", language="cpp")\n'
+    environment = {**os.environ, "PHOTOMETER_CACHE": str(tmp_path / "cache")}
+    process = subprocess.Popen(
+        command(suite(tmp_path, MANY + cpp)),
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that starts a job in the background has it ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    results = tmp_path / "photometer-results" / "my_suite" / "results.json"
+    while not results.exists() and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(random.uniform(0.0, 3.0))
+    started = descendants(process.pid)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "--resume continues" in told
+    assert gone_within(started, 5.0), "processes were left behind"
+    load_results(results)
+
+
+@pytest.mark.slow
+@pytest.mark.valgrind
+def test_counts_are_the_same_in_two_runs(tmp_path: Path) -> None:
+    name = suite(tmp_path, HEAD + f"BENCHMARKS = {{ {GOOD} }}\n")
+    counted = []
+    for folder in ("one", "two"):
+        done = run(tmp_path, name, "--no-wall", "-o", str(tmp_path / folder), "-q")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == ""
+        records = load_results(tmp_path / folder / "results.json").records
+        counted.append({record["order"]["id"]: record["repeats"] for record in records})
+    assert len(counted[0]) == 2
+    assert counted[0] == counted[1]
+
+
+def test_nothing_selected_is_an_exit_code_of_its_own(tmp_path: Path) -> None:
+    done = run(tmp_path, suite(tmp_path, MANY), "-k", "nothing at all is called so", "--no-instructions")
+    assert done.returncode == 5
+    assert "nothing is selected" in done.stderr
+    assert not (tmp_path / "photometer-results").exists()
+
+
+def test_an_interpreter_without_torch_is_told(tmp_path: Path) -> None:
+    done = run(tmp_path, suite(tmp_path, MANY), "--no-instructions", "--python", "/nowhere/python")
+    assert done.returncode == 1
+    assert "could not be started" in done.stderr
+
+
+def test_neither_time_nor_instructions_is_refused(tmp_path: Path) -> None:
+    done = run(tmp_path, suite(tmp_path, MANY), "--no-wall", "--no-instructions")
+    assert done.returncode == 1
+    assert "Leave one of them on" in done.stderr

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from photometer.definition import TimerArgs
+from photometer.errors import DefinitionError, ResultsFileError
+from photometer.execution.run_file import open_run_file
+from photometer.execution.run_settings import RunSettings
+from photometer.model.results_reader import load_results
+from photometer.plan import materialize
+from tests.execution.fake_executor import FACTS
+
+PLAN = materialize({"a": TimerArgs("pass"), "b": TimerArgs("x = 1")})
+SETTINGS = RunSettings()
+
+
+def record(kind: str, order_id: str) -> dict[str, object]:
+    return {"kind": kind, "order": {"id": order_id}}
+
+
+def test_the_header_says_what_the_run_is_about(tmp_path: Path) -> None:
+    opened = open_run_file(tmp_path / "new" / "folder", PLAN, SETTINGS, FACTS, resume=False)
+    results = load_results(opened.path)
+    assert results.header["run"]["fingerprint"] == PLAN.fingerprint
+    assert results.machine is not None
+    assert results.machine.torch is not None
+    assert results.machine.torch.version == "9.9"
+    assert not opened.finished
+
+
+def test_what_was_there_is_kept_beside_it(tmp_path: Path) -> None:
+    open_run_file(tmp_path, PLAN, SETTINGS, FACTS, resume=False).file.append(record("failure", "x"))
+    open_run_file(tmp_path, PLAN, SETTINGS, FACTS, resume=False)
+    assert len(load_results(tmp_path / "results.json").records) == 0
+    (kept,) = tmp_path.glob("results-*.json")
+    assert len(load_results(kept).records) == 1
+
+
+def test_resume_knows_what_is_finished_also_in_a_torn_file(tmp_path: Path) -> None:
+    first = open_run_file(tmp_path, PLAN, SETTINGS, FACTS, resume=True)
+    for kind, order in ("measurement", "1"), ("instruction_counts", "1"), ("failure", "2"), ("measurement", "3"):
+        first.file.append(record(kind, order))
+    first.path.write_bytes(first.path.read_bytes()[:-20])
+    second = open_run_file(tmp_path, PLAN, SETTINGS, FACTS, resume=True)
+    assert second.finished == {("1", "time"), ("1", "count"), ("2", "time"), ("2", "count")}
+    second.file.append(record("measurement", "3"))
+    assert len(load_results(second.path).records) == 4
+
+
+def test_another_suite_or_torch_is_not_continued(tmp_path: Path) -> None:
+    open_run_file(tmp_path, PLAN, SETTINGS, FACTS, resume=False)
+    other = materialize({"a": TimerArgs("pass")})
+    with pytest.raises(DefinitionError, match="its fingerprint was"):
+        open_run_file(tmp_path, other, SETTINGS, FACTS, resume=True)
+    with pytest.raises(DefinitionError, match="its torch was"):
+        open_run_file(tmp_path, PLAN, SETTINGS, {**FACTS, "torch": "10.0"}, resume=True)
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultsFileError, match="Name another folder"):
+        open_run_file(tmp_path / "file", PLAN, SETTINGS, FACTS, resume=False)

@@ -1,0 +1,229 @@
+"""The scheduler's promises, with an executor that runs nothing."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
+from photometer.execution.agenda import finished_steps
+from photometer.execution.observer import RunState
+from photometer.execution.run_plan import run_plan
+from photometer.execution.run_settings import RunSettings
+from photometer.plan import materialize
+from tests.execution.fake_executor import FACTS, FakeExecutor, error
+
+SCRIPTED = GroupedStmts(
+    "y = x + 1",
+    "auto y = x + 1;",
+    GroupedSetup("x = torch.ones(2)", "auto x = torch::ones({2});"),
+    signature="f(x) -> y",
+    torchscript=True,
+)
+
+
+@pytest.fixture(autouse=True)
+def _many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cores are numbers here: nothing is pinned to them."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(128)))
+    monkeypatch.setattr(os, "sched_setaffinity", lambda pid, cores: None)
+
+
+def run(
+    benchmarks: dict[str, Any],
+    executor: FakeExecutor,
+    cores: int = 2,
+    *,
+    finished: Any = (),
+    observer: Any = None,
+    on_record: Callable[[dict[str, Any]], object] | None = None,
+    **settings: Any,
+) -> tuple[list[dict[str, Any]], int]:
+    records: list[dict[str, Any]] = []
+    failed = run_plan(
+        materialize(benchmarks),
+        RunSettings(cores=tuple(range(cores)), **settings),
+        executor,
+        FACTS,
+        on_record or records.append,
+        finished=finished,
+        observer=observer,
+    )
+    return records, failed
+
+
+def labels_of(records: list[dict[str, Any]], kind: str) -> list[str]:
+    return sorted(record["order"]["label"][-1] for record in records if record["kind"] == kind)
+
+
+@pytest.mark.parametrize("cores", [1, 2, 5, 128])
+def test_every_order_is_timed_and_counted_once(cores: int) -> None:
+    executor = FakeExecutor(seconds=0.001)
+    benchmarks = {str(i): TimerArgs("pass", num_threads=1 + i % 3) for i in range(30)}
+    records, failed = run(benchmarks, executor, cores)
+    assert failed == 0
+    assert labels_of(records, "measurement") == labels_of(records, "instruction_counts") == sorted(benchmarks)
+    assert len(executor.requests) == 60
+
+
+@pytest.mark.parametrize("cores", [1, 2, 8, 32])
+def test_no_core_is_used_twice_at_a_time(cores: int) -> None:
+    executor = FakeExecutor(seconds=0.002)
+    run({str(i): TimerArgs("pass", num_threads=1 + i % 2) for i in range(24)} | {"s": SCRIPTED}, executor, cores)
+    for moment in executor.together:
+        used = [core for _, reserved in moment for core in reserved]
+        assert len(used) == len(set(used))
+    if cores > 1:
+        assert max(len(moment) for moment in executor.together) > 1
+
+
+def test_threads_get_neighbouring_cores_and_come_last() -> None:
+    executor = FakeExecutor(seconds=0.001)
+    run({"wide": TimerArgs("pass", num_threads=2), "a": TimerArgs("pass"), "b": TimerArgs("pass")}, executor)
+    assert executor.done("time")[-1] == "wide"
+    wide = next(r for r in executor.requests if r["do"] == "time" and r["order"]["label"] == ["wide"])
+    assert wide["cpus"] == [0, 1]
+
+
+def test_what_needs_a_model_or_a_library_waits_for_it() -> None:
+    executor = FakeExecutor()
+    run({"s": SCRIPTED}, executor, 1)
+    kinds = [request["do"] for request in executor.requests]
+    assert kinds.count("build") == kinds.count("script") == 1
+    for request in executor.requests[: kinds.index("build")]:
+        assert request["do"] != "time" or request["order"]["auto"]["language"] == "python"
+    loaded = [r for r in executor.requests if r["do"] == "time" and r["order"]["model_id"]]
+    assert len(loaded) == 2
+    assert all(r["model_path"].endswith(f"9.9/{r['order']['model_id']}.pt") for r in loaded)
+    snippets = next(r["snippets"] for r in executor.requests if r["do"] == "build")
+    assert any(loaded[0]["model_path"] in setup for _, setup, _ in snippets)
+
+
+def test_an_order_that_fails_is_not_counted_and_the_rest_go_on() -> None:
+    executor = FakeExecutor(lambda r: error() if r["do"] == "time" and r["order"]["label"] == ["bad"] else None)
+    records, failed = run({"bad": TimerArgs("pass"), "good": TimerArgs("pass")}, executor)
+    assert failed == 1
+    assert labels_of(records, "failure") == ["bad"]
+    assert executor.done("count") == ["good"]
+    (failure,) = [record for record in records if record["kind"] == "failure"]
+    assert (failure["step"], failure["attempts"], failure["message"]) == ("time", 1, "it broke")
+
+
+def test_what_may_pass_is_tried_again_after_the_others() -> None:
+    seen: list[str] = []
+
+    def fail_first(request: dict[str, Any]) -> Any:
+        if request["do"] == "time":
+            seen.append(request["order"]["label"][0])
+            return error(may_pass=True) if seen == ["shaky"] else None
+        return None
+
+    benchmarks = {"shaky": TimerArgs("pass"), "a": TimerArgs("pass"), "b": TimerArgs("pass")}
+    records, failed = run(benchmarks, FakeExecutor(fail_first), 1)
+    assert failed == 0
+    assert seen == ["shaky", "a", "b", "shaky"]
+    assert labels_of(records, "measurement") == ["a", "b", "shaky"]
+
+
+def test_what_keeps_crashing_is_given_up_after_its_retries() -> None:
+    executor = FakeExecutor(lambda r: error(may_pass=True) if r["do"] == "time" else None)
+    records, failed = run({"a": TimerArgs("pass")}, executor)
+    assert failed == 1
+    assert executor.done("time") == ["a", "a"]
+    assert records[0]["attempts"] == 2
+
+
+def test_a_snippet_that_does_not_compile_takes_only_itself() -> None:
+    def build(request: dict[str, Any]) -> Any:
+        if request["do"] != "build":
+            return None
+        good = {"library": "/l.so", "symbol": "s"}
+        return {"ok": True, "outcomes": [{"error": error("no")["error"]}, good]}
+
+    cpp = {name: TimerArgs("f();", language="cpp") for name in ("bad", "good")}
+    records, failed = run(cpp, FakeExecutor(build))
+    assert failed == 1
+    assert labels_of(records, "failure") == ["bad"]
+    assert labels_of(records, "measurement") == labels_of(records, "instruction_counts") == ["good"]
+
+
+def test_a_model_that_cannot_be_scripted_takes_those_that_load_it() -> None:
+    executor = FakeExecutor(lambda r: error("no script") if r["do"] == "script" else None)
+    records, failed = run({"s": SCRIPTED}, executor)
+    assert failed == 2
+    assert [r["message"] for r in records if r["kind"] == "failure"] == ["no script"] * 2
+    assert len(labels_of(records, "measurement")) == 2
+
+
+def test_nothing_is_repeated_of_what_is_finished() -> None:
+    benchmarks = {str(i): TimerArgs("pass") for i in range(6)} | {"s": SCRIPTED}
+    whole, _ = run(benchmarks, FakeExecutor())
+    for kept in range(0, len(whole), 3):
+        executor = FakeExecutor()
+        rest, _ = run(benchmarks, executor, finished=finished_steps(whole[:kept]))
+        assert len(rest) == len(whole) - kept
+        both = [(r["order"]["id"], r["kind"]) for r in [*whole[:kept], *rest]]
+        assert len(set(both)) == len(both) == len(whole)
+
+
+def test_only_what_is_asked_for_is_measured() -> None:
+    for asked, step in ({"instructions": False}, "time"), ({"wall": False}, "count"):
+        executor = FakeExecutor()
+        run({"a": TimerArgs("pass")}, executor, **asked)  # type: ignore[arg-type]
+        assert [request["do"] for request in executor.requests] == [step]
+
+
+def test_the_observer_sees_it_all() -> None:
+    class Notes:
+        def __init__(self) -> None:
+            self.states: list[RunState] = []
+            self.given_up: list[str] = []
+
+        def looked_at(self, state: RunState) -> None:
+            self.states.append(state)
+
+        def gave_up(self, title: str, reason: str) -> None:
+            self.given_up.append(f"{title}: {reason}")
+
+    notes = Notes()
+    executor = FakeExecutor(lambda r: error() if r["do"] == "count" else None)
+    run({"a": TimerArgs("pass")}, executor, observer=notes)
+    assert notes.given_up == ["a [python]: it broke"]
+    assert (notes.states[0].all_steps, notes.states[-1].finished_steps, notes.states[-1].failed_orders) == (2, 2, 1)
+    assert notes.states[-1].seconds_left == 0
+    assert ("a [python]",) in [state.now for state in notes.states]
+
+
+def test_an_exception_of_the_near_side_ends_the_run() -> None:
+    def full(record: dict[str, Any]) -> None:
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        run({"a": TimerArgs("pass")}, FakeExecutor(), on_record=full)
+
+
+def test_memory_does_not_grow_with_what_is_finished() -> None:
+    held: list[int] = []
+
+    def measure(record: dict[str, Any]) -> None:
+        held.append(tracemalloc.get_traced_memory()[0])
+
+    executor = FakeExecutor()
+    executor.requests = executor.together = _Forgetful()  # type: ignore[assignment]
+    tracemalloc.start()
+    try:
+        run({str(i): TimerArgs("pass") for i in range(600)}, executor, 1, on_record=measure)
+    finally:
+        tracemalloc.stop()
+    assert len(held) == 1200
+    # A record is some 500 bytes; a thousand that were kept would show as half a megabyte.
+    assert held[-1] - held[100] < 150_000
+
+
+class _Forgetful(list[Any]):
+    def append(self, item: Any) -> None:
+        pass

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from photometer.execution.agenda import Step
+from photometer.execution.time_left import FIRST_GUESS_SECONDS, TimeLeft
+
+
+def test_it_learns_what_a_step_takes() -> None:
+    left = TimeLeft(cores=1)
+    assert left.seconds_each(Step.TIME) == FIRST_GUESS_SECONDS[Step.TIME]
+    left.add(Step.TIME, 2.0)
+    left.add(Step.TIME, 4.0)
+    assert left.estimate_seconds({Step.TIME: 10}, {}) == 30.0
+
+
+def test_cores_share_the_work_but_timings_come_one_after_another() -> None:
+    left = TimeLeft(cores=4)
+    for step in (Step.TIME, Step.COUNT):
+        left.add(step, 1.0)
+    assert left.estimate_seconds({Step.COUNT: 40}, {}) == 10.0
+    assert left.estimate_seconds({Step.TIME: 40}, {}) == 40.0
+    assert left.estimate_seconds({Step.TIME: 40, Step.COUNT: 40}, {}) == 40.0
+
+
+def test_what_has_run_for_a_while_is_taken_off() -> None:
+    left = TimeLeft(cores=2)
+    whole = left.estimate_seconds({Step.BUILD: 1}, {})
+    assert left.estimate_seconds({Step.BUILD: 1}, {Step.BUILD: 20.0}) == whole - 20.0
+    assert left.estimate_seconds({Step.BUILD: 1}, {Step.BUILD: 2000.0}) == 0.0
+
+
+def test_the_start_of_a_counting_server_is_not_taken_for_the_cost_of_a_count() -> None:
+    left = TimeLeft(cores=1)
+    left.add(Step.COUNT, 30.0)
+    assert left.seconds_each(Step.COUNT) <= FIRST_GUESS_SECONDS[Step.COUNT]

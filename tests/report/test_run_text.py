@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from photometer.comparison.run_table import RunFailure, tabulate_run
+from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
+from photometer.execution.order_record import failure_record, identified, task_spec_of
+from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
+from photometer.model.measurement import Measurement
+from photometer.model.results_reader import Results
+from photometer.plan import WorkOrders, materialize
+from photometer.report.run_text import render_failure, render_run
+
+PLAN = materialize(
+    {
+        "maths": {
+            "add with a rather long name that a narrow terminal cannot show": GroupedStmts(
+                "y = x + 1",
+                "auto y = x + 1;",
+                GroupedSetup("x = torch.ones(2)", "auto x = torch::ones({2});"),
+                signature="f(x) -> y",
+                num_threads=(1, 2),
+            ),
+            "broken": TimerArgs("1 / 0"),
+        }
+    }
+)
+
+
+def results(plan: WorkOrders) -> Results:
+    records = []
+    for order in plan:
+        if order.label[-1] == "broken":
+            error = {"type": "SnippetError", "message": "ZeroDivisionError: division by zero", "log": "Traceback"}
+            records.append(failure_record(order, "time", error, 1))
+            continue
+        measured = Measurement(100, [1.234e-4] * 30, task_spec_of(order))
+        figures = InstructionFigures(1_234_500, 1_000_000, 300)
+        counts = InstructionCounts(task_spec_of(order), 100, (figures,))
+        records += [identified(measured.to_json(), order), identified(counts.to_json(), order)]
+    return Results(Path("results.json"), {}, tuple(records))
+
+
+def test_time_and_instructions_stand_side_by_side() -> None:
+    table = tabulate_run(PLAN, results(PLAN))
+    text = render_run(table, 120)
+    (row,) = [line for line in text.splitlines() if line.endswith("12,345") and "2 threads" not in line]
+    assert row.split()[-6:] == ["1.234", "us", "1.234", "us", "12,345", "12,345"]
+    assert "[2 threads]" in text
+    assert "maths › broken [python]: timing failed: ZeroDivisionError: division by zero" in text
+    assert (table.orders, table.measured, len(table.failures)) == (5, 4, 1)
+
+
+def test_it_fits_the_terminal() -> None:
+    table = tabulate_run(PLAN, results(PLAN))
+    lines = render_run(table, 80).split("\n1 failed:")[0].splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("…" in line for line in lines)
+
+
+def test_only_what_was_measured_has_a_column() -> None:
+    wanted = PLAN.only(tuple(order for order in PLAN if order.auto.words()[3] == "python"))
+    whole = results(wanted)
+    times = Results(whole.path, {}, tuple(r for r in whole.records if r["kind"] == "measurement"))
+    text = render_run(tabulate_run(wanted, times), 100)
+    assert "C++" not in text
+    assert "instr." not in text
+
+
+def test_a_compilers_error_is_told_by_its_cause() -> None:
+    log = "In function\nstmt:1:14: error: expected primary-expression\n  |  ^"
+    failure = RunFailure("a [c++]", "build", "the C++ snippet does not compile", log)
+    assert render_failure(failure).endswith("does not compile: stmt:1:14: error: expected primary-expression")

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from photometer.definition import load_suite
 from photometer.plan import WorkOrder, materialize, select
@@ -68,7 +69,9 @@ def torch_side(orders: list[WorkOrder]) -> Cost:
         code = TORCH_SIDE.format(min_run_time=MIN_RUN_TIME, repeats=REPEATS)
         with tempfile.TemporaryDirectory() as cache:
             command = [sys.executable, "-c", code, args.stmt, args.setup, args.global_setup, language]
-            costs.append(cost_of(command, {"TORCH_EXTENSIONS_DIR": cache, "TMPDIR": cache}))
+            # torch's counter starts whatever is called python on the PATH.
+            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+            costs.append(cost_of(command, {"TORCH_EXTENSIONS_DIR": cache, "TMPDIR": cache, "PATH": path}))
         print(
             f"  {order.short_title:50} {costs[-1].wall_seconds:8.1f} s {costs[-1].cpu_seconds:8.1f} s CPU", flush=True
         )

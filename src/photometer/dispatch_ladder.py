@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from photometer.comparison.judge import judge_replicates
+from photometer.comparison.judge import Criteria, judge_replicates
 from photometer.comparison.ladder import Ladder, build_ladder, rung_pairs
 from photometer.errors import PhotometerError
 from photometer.execution.ladder_run import REPLICATES, Climbed, climb, stand_on
@@ -19,6 +19,10 @@ from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.language import Language
 from photometer.model.results_reader import Results
 from photometer.plan.work_order import WorkOrders
+
+# The judge's default trusts replicates to scatter by about a per cent, as those of two like sides do. Rungs may take 50
+# times as long as the one below, and then do not: no such trust, at the price of somewhat wider intervals.
+_CRITERIA = Criteria(reference_scale=100.0)
 
 
 def is_ladder(plan: WorkOrders) -> bool:
@@ -43,7 +47,7 @@ def measure_ladder(
     ]
     climbed = climb(compared, environment, replicates=replicates, on_rung=on_rung)
     verdicts = {
-        order_id: judge_replicates(outcome, forecast=False)
+        order_id: judge_replicates(outcome, _CRITERIA, forecast=False)
         for order_id, outcome in climbed.items()
         if not isinstance(outcome, PhotometerError)
     }

@@ -24,6 +24,8 @@ WARMUP_RUNS = 100
 WARMUP_BLOCKS = 4
 # A replicate of fewer pairs has no floor to speak of, however slow the statement is.
 FEWEST_PAIRS = 6
+# Sides whose times differ by more are not alike; two revisions of one statement seldom do.
+LIKE_SIDES = 3.0
 MOST_RUNS_PER_BLOCK = 2**31 - 1
 
 
@@ -41,7 +43,7 @@ class Replicate:
 
     base_seconds_per_run: tuple[float, ...]
     branch_seconds_per_run: tuple[float, ...]
-    runs_per_block: int
+    runs_per_block: int  # of the base; the branch has as many unless it is not alike
     measuring_seconds: float
     whole_seconds: float
 
@@ -56,35 +58,51 @@ def take_replicate(
         cpus = {} if core is None else {"cpus": [core]}
         for child, side in zip(children, (base, branch), strict=True):
             child.ask("prepare", timeout_seconds, warmup_runs=1, **{**side.prepare, **cpus})
-        number = _runs_per_block(children, timeout_seconds)
+        numbers = _runs_per_block(children, timeout_seconds)
         for _ in range(WARMUP_BLOCKS):
-            for child in children:
+            for child, number in zip(children, numbers, strict=True):
                 child.ask("time", timeout_seconds, number=number)
         pairs: list[tuple[float, float]] = []
         started = time.perf_counter()
         while len(pairs) < FEWEST_PAIRS or time.perf_counter() - started < seconds:
             block = [0.0, 0.0]
             for index in (0, 1) if chance.random() < 0.5 else (1, 0):
-                answer = children[index].ask("time", timeout_seconds, number=number)
+                answer = children[index].ask("time", timeout_seconds, number=numbers[index])
                 block[index] = max(float(answer["seconds"]), 1e-9)
-            pairs.append((block[0] / number, block[1] / number))
+            pairs.append((block[0] / numbers[0], block[1] / numbers[1]))
         ended = time.perf_counter()
     return Replicate(
-        tuple(a for a, _ in pairs), tuple(b for _, b in pairs), number, ended - started, time.perf_counter() - began
+        tuple(a for a, _ in pairs), tuple(b for _, b in pairs), numbers[0], ended - started, time.perf_counter() - began
     )
 
 
-def _runs_per_block(children: list[ChildProcess], timeout_seconds: float) -> int:
-    """How many runs fill a block; the same on both sides, so that what surrounds the runs weighs the same."""
-    number, seconds = 1, 0.0
+def _runs_per_block(children: list[ChildProcess], timeout_seconds: float) -> list[int]:
+    """How many runs fill a block; the same on both sides if they are alike, so that what surrounds them weighs alike.
+
+    Sides that are not (a rung of overriding may take 50 times as long as the one below) have a number each: with one
+    number, a block would be too short on one side to settle, or too long on the other to pass undisturbed.
+    """
+
+    def once() -> list[float]:
+        return [float(child.ask("time", timeout_seconds, number=number)["seconds"]) for child in children]
+
+    def undisturbed(first: list[float]) -> list[float]:
+        """The best of three, where that costs nothing: one interruption must not make like sides look unlike."""
+        tries = [first, once(), once()] if max(first) < 20 * BLOCK_SECONDS else [first]
+        return [min(each) for each in zip(*tries, strict=True)]
+
+    number = 1
     while True:
-        seconds = max(float(child.ask("time", timeout_seconds, number=number)["seconds"]) for child in children)
-        if seconds >= BLOCK_SECONDS / 4 or number >= MOST_RUNS_PER_BLOCK:
+        seconds = once()
+        if max(seconds) >= BLOCK_SECONDS / 4:
+            seconds = undisturbed(seconds)
+        if max(seconds) >= BLOCK_SECONDS / 4 or number >= MOST_RUNS_PER_BLOCK:
             break
         number *= 2
     # A few runs more settle the interpreter before the size is fixed.
-    if number < WARMUP_RUNS and seconds < BLOCK_SECONDS:
+    if number < WARMUP_RUNS and max(seconds) < BLOCK_SECONDS:
         for child in children:
             child.ask("time", timeout_seconds, number=WARMUP_RUNS)
-        seconds = min(float(child.ask("time", timeout_seconds, number=number)["seconds"]) for child in children)
-    return max(round(number * BLOCK_SECONDS / max(seconds, 1e-9)), 1)
+        seconds = undisturbed(once())
+    filling = [max(round(number * BLOCK_SECONDS / max(each, 1e-9)), 1) for each in seconds]
+    return filling if max(filling) > LIKE_SIDES * min(filling) else [max(filling)] * len(filling)

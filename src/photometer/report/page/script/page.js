@@ -36,7 +36,7 @@ function runTable(run) {
     { key: "name", name: "Benchmark", className: "first", value: (row) => `${row.group} ${row.name}`, cell: nameCell },
     { key: "time", name: "Time", className: "right", value: (row) => row.seconds, largestFirst: true, cell: (row) => (row.seconds === null ? deviceTime(row) : timeCell(row.seconds, row.digits)) },
     { key: "interval", name: "±", className: "right narrow", value: half, largestFirst: true, cell: (row) => (half(row) === null ? "" : share(half(row))) },
-    { key: "axis", name: "", className: "chart", head: axisHead, cell: dot },
+    { key: "axis", name: "", className: "chart", ofTimes: true, head: axisHead, cell: dot },
     { key: "instructions", name: "Instructions", className: "right", value: (row) => row.instructions, largestFirst: true, cell: (row) => (row.instructions === null ? "" : [countPerRun(Math.round(row.instructions)), !row.exact && h("abbr", { title: "not the same in every repeat" }, " ≈")]) },
     { key: "care", name: "Care", className: "care", value: (row) => row.cares || null, largestFirst: true, cell: (row) => row.cares > 0 && h("span", { class: "caution" }, h("span", { "aria-hidden": "true" }, "!"), h("span", { class: "unseen" }, plural(row.cares, "warning"))) },
   ];
@@ -49,7 +49,7 @@ function deviceTime(row) {
 
 function usedColumn(column, rows) {
   if (column.key === "instructions" || column.key === "care") return rows.some((row) => column.value(row) !== null);
-  if (column.key === "axis" || column.key === "interval") return rows.some((row) => row.seconds !== null);
+  if (column.key === "interval" || (column.key === "axis" && column.ofTimes)) return rows.some((row) => row.seconds !== null);
   return true;
 }
 
@@ -82,7 +82,7 @@ function comparisonTable(comparison) {
     { key: "difference", name: "Per run", className: "right wide-only", value: (row) => row.difference, largestFirst: true, cell: (row) => signedTime(row.difference, 2) },
     { key: "instructions", name: "Instructions", className: "right wide-only", value: (row) => row.instructionRatio, largestFirst: true, cell: (row) => (row.instructionRatio === null ? "" : changeCell(row.instructionRatio)) },
   ];
-  const table = new BenchmarkTable(byId("comparison-table"), { rows, columns, detail: comparisonDetail, caption: "Verdicts: the branch against the base", sortKey: "verdict", usual: page.usual_words, grouped: false });
+  const table = new BenchmarkTable(byId("comparison-table"), { rows, columns: columns.filter((column) => usedColumn(column, rows)), detail: comparisonDetail, caption: "Verdicts: the branch against the base", sortKey: "verdict", usual: page.usual_words, grouped: false });
   tables.push(table);
   for (const tile of document.querySelectorAll(".tile")) {
     tile.addEventListener("click", () => {

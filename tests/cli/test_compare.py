@@ -90,6 +90,9 @@ def test_a_terminated_comparison_resumes(suite: str, tmp_path: Path) -> None:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline and not (file.exists() and file.read_text().count("_replicate") >= 2):
             time.sleep(0.1)
+        # Twice, as `timeout` does: the second one must not stop the tidying.
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 130
     kept = file.read_text().count('"comparison_replicate"')

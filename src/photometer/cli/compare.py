@@ -201,6 +201,8 @@ def _ending_on_sigterm() -> Iterator[None]:
     """A service manager's or CI's way to stop us: leave as after Ctrl-C, so that worktrees and servers are removed."""
 
     def leave(number: int, frame: FrameType | None) -> None:
+        # `timeout` and some CI runners send it twice: the second must not stop the tidying.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, leave)

@@ -18,6 +18,7 @@ from photometer.instruments.callgrind.annotate import exclusive_counts
 from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counting_server import CountingServer
+from photometer.instruments.fork_server import ForkServer
 from photometer.instruments.frozen_layout import Layout
 from photometer.model.environment import Environment
 from photometer.model.function_counts import FunctionCounts
@@ -74,6 +75,9 @@ def count_sides(
         stopped.set()
         for server in servers:
             server.kill()
+        # Those that still import torch are nobody's yet.
+        for starting in tuple(ForkServer.starting):
+            starting.kill()
         raise
     if errors:
         raise errors[0]

@@ -33,9 +33,8 @@ def test_a_loop_inside_the_statement_is_part_of_it() -> None:
 
 
 def test_a_compiled_loop_is_found_by_its_symbol() -> None:
-    assert loop_stacks(["run (x.py);photometer_1 (lib.so);at::add (lib.so) 5"], loop="photometer_1") == {
-        ("at::add (lib.so)",): 5
-    }
+    line = "run (x.py);p_run (l.so);p_1_space::p_1_kept_blocks (l.so);p_1_space::mine (l.so);at::add (l.so) 5"
+    assert loop_stacks([line], loop="p_1") == {("mine (l.so)", "at::add (l.so)"): 5}
 
 
 def test_weights_follow_a_time_that_is_better_known() -> None:

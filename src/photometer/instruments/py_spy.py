@@ -37,6 +37,8 @@ WARMUP_RUNS = 100
 
 # The frame of the loop around the user's statement (worker/python_loop.py); of a compiled one, its symbol.
 LOOP_FRAME = "_photometer_blocks"
+COMPILED_LOOP_END = "_kept_blocks"
+COMPILED_SPACE_END = "_space"
 _SNIPPET = re.compile(r"<photometer snippet \d+>")
 _LOCAL = f"{LOOP_FRAME}.<locals>."
 CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
@@ -121,16 +123,18 @@ def loop_stacks(lines: Iterable[str], loop: str = LOOP_FRAME) -> Counter[Stack]:
         if not count.isdigit():
             continue
         frames = text.split(";")
-        places = [place for place, frame in enumerate(frames) if frame.split(" (")[0] == loop]
+        # A compiled loop lies in a namespace of its own (instruments/cpp/source.py).
+        functions = [frame.split(" (")[0].rpartition("::")[2] for frame in frames]
+        places = [place for place, name in enumerate(functions) if name in (loop, f"{loop}{COMPILED_LOOP_END}")]
         if places:
             # The first: a statement that times something itself has another loop of ours further down.
-            counts[tuple(_frame_name(frame) for frame in frames[places[0] + 1 :])] += int(count)
+            counts[tuple(_frame_name(frame, loop) for frame in frames[places[0] + 1 :])] += int(count)
     return counts
 
 
-def _frame_name(frame: str) -> str:
+def _frame_name(frame: str, loop: str) -> str:
     """`_photometer_blocks.<locals>.T.f (<photometer snippet 3>)` is, to its author, `T.f (snippet)`."""
-    return _SNIPPET.sub("snippet", frame.replace(_LOCAL, ""))
+    return _SNIPPET.sub("snippet", frame.replace(_LOCAL, "").replace(f"{loop}{COMPILED_SPACE_END}::", ""))
 
 
 def _seconds_per_run(child: ChildProcess, timeout_seconds: float) -> float:

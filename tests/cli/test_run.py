@@ -174,7 +174,7 @@ def test_counts_are_the_same_in_two_runs(tmp_path: Path) -> None:
 
 
 def test_nothing_selected_is_an_exit_code_of_its_own(tmp_path: Path) -> None:
-    done = run(tmp_path, suite(tmp_path, MANY), "-k", "nothing at all is called so", "--no-instructions")
+    done = run(tmp_path, suite(tmp_path, MANY), "-k", "nowhere", "--no-instructions")
     assert done.returncode == 5
     assert "nothing is selected" in done.stderr
     assert not (tmp_path / "photometer-results").exists()
@@ -183,7 +183,7 @@ def test_nothing_selected_is_an_exit_code_of_its_own(tmp_path: Path) -> None:
 def test_an_interpreter_without_torch_is_told(tmp_path: Path) -> None:
     done = run(tmp_path, suite(tmp_path, MANY), "--no-instructions", "--python", "/nowhere/python")
     assert done.returncode == 1
-    assert "could not be started" in done.stderr
+    assert "/nowhere/python" in done.stderr
 
 
 def test_neither_time_nor_instructions_is_refused(tmp_path: Path) -> None:

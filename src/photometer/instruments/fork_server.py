@@ -92,7 +92,9 @@ class ForkServer:
             far_control.close()
             os.close(far_output)
         os.set_blocking(self._output_end, False)
-        socket.send_fds(self._control, [b"c"], [far_channel.fileno(), far_lifeline])
+        # An interpreter that is not there has ended by now; waiting for its greeting tells that better.
+        with contextlib.suppress(BrokenPipeError):
+            socket.send_fds(self._control, [b"c"], [far_channel.fileno(), far_lifeline])
         far_channel.close()
         os.close(far_lifeline)
         self.pid = self._process.pid

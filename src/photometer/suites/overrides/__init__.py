@@ -59,7 +59,7 @@ def _benchmark(call: Call, rung: Rung, place: str) -> GroupedBenchmark:
     if call.label == ("torch.add",):
         tags += ["quick", *(["classic"] if rung.name in CLASSIC else [])]
     setup = GroupedSetup(py_setup="\n".join(line for line in lines if line))
-    return GroupedStmts(call.stmt, setup=setup, tags=tuple(tags))
+    return GroupedStmts(call.stmt, setup=setup, tags=tuple(tags), timeout_seconds=rung.timeout_seconds)
 
 
 BENCHMARKS = ladder()

@@ -16,6 +16,8 @@ from photometer.errors import DefinitionError
 _TYPES_FILE = Path(__file__).with_name("tensor_types.py")
 # Where a rung's argument is put; braces of the wrapper's own code stay as they are.
 _ARGUMENT = "{}"
+# The first operator under a dispatch mode makes torch import 800 modules, sympy among them: minutes under Valgrind.
+_IMPORTING_SECONDS = 900.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Rung:
 
     `enter` runs last in the set-up, such as entering a mode, which stays entered: every benchmark has a process of its
     own. `takes_methods` is False for a tensor-like, which has none of a tensor's methods, operators and attributes.
+    `timeout_seconds` is for one whose first call takes long.
     """
 
     name: str
@@ -32,6 +35,7 @@ class Rung:
     definitions: str = ""
     enter: str = ""
     takes_methods: bool = True
+    timeout_seconds: float | None = None
 
     def __post_init__(self) -> None:
         if not self.name or any(character.isspace() for character in self.name):
@@ -97,5 +101,5 @@ RUNGS: tuple[Rung, ...] = (
     Rung("TorchDispatchSubclass", "DisabledTorchFunction", "TorchDispatchSubclass({})",
          text_of("plain_of", "TorchDispatchSubclass")),
     Rung("TorchDispatchMode", "Tensor", definitions=text_of("DispatchMode"),
-         enter="mode = DispatchMode(); mode.__enter__()"),
+         enter="mode = DispatchMode(); mode.__enter__()", timeout_seconds=_IMPORTING_SECONDS),
 )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from photometer.comparison.judge import Criteria
-from photometer.comparison.suite_judge import SuiteJudge
+from photometer.comparison.suite_judge import FEWEST_REPLICATES, SuiteJudge
 from photometer.stats.replicate import ReplicateEstimate
 
 SECONDS = 0.15
@@ -79,3 +79,16 @@ def test_a_large_suite_asks_for_more_evidence() -> None:
         return 60
 
     assert replicates_until_slower(1) < replicates_until_slower(2000)
+
+
+def test_one_replicate_alone_decides_nothing() -> None:
+    judge = SuiteJudge(1, seconds_per_replicate=SECONDS)
+    for _ in range(FEWEST_REPLICATES - 1):
+        assert judge.add(0, estimate(3.0), SECONDS).verdict == "undecided"
+        assert judge.next(100.0) == 0
+    (open_one,) = judge.verdicts()
+    assert open_one is not None
+    assert open_one.verdict == "undecided"
+    assert "too few" in open_one.reason
+    assert judge.add(0, estimate(3.0), SECONDS).verdict == "slower"
+    assert judge.next(100.0) is None

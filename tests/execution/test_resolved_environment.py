@@ -11,7 +11,7 @@ import pytest
 from photometer.errors import EnvironmentSpecError
 from photometer.execution.environment_spec import parse_environment
 from photometer.execution.git_worktree import Worktrees
-from photometer.execution.resolved_environment import resolve_environment
+from photometer.execution.resolved_environment import WAITING, resolve_environment
 from tests.execution.test_git_worktree import git
 
 
@@ -30,9 +30,15 @@ def test_settings_need_no_checkout() -> None:
     with Worktrees() as worktrees:
         side = resolve_environment(parse_environment("env:A=1"), worktrees)
     assert side.environment.python == sys.executable
-    assert side.environment.variables == (("A", "1"),)
+    assert side.environment.variables == (WAITING, ("A", "1"))
     assert side.name == "env:A=1"
     assert side.identity()["commit"] is None
+
+
+def test_the_users_own_way_of_waiting_stands() -> None:
+    with Worktrees() as worktrees:
+        side = resolve_environment(parse_environment("env:OMP_WAIT_POLICY=active"), worktrees)
+    assert side.environment.variables == (("OMP_WAIT_POLICY", "active"),)
 
 
 def test_extra_paths_of_any_length_look_alike(tmp_path: Path) -> None:

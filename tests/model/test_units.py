@@ -4,8 +4,7 @@ import math
 
 import pytest
 import torch.utils.benchmark as torch_benchmark
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from photometer.model.units import format_seconds, select_unit, trim_sigfig, unit_to_english
 

@@ -7,8 +7,7 @@ import io
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from photometer.report.escape import csv_text, encodable, html_lines, html_text, markdown_text
 

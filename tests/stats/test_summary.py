@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from photometer.stats.summary import mean, median, median_absolute_deviation, quantile, standard_deviation
 

@@ -20,6 +20,9 @@ from photometer.comparison.verdict import Verdict
 from photometer.stats.false_discovery import log_evidence_needed
 from photometer.stats.replicate import ReplicateEstimate
 
+# A verdict rests on at least so many pairs of forks: one whose threads were kept waiting looked 25 times slower.
+FEWEST_REPLICATES = 4
+
 
 class SuiteJudge:
     """Benchmarks are known by their place, 0 to count - 1."""
@@ -44,7 +47,7 @@ class SuiteJudge:
         """One more replicate of a benchmark, and what it cost; the verdict so far comes back."""
         self._estimates[index].append(estimate)
         self._seconds[index].append(seconds)
-        verdict = judge_replicates(self._estimates[index], self._criteria_now(), forecast=False)
+        verdict = _held_back(judge_replicates(self._estimates[index], self._criteria_now(), forecast=False))
         self._verdicts[index] = verdict
         return verdict
 
@@ -63,7 +66,7 @@ class SuiteJudge:
         """Of every benchmark that has replicates, with forecasts, corrected for their number."""
         criteria = self._criteria_now()
         judged = [
-            None if index in self._given_up or not estimates else judge_replicates(estimates, criteria)
+            None if index in self._given_up or not estimates else _held_back(judge_replicates(estimates, criteria))
             for index, estimates in enumerate(self._estimates)
         ]
         present = [verdict for verdict in judged if verdict is not None]
@@ -85,3 +88,12 @@ class SuiteJudge:
 
     def _criteria_now(self) -> Criteria:
         return dataclasses.replace(self._criteria, log_evidence_needed=self._needed())
+
+
+def _held_back(verdict: Verdict) -> Verdict:
+    if not verdict.decided or verdict.replicates >= FEWEST_REPLICATES:
+        return verdict
+    reason = (
+        f"looks {verdict.verdict}, but {verdict.replicates} replicates are too few to say so; more time would tell."
+    )
+    return dataclasses.replace(verdict, verdict="undecided", reason=reason)

@@ -22,6 +22,8 @@ from photometer.model.environment import Environment
 
 # Building an extension module takes minutes; building torch itself, an hour or two.
 INSTALL_SECONDS = 4 * 3600.0
+# Threads that wait for work by spinning would do so while the other side is measured on the same cores.
+WAITING = ("OMP_WAIT_POLICY", "passive")
 _SITE_FOLDERS = "import json, site, sys; print(json.dumps([sys.base_prefix != sys.prefix, site.getsitepackages()]))"
 
 
@@ -73,7 +75,8 @@ def resolve_environment(
             python = _install(python, checkout.folder, worktrees.new_folder(), install)
         else:
             paths = (*checkout.import_paths, *paths)
-    environment = Environment(python, paths, spec.variables, spec.text)
+    variables = spec.variables if WAITING[0] in dict(spec.variables) else (WAITING, *spec.variables)
+    environment = Environment(python, paths, variables, spec.text)
     return ResolvedEnvironment(spec, environment, checkout, checkout is not None and install is not None)
 
 

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from photometer.comparison.judge import Criteria, judge_replicates
+from photometer.comparison.suite_judge import held_back
 from photometer.execution.duet_run import REPLICATE_SECONDS, DuetRun
 from photometer.instruments.fork_server import ForkServer
 from photometer.stats.calibration import false_alarm_rate
@@ -121,14 +122,14 @@ def prepare(stmt: str, setup: str = SETUP) -> dict[str, Any]:
 
 
 def compare_once(duet: DuetRun, base: dict[str, Any], branch: dict[str, Any], budget: float) -> Trial:
-    """One comparison as `photometer.ab` makes it: until a verdict or the end of the budget."""
+    """One comparison as `photometer compare` makes it: until a verdict or the end of the budget."""
     estimates: list[ReplicateEstimate] = []
     spent = 0.0
     while True:
         taken = duet.replicate(base, branch, seconds=min(REPLICATE_SECONDS, budget - spent))
         spent += taken.measuring_seconds
         estimates.append(estimate_replicate(taken.base_seconds_per_run, taken.branch_seconds_per_run))
-        verdict = judge_replicates(estimates, Criteria(), forecast=False)
+        verdict = held_back(judge_replicates(estimates, Criteria(), forecast=False))
         # What is left would make a replicate too short to count.
         if verdict.decided or budget - spent < REPLICATE_SECONDS / 2:
             break

@@ -47,7 +47,7 @@ class SuiteJudge:
         """One more replicate of a benchmark, and what it cost; the verdict so far comes back."""
         self._estimates[index].append(estimate)
         self._seconds[index].append(seconds)
-        verdict = _held_back(judge_replicates(self._estimates[index], self._criteria_now(), forecast=False))
+        verdict = held_back(judge_replicates(self._estimates[index], self._criteria_now(), forecast=False))
         self._verdicts[index] = verdict
         return verdict
 
@@ -66,7 +66,7 @@ class SuiteJudge:
         """Of every benchmark that has replicates, with forecasts, corrected for their number."""
         criteria = self._criteria_now()
         judged = [
-            None if index in self._given_up or not estimates else _held_back(judge_replicates(estimates, criteria))
+            None if index in self._given_up or not estimates else held_back(judge_replicates(estimates, criteria))
             for index, estimates in enumerate(self._estimates)
         ]
         present = [verdict for verdict in judged if verdict is not None]
@@ -90,10 +90,9 @@ class SuiteJudge:
         return dataclasses.replace(self._criteria, log_evidence_needed=self._needed())
 
 
-def _held_back(verdict: Verdict) -> Verdict:
+def held_back(verdict: Verdict) -> Verdict:
+    """The verdict, or undecided where it rests on too few replicates."""
     if not verdict.decided or verdict.replicates >= FEWEST_REPLICATES:
         return verdict
-    reason = (
-        f"looks {verdict.verdict}, but {verdict.replicates} replicates are too few to say so; more time would tell."
-    )
+    reason = f"looks {verdict.verdict}, but {verdict.replicates} replicates are too few; more time would tell."
     return dataclasses.replace(verdict, verdict="undecided", reason=reason)

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from functools import partial
 
 from photometer.comparison.judge import DEFAULT_MARGIN, Criteria, judge_replicates
+from photometer.comparison.suite_judge import held_back
 from photometer.environments.checked_plan import check_plan
 from photometer.environments.observer import Observer
 from photometer.environments.request import EnvironmentLike, SuiteLike, plan_of, spec_of
@@ -88,7 +89,7 @@ def _rounds(
             turns[index] += 1
             seconds += replicate.measuring_seconds
             estimates.append(estimate_replicate(replicate.base_seconds_per_run, replicate.branch_seconds_per_run))
-            verdict = judge_replicates(estimates, criteria, forecast=False)
+            verdict = held_back(judge_replicates(estimates, criteria, forecast=False))
             observer.replicate(pairs[index].order.title, verdict, spent + seconds, budget)
             if verdict.decided or seconds + REPLICATE_SECONDS > SECONDS_PER_COMPARISON:
                 break

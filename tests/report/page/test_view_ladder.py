@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import dataclasses
+import json
+import math
+
 import pytest
 
 from photometer.comparison.ladder import Ladder, LadderStep
 from photometer.report.page.overview_figures import ladder_figure, rung_note
-from photometer.report.page.view_ladder import KIND, ladder_views, ladders_of_records
+from photometer.report.page.view_ladder import ladder_views, ladders_of_records
 from photometer.report.page.view_report import report_view
 from tests.report.page.fake_results import RUNGS, ladder_records, loaded
 
@@ -30,11 +34,12 @@ def test_each_rung_stands_on_the_one_it_names() -> None:
 
 
 def test_steps_are_read_from_records_too() -> None:
-    import dataclasses
-    import json
-
-    records = [json.loads(json.dumps({"kind": KIND, **dataclasses.asdict(step)})) for step in STEPS]
+    records = [json.loads(json.dumps(step.to_json())) for step in STEPS]
     assert ladders_of_records(records) == ladder_views(Ladder(STEPS))
+    half_known = dataclasses.replace(STEPS[1], added_interval_seconds=(1e-7, math.inf))
+    [ladder] = ladders_of_records([json.loads(json.dumps(half_known.to_json()))])
+    assert ladder.rungs[0].added_interval is None
+    assert ladder_figure(ladder, 1).rows[0].low == ladder.rungs[0].seconds
     assert ladders_of_records([{"kind": "measurement"}]) == ()
 
 

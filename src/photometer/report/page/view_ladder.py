@@ -11,11 +11,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.comparison.ladder import Ladder
+from photometer.comparison.ladder import KIND, Ladder, LadderStep
 from photometer.report.page.view_benchmark import BenchmarkView
 
 SUITE = "overrides"
-KIND = "ladder_step"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,15 +70,15 @@ def ladder_views(ladder: Ladder) -> tuple[LadderView, ...]:
 
 def ladders_of_records(records: Sequence[Mapping[str, Any]]) -> tuple[LadderView, ...]:
     """Of records of kind "ladder_step": the fields of a LadderStep."""
-    from photometer.comparison.ladder import LadderStep
-
     fields = {field.name for field in dataclasses.fields(LadderStep)}
     steps = []
     for record in records:
         if record["kind"] == KIND:
             step = LadderStep(**{name: value for name, value in record.items() if name in fields})
             ends = step.added_interval_seconds
-            steps.append(step if ends is None else dataclasses.replace(step, added_interval_seconds=(ends[0], ends[1])))
+            # An end that is not known is null in the file; half an interval cannot be drawn.
+            known = None if ends is None or None in ends else (float(ends[0]), float(ends[1]))
+            steps.append(dataclasses.replace(step, added_interval_seconds=known))
     return ladder_views(Ladder(tuple(steps)))
 
 

@@ -9,6 +9,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from photometer.comparison.ladder import KIND as LADDER_KIND
 from photometer.errors import ResultsFileError
 from photometer.model.conditions import Conditions
 from photometer.model.fuzz_trial import KIND as FUZZ_KIND
@@ -19,13 +20,7 @@ from photometer.report.page.records_of_run import run_views
 from photometer.report.page.view_benchmark import BenchmarkView, SkipView
 from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView
 from photometer.report.page.view_fuzz import FuzzView, fuzz_view_of
-from photometer.report.page.view_ladder import (
-    KIND as LADDER_KIND,
-    SUITE,
-    LadderView,
-    ladders_of_benchmarks,
-    ladders_of_records,
-)
+from photometer.report.page.view_ladder import SUITE, LadderView, ladders_of_benchmarks, ladders_of_records
 from photometer.report.page.view_machine import MachineView, machine_view
 
 # All samples of all benchmarks together: at about 5 bytes each the page stays under 6 MB.

@@ -13,6 +13,7 @@ from photometer.comparison.guards import (
     noise_warnings,
     order_warnings,
     results_difference,
+    thread_warnings,
 )
 from photometer.model.machine import Machine
 from photometer.model.machine_noise import MachineNoise
@@ -87,6 +88,12 @@ def test_surroundings() -> None:
         "only the branch side flushes denormals to zero",
         "the two sides do not compute the same: the values of y differ",
     )
+
+
+def test_threads_on_a_busy_machine() -> None:
+    assert thread_warnings(1, 9.0) == ()
+    assert thread_warnings(2, 0.5) == ()
+    assert "load average of 9.0" in thread_warnings(2, 9.0)[0]
 
 
 def test_checkouts_that_nothing_imports() -> None:

@@ -22,6 +22,8 @@ RESULT_TOLERANCE = 1e-4
 OTHERS_BUSY_SHARE = 0.5
 # A hypervisor that takes more than this takes it in slices that a block of 0.5 ms meets.
 STOLEN_SHARE = 0.01
+# One process besides ours already makes some of several threads wait; a false alarm was seen at a load of nine.
+LOAD_FOR_THREADS = 1.5
 # Clocks move by a few per cent with temperature; more is a governor or throttling at work.
 CLOCK_SPREAD = 0.1
 
@@ -70,6 +72,16 @@ def order_warnings(base: Surroundings, branch: Surroundings) -> tuple[str, ...]:
     if difference is not None:
         warnings.append(f"the two sides do not compute the same: {difference}")
     return tuple(warnings)
+
+
+def thread_warnings(num_threads: int, load_average: float) -> tuple[str, ...]:
+    """Of a statement of several threads on a machine that others use: its threads wait for each other's cores."""
+    if num_threads == 1 or load_average <= LOAD_FOR_THREADS:
+        return ()
+    return (
+        f"{num_threads} threads were measured at a load average of {load_average:.1f}: threads that wait for a core make "
+        "false verdicts likely; measure again on a quiet machine",
+    )
 
 
 def results_difference(base: Mapping[str, Any] | None, branch: Mapping[str, Any] | None) -> str | None:

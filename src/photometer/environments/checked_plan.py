@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from photometer.comparison.comparison_result import ComparisonFailure
-from photometer.comparison.guards import checkout_warning, environment_warnings, order_warnings
+from photometer.comparison.guards import checkout_warning, environment_warnings, order_warnings, thread_warnings
 from photometer.environments.observer import Observer
 from photometer.errors import PhotometerError, WorkerError
 from photometer.execution.comparison_run import PairedOrder
@@ -49,6 +50,7 @@ def check_plan(
     refused = freezing().refused_because
     if refused is not None:
         warnings.append(f"{refused}: every pair of processes has a bias of its own, so verdicts need more time")
+    load = os.getloadavg()[0]
     pairs: list[PairedOrder] = []
     failures: list[ComparisonFailure] = []
     by_order: dict[str, tuple[str, ...]] = {}
@@ -61,7 +63,7 @@ def check_plan(
                 failures.append(outcome)
             else:
                 pairs.append(PairedOrder(order, *(side.ready[order.id].preparation() for side in prepared)))
-                by_order[order.id] = order_warnings(*outcome)
+                by_order[order.id] = (*order_warnings(*outcome), *thread_warnings(order.args.num_threads, load))
                 for gathered, around in zip(seen, outcome, strict=True):
                     gathered.append(around)
             observer.step(done, len(plan))

@@ -79,7 +79,7 @@ def thread_warnings(num_threads: int, load_average: float) -> tuple[str, ...]:
     if num_threads == 1 or load_average <= LOAD_FOR_THREADS:
         return ()
     return (
-        f"{num_threads} threads were measured at a load average of {load_average:.1f}: threads that wait for a core make "
+        f"{num_threads} threads were measured at a load average of {load_average:.1f}: threads that wait make "
         "false verdicts likely; measure again on a quiet machine",
     )
 

@@ -164,3 +164,18 @@ def test_sizes_and_device_are_variables_in_both_languages() -> None:
     ):
         assert line in cpp.setup.splitlines()
     assert "#include <string>" in cpp.global_setup
+
+
+def test_a_setup_may_import_torch_itself() -> None:
+    from photometer.worker.python_loop import PythonLoop
+
+    suite = {
+        "own import": GroupedStmts(
+            py_stmt="y = x + 1",
+            setup=GroupedSetup(py_setup="import torch\nx = torch.ones(4)"),
+        )
+    }
+    (order,) = materialize(suite)
+    import torch
+
+    assert PythonLoop(order.args.stmt, order.args.setup, globals={"torch": torch}).timeit(1) > 0

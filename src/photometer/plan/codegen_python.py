@@ -38,6 +38,9 @@ def python_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model
     """Everything before the first measured run: sizes and device, inputs, model, gradient, warm-up."""
     runtime, device = auto.runtime, auto.device if benchmark.devices else None
     parts = [f"torch.manual_seed({SEED})", *_swept(device, auto.sizes), benchmark.setup.py_setup]
+    if "torch" in names_of(benchmark.setup.py_setup).bound:
+        # The set-up imports torch itself, which makes the name a local one of the loop: ours must come before its use.
+        parts.insert(0, "import torch")
     if runtime is RuntimeMode.TORCHSCRIPT:
         parts.append(f'jit_model = torch.jit.load("{model_path}"{"" if device is None else ", map_location=device"})')
     else:

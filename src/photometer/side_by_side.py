@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from photometer.comparison.judge import Criteria, judge_replicates
+from photometer.comparison.suite_judge import held_back
 from photometer.comparison.verdict import Verdict
 from photometer.errors import BuildError, DefinitionError
 from photometer.execution.duet_run import REPLICATE_SECONDS, DuetRun
@@ -68,11 +69,11 @@ def _run_to_verdict(
         replicate = run.replicate(*prepare, seconds=min(REPLICATE_SECONDS, budget))
         spent += replicate.measuring_seconds
         estimates.append(estimate_replicate(replicate.base_seconds_per_run, replicate.branch_seconds_per_run))
-        verdict = judge_replicates(estimates, criteria, forecast=False)
+        verdict = held_back(judge_replicates(estimates, criteria, forecast=False))
         if callback is not None:
             callback(verdict)
         if verdict.decided or spent >= budget:
-            return judge_replicates(estimates, criteria)
+            return held_back(judge_replicates(estimates, criteria))
 
 
 def _requests(

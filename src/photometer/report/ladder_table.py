@@ -48,7 +48,7 @@ def _cells(step: LadderStep) -> tuple[str, ...]:
         "" if step.below is None else "-" if step.added_seconds is None else signed_seconds(step.added_seconds),
         "" if ends is None else f"{signed_seconds(ends[0])} to {signed_seconds(ends[1])}",
         "" if step.instructions is None else f"{step.instructions:,.0f}",
-        "" if step.added_instructions is None else f"{step.added_instructions:+,.0f}",
+        "" if step.added_instructions is None else f"{round(step.added_instructions):+,}",
         step.below or "",
     )
 

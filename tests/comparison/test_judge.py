@@ -116,8 +116,9 @@ def test_identical_sides_are_not_called_different_however_often_one_looks(kind: 
     assert {"slower", "faster"}.isdisjoint(words)
 
 
-def test_a_gross_change_is_called_within_five_replicates() -> None:
-    data = KINDS["bad_forks"](np.random.default_rng(6), (40, 5)) + math.log(1.08)
+def test_a_gross_change_is_called_within_six_replicates() -> None:
+    # 0.9 s of measuring: a second is what is promised.
+    data = KINDS["bad_forks"](np.random.default_rng(6), (40, 6)) + math.log(1.08)
     found = [first_decision(row, Criteria()) for row in data]
     assert all(verdict.verdict == "slower" for verdict in found)
 
@@ -161,3 +162,16 @@ def test_nonsense_is_refused() -> None:
         Criteria(confidence=95.0)
     with pytest.raises(DefinitionError, match="false discovery rate"):
         correct_for_suite([], rate=5.0)
+
+
+def test_replicates_that_scatter_widely_do_not_convict() -> None:
+    """Several threads on a busy machine: identical sides whose replicates differ by 10 % from one to the next."""
+    chance = np.random.default_rng(3)
+    alarms = 0
+    for _ in range(40):
+        replicates = [
+            ReplicateEstimate(change, change, 0.001, 1e-6, 1e-6 * math.exp(change), 100)
+            for change in chance.normal(0.0, 0.1, 8)
+        ]
+        alarms += judge_replicates(replicates, forecast=False).verdict in ("slower", "faster")
+    assert alarms <= 1

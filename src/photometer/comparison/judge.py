@@ -36,6 +36,9 @@ DEFAULT_FALSE_ALARM = 0.0025
 DEFAULT_CONFIDENCE = 0.95
 # Share of false verdicts among a suite's slower and faster ones.
 DEFAULT_FALSE_DISCOVERY_RATE = 0.05
+# How many standard deviations of the replicates the reference allows for at the least. Without this, replicates that scatter by
+# 10 % (several threads on a busy machine) gave a false alarm in half of all comparisons.
+SCATTER_ALLOWANCE = 1.0
 # A p-value p is turned into evidence κ·p**(κ−1); one half is the usual choice between weak and strong p-values.
 _CALIBRATOR_EXPONENT = 0.5
 
@@ -79,7 +82,7 @@ def judge_replicates(
     if not replicates:
         raise MeasurementError("No replicate to judge.", remedy="Take at least one replicate first.")
     log_ratios = np.array([replicate.log_ratio for replicate in replicates])
-    noise = {"shared_bias": criteria.shared_bias, "reference_scale": criteria.reference_scale}
+    noise = {"shared_bias": criteria.shared_bias, "reference_scale": _reference_scale(log_ratios, criteria)}
     evidence = change_evidence(log_ratios, **noise)
     log_interval = anytime_interval(log_ratios, confidence=criteria.confidence, **noise)
     centre = hodges_lehmann(log_ratios)
@@ -186,6 +189,13 @@ def correct_for_suite(
         else verdict
         for verdict, p in zip(verdicts, adjusted, strict=True)
     )
+
+
+def _reference_scale(log_ratios: np.ndarray[tuple[int, ...], np.dtype[np.float64]], criteria: Criteria) -> float:
+    """The reference that replicates stay inside: wider where these are seen to scatter more than it allows for."""
+    if log_ratios.size < 2:
+        return criteria.reference_scale
+    return max(criteria.reference_scale, SCATTER_ALLOWANCE * float(np.std(log_ratios, ddof=1)))
 
 
 def _word(centre: float, log_interval: tuple[float, float], *, changed: bool, margin: float) -> VerdictWord:

@@ -105,3 +105,14 @@ def test_what_is_not_a_suite(spec: str, message: str) -> None:
 def test_an_empty_suite(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="is empty"):
         load_suite(write(tmp_path, "BENCHMARKS = {}"))
+
+
+def test_loading_leaves_no_bytecode_beside_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "beside.py").write_text("NAME = 'x'\n")
+    (tmp_path / "suite.py").write_text(
+        "import beside\nfrom photometer import GroupedStmts\nBENCHMARKS = {beside.NAME: GroupedStmts(py_stmt='pass')}\n"
+    )
+    load_suite(str(tmp_path / "suite.py"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["beside.py", "suite.py"]
+    assert not sys.dont_write_bytecode

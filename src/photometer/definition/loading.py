@@ -102,7 +102,11 @@ def _import_module(name: str, spec: str) -> ModuleType:
 
 @contextlib.contextmanager
 def _importing(shown: str, beside: Path | None = None) -> Iterator[None]:
-    """Runs the suite's own code: its folder is importable meanwhile, and what it raises is shown with its lines."""
+    """Runs the suite's own code: its folder is importable meanwhile, and what it raises is shown with its lines.
+
+    No bytecode is written: the suite may lie in a working tree, which is the user's.
+    """
+    wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     if beside is not None:
         sys.path.insert(0, str(beside))
     try:
@@ -118,6 +122,7 @@ def _importing(shown: str, beside: Path | None = None) -> Iterator[None]:
             remedy="Correct the suite.",
         ) from error
     finally:
+        sys.dont_write_bytecode = wrote_bytecode
         if beside is not None:
             sys.path.remove(str(beside))
 

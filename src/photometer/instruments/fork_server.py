@@ -225,7 +225,10 @@ class ForkServer:
                 # The line is trusted to finish a message it began, unless its writer has died half-way through.
                 return self._receive()
             if self._control.fileno() in ready:
-                status = self._control.recv(STATUS.size)
+                try:
+                    status = self._control.recv(STATUS.size)
+                except ConnectionResetError:  # it ended before it had read what was sent to it
+                    raise Disconnected from None
                 if len(status) < STATUS.size:
                     raise Disconnected
                 # Its last words may have come in the same moment: look once more at the channel before giving up.

@@ -86,7 +86,9 @@ def test_allocations_are_counted_as_calls(server: CountingServer) -> None:
 def test_repeats_that_differ_name_the_functions(server: CountingServer) -> None:
     growing = server.count(task("v.append(1)", "v = []", repeats=4)).instruction_counts()
     assert not growing.is_exact
-    assert any("list_resize" in reason or "realloc" in reason.lower() for reason in growing.difference_reasons)
+    # A stripped interpreter has no name for its own list_resize, but what that calls has one.
+    known = ("list_resize", "realloc", "_int_malloc", "memcpy")
+    assert any(name in reason for reason in growing.difference_reasons for name in known)
 
 
 def test_stats_have_torchs_fields(server: CountingServer) -> None:

@@ -36,8 +36,8 @@ DEFAULT_FALSE_ALARM = 0.0025
 DEFAULT_CONFIDENCE = 0.95
 # Share of false verdicts among a suite's slower and faster ones.
 DEFAULT_FALSE_DISCOVERY_RATE = 0.05
-# How many standard deviations of the replicates the reference allows for at the least. Without this, replicates that scatter by
-# 10 % (several threads on a busy machine) gave a false alarm in half of all comparisons.
+# How many standard deviations of the replicates the reference allows for at the least. Without this, replicates that
+# scatter by 10 % (several threads on a busy machine) gave a false alarm in half of all comparisons.
 SCATTER_ALLOWANCE = 1.0
 # A p-value p is turned into evidence κ·p**(κ−1); one half is the usual choice between weak and strong p-values.
 _CALIBRATOR_EXPONENT = 0.5

@@ -55,12 +55,13 @@ def test_counts_are_identical_whatever_was_counted_between(server: CountingServe
 
 
 def test_an_added_comparison_of_identity_is_seen(server: CountingServer) -> None:
-    counts = {
-        stmt: figures(server, stmt).outside_allocator for stmt in ("x * y", "x * y; x is y", "x * y; x is y; x is y")
-    }
-    one, two, three = counts.values()
+    statements = ("x * y", "x * y; x is y", "x * y; x is y; x is y")
+    one, two, three = (figures(server, stmt).outside_allocator for stmt in statements)
     assert one < two < three
-    assert three - two == two - one
+    # The same each time it is counted, and the second as much as the first to half an instruction a run: which of a
+    # stripped interpreter's functions allocate cannot be told by name.
+    assert figures(server, statements[1]).outside_allocator - figures(server, statements[0]).outside_allocator == two - one
+    assert three - two == pytest.approx(two - one, abs=50)
 
 
 def test_the_loops_own_cost_is_taken_away(server: CountingServer) -> None:

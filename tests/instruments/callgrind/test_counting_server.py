@@ -60,7 +60,9 @@ def test_an_added_comparison_of_identity_is_seen(server: CountingServer) -> None
     assert one < two < three
     # The same each time it is counted, and the second as much as the first to half an instruction a run: which of a
     # stripped interpreter's functions allocate cannot be told by name.
-    assert figures(server, statements[1]).outside_allocator - figures(server, statements[0]).outside_allocator == two - one
+    assert (
+        figures(server, statements[1]).outside_allocator - figures(server, statements[0]).outside_allocator == two - one
+    )
     assert three - two == pytest.approx(two - one, abs=50)
 
 

@@ -61,6 +61,9 @@ class FakeExecutor:
             figures = {"total": 100, "outside_allocator": 90, "allocator_calls": 1}
             record = {"kind": "instruction_counts", "task_spec": SPEC, "number_per_run": 1, "repeats": [figures]}
             return {"ok": True, "record": {**record, "frozen_layout": True}}
+        if request["do"] == "device":
+            record = {"kind": "device_measurement", "task_spec": SPEC, "device_name": "Fake", "device_kind": "cuda"}
+            return {"ok": True, "record": {**record, "modes": [], "bound": ""}}
         return {"ok": True}
 
     def done(self, step: str) -> list[str]:

@@ -227,3 +227,35 @@ def test_memory_does_not_grow_with_what_is_finished() -> None:
 class _Forgetful(list[Any]):
     def append(self, item: Any) -> None:
         pass
+
+
+ON_DEVICES = GroupedStmts(
+    "y = x + 1",
+    "auto y = x + 1;",
+    GroupedSetup("x = torch.ones(2, device=device)", "auto x = torch::ones({2}).to(device);"),
+    devices=("cpu", "cuda"),
+)
+
+
+def test_an_accelerators_orders_are_timed_on_it_and_not_counted() -> None:
+    executor = FakeExecutor()
+    records, failed = run({"add": ON_DEVICES}, executor)
+    assert failed == 0
+    by_step = {step: [r["order"]["auto"] for r in executor.requests if r["do"] == step] for step in ("device", "count")}
+    assert [(auto["device"], auto["language"]) for auto in by_step["device"]] == [("cuda", "python")]
+    assert {auto["device"] for auto in by_step["count"]} == {"cpu"}
+    assert labels_of(records, "device_measurement") == ["add"]
+
+
+def test_nothing_is_timed_beside_work_on_the_one_accelerator() -> None:
+    executor = FakeExecutor(seconds=0.01)
+    run({f"add {i}": ON_DEVICES for i in range(4)}, executor, cores=64, instructions=False)
+    timed = [sum(step in ("time", "device") for step, _ in moment) for moment in executor.together]
+    assert max(timed) == 1
+
+
+def test_a_finished_device_step_is_not_repeated() -> None:
+    records, _ = run({"add": ON_DEVICES}, FakeExecutor())
+    executor = FakeExecutor()
+    run({"add": ON_DEVICES}, executor, finished=finished_steps(records))
+    assert [r["do"] for r in executor.requests] == []

@@ -13,11 +13,14 @@ import pytest
 import photometer.model
 from photometer.errors import ResultsFileError
 from photometer.model.conditions import Conditions
+from photometer.model.device_measurement import DeviceMeasurement
+from photometer.model.device_mode import DeviceMode
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.measurement import Measurement
 from photometer.model.results_file import ResultsFile, load_measurements, save_measurements
 from photometer.model.results_reader import load_results
 from photometer.model.task import TaskSpec
+from tests.model.test_device_measurement import measurement as device_measurement
 
 SCHEMA = json.loads((Path(photometer.model.__file__).parent / "results.schema.json").read_text(encoding="utf-8"))
 MACHINE = Machine(
@@ -46,23 +49,33 @@ def test_file_meets_its_schema_and_is_a_record_a_line(tmp_path: Path) -> None:
     file = ResultsFile.create(path, {"suite": "standard"}, machine=MACHINE)
     file.append(measurement())
     file.append({"kind": "failure", "message": "it broke"})
+    file.append(device_measurement())
     jsonschema.validate(json.loads(path.read_text()), SCHEMA)
     lines = path.read_text().splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     assert lines[0].endswith('"records": [')
     assert lines[-1] == "]}"
     assert load_results(path).header["suite"] == "standard"
 
 
 @pytest.mark.parametrize(
-    ("name", "cls"), [("task_spec", TaskSpec), ("conditions", Conditions), ("machine", Machine)], ids=lambda x: str(x)
+    ("name", "cls"),
+    [
+        ("task_spec", TaskSpec),
+        ("conditions", Conditions),
+        ("machine", Machine),
+        ("device_measurement", DeviceMeasurement),
+        ("device_mode", DeviceMode),
+    ],
+    ids=str,
 )
 def test_schema_names_every_field(name: str, cls: type) -> None:
     assert set(SCHEMA["$defs"][name]["properties"]) == {field.name for field in dataclasses.fields(cls)}
 
 
-def test_schema_can_fail() -> None:
-    bad = {"format": "photometer-results", "version": 1, "records": [{"kind": "measurement", "raw_times": []}]}
+@pytest.mark.parametrize("record", [{"kind": "measurement", "raw_times": []}, {"kind": "device_measurement"}])
+def test_schema_can_fail(record: dict[str, object]) -> None:
+    bad = {"format": "photometer-results", "version": 1, "records": [record]}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(bad, SCHEMA)
 

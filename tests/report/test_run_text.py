@@ -5,6 +5,8 @@ from pathlib import Path
 from photometer.comparison.run_table import RunFailure, tabulate_run
 from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
 from photometer.execution.order_record import failure_record, identified, task_spec_of
+from photometer.model.device_measurement import DeviceMeasurement
+from photometer.model.device_mode import DeviceMode, ModeName, Source
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.measurement import Measurement
 from photometer.model.results_reader import Results
@@ -71,3 +73,25 @@ def test_a_compilers_error_is_told_by_its_cause() -> None:
     log = "In function\nstmt:1:14: error: expected primary-expression\n  |  ^"
     failure = RunFailure("a [c++]", "build", "the C++ snippet does not compile", log)
     assert render_failure(failure).endswith("does not compile: stmt:1:14: error: expected primary-expression")
+
+
+def test_a_time_on_the_device_has_a_column_of_its_own() -> None:
+    plan = materialize(
+        {
+            "add": GroupedStmts(
+                "y = x + 1",
+                None,
+                GroupedSetup("x = torch.ones(2, device=device)"),
+                signature="f(x) -> y",
+                devices=("cuda",),
+            )
+        }
+    )
+    (order,) = plan
+    spec = task_spec_of(order)
+    hot = DeviceMode(ModeName.DEVICE_HOT, (3.9e-6,) * 5, runs_per_block=10, source=Source.EVENTS)
+    on_device = DeviceMeasurement(spec, "Fake", "cuda", (hot,), "launch-bound")
+    records = [identified(each.to_json(), order) for each in (Measurement(10, [1.2e-4] * 9, spec), on_device)]
+    text = render_run(tabulate_run(plan, Results(Path("r.json"), {}, tuple(records))), 80)
+    assert text.splitlines()[1].endswith("on device")
+    assert text.splitlines()[2].endswith("3.90 us")

@@ -77,6 +77,21 @@ def test_one_value_says_nothing_and_equal_values_say_all() -> None:
     assert median_interval([1.0] * 50) == (1.0, 1.0)
 
 
+def test_states_that_take_turns_are_seen_whatever_share_of_a_run_each_has_got() -> None:
+    """Two states of the machine; a short run meets one of them three times as long as the other, by luck."""
+    source = np.random.default_rng(3)
+    held = naive = 0
+    for _ in range(200):
+        slow_share = source.choice([0.25, 0.75])
+        values = np.where(source.random(200) < slow_share, 1.1, 1.0) + source.normal(0, 1e-3, 200)
+        low, high = median_interval(values.tolist())
+        held += low <= 1.05 <= high
+        low, high = order_statistic_interval(values.tolist())
+        naive += low <= 1.05 <= high
+    assert naive == 0
+    assert held == 200
+
+
 def test_batches_see_a_drift_that_order_statistics_miss() -> None:
     values = [1 + i / 1000 for i in range(1000)]
     low, high = order_statistic_interval(values)

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.language import Language
 from photometer.model.measurement import Measurement
@@ -26,6 +27,7 @@ class RunCell:
     seconds: float | None = None
     significant_figures: int = 4
     instructions: float | None = None
+    device_seconds: float | None = None
     is_doubtful: bool = False
     has_failed: bool = False
 
@@ -110,6 +112,9 @@ def _cells(results: Results) -> dict[str, RunCell]:
         elif record["kind"] == "instruction_counts":
             counts = InstructionCounts.from_json(record)
             changed = dataclasses.replace(before, instructions=counts.instructions_per_run)
+        elif record["kind"] == "device_measurement":
+            hot = DeviceMeasurement.from_json(record).hot
+            changed = dataclasses.replace(before, device_seconds=hot.median if hot.measured else None)
         else:
             changed = dataclasses.replace(before, has_failed=before.has_failed or record["kind"] == "failure")
         cells[order["id"]] = changed

@@ -50,6 +50,10 @@ def check_plan(
     refused = freezing().refused_because
     if refused is not None:
         warnings.append(f"{refused}: every pair of processes has a bias of its own, so verdicts need more time")
+    left_out = prepared[0].no_device | prepared[1].no_device
+    if left_out:
+        warnings.append(f"{len(left_out)} benchmarks for an accelerator are left out: a side's torch has none to use")
+        plan = plan.only(tuple(order for order in plan if order.id not in left_out))
     load = os.getloadavg()[0]
     pairs: list[PairedOrder] = []
     failures: list[ComparisonFailure] = []
@@ -62,7 +66,8 @@ def check_plan(
             if isinstance(outcome, ComparisonFailure):
                 failures.append(outcome)
             else:
-                pairs.append(PairedOrder(order, *(side.ready[order.id].preparation() for side in prepared)))
+                ready = (side.ready[order.id] for side in prepared)
+                pairs.append(PairedOrder(order, *(each.preparation(device_time=True) for each in ready)))
                 by_order[order.id] = (*order_warnings(*outcome), *thread_warnings(order.args.num_threads, load))
                 for gathered, around in zip(seen, outcome, strict=True):
                     gathered.append(around)

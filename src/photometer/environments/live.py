@@ -31,6 +31,9 @@ from photometer.plan import WorkOrders
 from photometer.plan.short_titles import short_titles
 from photometer.plan.work_order import WorkOrder
 
+# What the times of an accelerator's benchmark are, said with its verdict.
+DEVICE_TIME = "device time between events, the launch hidden: the host's part is not in it."
+
 
 @dataclasses.dataclass(frozen=True)
 class MeasuredSuite:
@@ -72,13 +75,15 @@ def compare_live(
         observer.stage("starting both sides")
         checked = check_plan(duet.servers(), sides, plan, probes, titles, observer)
         measured = _measure(duet, core, checked, settings, file, titles, observer)
-    ratios = try_other_layouts(environments, measured.changed, settings.layouts - 1, core, file, observer)
+    # Where the host's memory lies is nothing to an accelerator, and Valgrind sees only the host.
+    changed = [pair for pair in measured.changed if not pair.on_device]
+    ratios = try_other_layouts(environments, changed, settings.layouts - 1, core, file, observer)
     counts: Mapping[str, InstructionChange] = {}
     not_counted: tuple[str, ...] = ()
     if settings.instructions:
-        pairs = [pair for pair, _ in measured.judged]
+        pairs = [pair for pair, _ in measured.judged if not pair.on_device]
         counts, not_counted = count_instructions(
-            environments, checked.prepared, pairs, measured.changed, settings.layouts, file, observer
+            environments, checked.prepared, pairs, changed, settings.layouts, file, observer
         )
     results = _results(measured, checked, titles, counts, ratios)
     gave_up = [
@@ -151,7 +156,7 @@ def _results(
     for pair, verdict in measured.judged:
         order_id = pair.order.id
         change, others = counts.get(order_id), ratios.get(order_id, ())
-        cause = cause_sentence(verdict, change, others)
+        cause = DEVICE_TIME if pair.on_device else cause_sentence(verdict, change, others)
         warnings = checked.order_warnings[order_id]
         results.append(ComparisonResult(order_id, titles[order_id], verdict, cause, change, others, warnings))
     return tuple(results)

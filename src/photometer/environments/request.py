@@ -30,11 +30,11 @@ def spec_of(environment: EnvironmentLike) -> EnvironmentSpec:
 def plan_of(suite: SuiteLike, expression: str | None, tags: Collection[str]) -> tuple[WorkOrders, dict[str, WorkOrder]]:
     """The orders, and for those that have results to show the probe that writes them, by the order's id."""
     loaded = load_suite(suite) if isinstance(suite, str) else suite
-    plan = select(materialize(loaded, available_devices=("cpu",)), expression, tags)
+    plan = select(materialize(loaded), expression, tags)
     measured = {order.id: order.args for order in plan}
     probes = {
         order.id: order
-        for order in materialize(loaded, available_devices=("cpu",), probe=True)
+        for order in materialize(loaded, probe=True)
         if order.id in measured and order.args != measured[order.id]
     }
     return plan, probes

@@ -129,7 +129,8 @@ def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer
             observer.stage(f"preparing {spec.text}")
             prepared = prepare_side(server, plan, "base")
             observer.stage(f"measuring {spec.text}")
-            for done, order in enumerate(plan, start=1):
+            runnable = plan.only(tuple(order for order in plan if order.id not in prepared.no_device))
+            for done, order in enumerate(runnable, start=1):
                 try:
                     if order.id in prepared.failures:
                         raise prepared.failures[order.id]
@@ -140,7 +141,7 @@ def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer
                     failures.append(
                         ComparisonFailure(order.id, titles[order.id], spec.text, error.message, error.log or "")
                     )
-                observer.step(done, len(plan))
+                observer.step(done, len(runnable))
     is_frozen = freezing().refused_because is None
     return TimedSide(found, titles, gather_machine(), is_frozen, tuple(failures))
 

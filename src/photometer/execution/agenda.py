@@ -20,11 +20,14 @@ class Step(enum.Enum):
     BUILD = "build"
     TIME = "time"
     COUNT = "count"
+    DEVICE = "device"
     PROBE = "probe"
 
 
 # Steps during which nothing else may run on the same cores.
-QUIET_STEPS = frozenset({Step.TIME})
+QUIET_STEPS = frozenset({Step.TIME, Step.DEVICE})
+# Steps that are a result of an order each, and so count as progress.
+MEASURING_STEPS = (Step.TIME, Step.COUNT, Step.DEVICE, Step.PROBE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Agenda:
         self._queues: dict[Step, deque[Job]] = {step: deque() for step in Step}
         self._wide: deque[Job] = deque()
         self.left: Counter[Step] = Counter()
+        # Whether anything runs on an accelerator: there is one for all, so that nothing else may be timed beside it.
+        self.uses_device = any(order.auto.on_device for order in plan)
         # Timings for a single core that are not finished: those for several wait for them, see the scheduler.
         self.narrow_left = 0
         self.cpp_orders: tuple[WorkOrder, ...] = ()
@@ -81,7 +86,7 @@ class Agenda:
             return False
         self._todo[order.id] = todo
         self.left.update(todo)
-        self.narrow_left += self._is_narrow(todo, order)
+        self.narrow_left += self._narrow(todo, order)
         needs = {Step.BUILD.value} if order.args.language is Language.CPP else set()
         needs |= {order.model_id} if order.model_id is not None else set()
         self._needs[order.id] = needs
@@ -151,14 +156,15 @@ class Agenda:
         todo = self._todo[order.id]
         struck, rest = (todo, []) if count is None else (todo[:count], todo[count:])
         self.left.subtract(struck)
-        self.narrow_left -= self._is_narrow(struck, order)
+        self.narrow_left -= self._narrow(struck, order)
         if rest:
             self._todo[order.id] = rest
         else:
             del self._todo[order.id], self._needs[order.id]
 
-    def _is_narrow(self, steps: Sequence[Step], order: WorkOrder) -> bool:
-        return not QUIET_STEPS.isdisjoint(steps) and self._width(order) == 1
+    def _narrow(self, steps: Sequence[Step], order: WorkOrder) -> int:
+        """How many of the steps are timings for a single core."""
+        return sum(step in QUIET_STEPS for step in steps) if self._width(order) == 1 else 0
 
     def _release(self, order: WorkOrder) -> None:
         if not self._needs[order.id]:
@@ -175,7 +181,9 @@ class Agenda:
         return self._queue_for(job.step, job.cores)
 
     def _queue_for(self, step: Step, cores: int) -> deque[Job]:
-        return self._wide if step in QUIET_STEPS and cores > 1 else self._queues[step]
+        if step not in QUIET_STEPS:
+            return self._queues[step]
+        return self._wide if cores > 1 else self._queues[Step.TIME]
 
     def _width(self, order: WorkOrder) -> int:
         """A core for each thread, as far as there are any."""
@@ -183,13 +191,20 @@ class Agenda:
 
 
 def _applies(step: Step, order: WorkOrder) -> bool:
+    if step is Step.DEVICE:
+        return order.auto.on_device and order.args.language is Language.PYTHON
     # Valgrind sees only the host; the instructions of a kernel launch are not what a device's benchmark asks about.
-    return step is not Step.COUNT or order.auto.device == "cpu"
+    return step is not Step.COUNT or not order.auto.on_device
 
 
 def finished_steps(records: Iterable[Mapping[str, object]]) -> set[tuple[str, str]]:
     """The steps that a results file has records of; a failure ends its order, so it counts for all of them."""
-    kinds = {"measurement": (Step.TIME,), "instruction_counts": (Step.COUNT,), "failure": (Step.TIME, Step.COUNT)}
+    kinds = {
+        "measurement": (Step.TIME,),
+        "instruction_counts": (Step.COUNT,),
+        "device_measurement": (Step.DEVICE,),
+        "failure": MEASURING_STEPS,
+    }
     finished = set()
     for record in records:
         order = record.get("order")

@@ -24,6 +24,10 @@ class PairedOrder:
     prepare_base: dict[str, Any]
     prepare_branch: dict[str, Any]
 
+    @property
+    def on_device(self) -> bool:
+        return self.order.auto.on_device
+
 
 class SuiteWatcher(Protocol):
     """Who decides; comparison.suite_judge is the one there is. The verdict it answers is passed on, not looked at."""

@@ -6,6 +6,7 @@ A request says what to do ("do") and where ("cpus"); an answer is {"ok": true, â
     build    snippets   -> "outcomes": {"library", "symbol"} or {"error"} for each
     time     an order   -> "record": a measurement, as a results file has it
     count    an order   -> "record": instruction counts
+    device   an order   -> "record": a device measurement, its times on an accelerator
     probe    an order   -> nothing; its result is in the file that the order names
 """
 

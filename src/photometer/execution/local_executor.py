@@ -15,6 +15,7 @@ from typing import Any
 
 from photometer.errors import PhotometerError
 from photometer.execution.builder import Builder
+from photometer.execution.device_order import measure_on_device
 from photometer.execution.executor import Answer, Request, failure_answer
 from photometer.execution.measure_order import ReadyOrder, count_order, run_once, time_order
 from photometer.execution.memory_limit import limit_memory, memory_limit_bytes
@@ -42,6 +43,7 @@ class LocalExecutor:
             "build": self._builder.build,
             "time": self._time,
             "count": self._count,
+            "device": self._device,
             "probe": self._probe,
         }
 
@@ -93,6 +95,11 @@ class LocalExecutor:
         with self._counting.lend() as server:
             pin(server.greeting["pid"], request.get("cpus", ()))
             return {"record": count_order(server, _ready(request), request["repeats"])}
+
+    def _device(self, request: Request) -> Answer:
+        with self._timing.lend(_width(request)) as server:
+            pin(server.pid, request.get("cpus", ()))
+            return {"record": measure_on_device(server, _ready(request), request["min_run_time"])}
 
     def _probe(self, request: Request) -> Answer:
         with self._timing.lend(_width(request)) as server:

@@ -35,10 +35,12 @@ class ReadyOrder:
     def setup(self) -> str:
         return self.order.with_model_path(self.model_path or "").args.setup
 
-    def preparation(self) -> dict[str, Any]:
-        """The fields of `prepare`."""
+    def preparation(self, *, device_time: bool = False) -> dict[str, Any]:
+        """The fields of `prepare`. With `device_time` an accelerator times its orders itself."""
         args = self.order.args
-        fields: dict[str, Any] = {"num_threads": args.num_threads, "synchronize": self.order.auto.device != "cpu"}
+        fields: dict[str, Any] = {"num_threads": args.num_threads}
+        if self.order.auto.on_device:
+            fields |= {"device": self.order.auto.device, "device_time" if device_time else "synchronize": True}
         if self.built is not None:
             return fields | {"language": "cpp", "library": str(self.built.library), "symbol": self.built.symbol}
         return fields | {"stmt": args.stmt, "setup": self.setup}

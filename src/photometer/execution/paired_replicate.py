@@ -15,6 +15,9 @@ from photometer.execution.duet_run import MOST_PAIRS, REPLICATE_SECONDS, REPLICA
 from photometer.instruments.duet import Replicate, Side, take_replicate
 from photometer.model.comparison_replicate import ComparisonReplicate
 
+# A fork that opens an accelerator takes 1 to 2 s before it measures: it should then measure for a while.
+DEVICE_REPLICATE_SECONDS = 1.0
+
 
 class ReplicateTaker:
     def __init__(
@@ -50,11 +53,12 @@ class ReplicateTaker:
 
     def _take(self, pair: PairedOrder, turn: int) -> Replicate:
         threads = pair.order.args.num_threads
+        seconds = DEVICE_REPLICATE_SECONDS if pair.on_device else self._seconds
         if threads == 1:
             return self._duet.replicate(
                 pair.prepare_base,
                 pair.prepare_branch,
-                seconds=self._seconds,
+                seconds=seconds,
                 timeout_seconds=pair.order.timeout_seconds,
                 turn=turn,
             )
@@ -63,7 +67,7 @@ class ReplicateTaker:
         return take_replicate(
             Side(base, {**pair.prepare_base, **cpus}),
             Side(branch, {**pair.prepare_branch, **cpus}),
-            seconds=self._seconds,
+            seconds=seconds,
             core=None,
             chance=self._chance,
             timeout_seconds=pair.order.timeout_seconds,

@@ -35,4 +35,4 @@ class RunSettings:
     @property
     def steps(self) -> tuple[str, ...]:
         """What is measured of every order, in this order."""
-        return (*(("time",) if self.wall else ()), *(("count",) if self.instructions else ()))
+        return (*(("time", "device") if self.wall else ()), *(("count",) if self.instructions else ()))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from photometer.execution.agenda import QUIET_STEPS, Agenda, Job, Step
+from photometer.execution.agenda import MEASURING_STEPS, QUIET_STEPS, Agenda, Job, Step
 from photometer.execution.core_pool import CorePool
 from photometer.execution.executor import Answer, Executor
 from photometer.execution.job_request import RequestMaker
@@ -46,11 +46,11 @@ class Scheduler:
         self._cores = pool
         self._observer = observer
         self._on_record = on_record
-        self._quiet_lanes = max(1, len(pool) // CORES_PER_QUIET_LANE)
+        self._quiet_lanes = 1 if agenda.uses_device else max(1, len(pool) // CORES_PER_QUIET_LANE)
         self._time_left = TimeLeft(len(pool), self._quiet_lanes)
         self._running: Running = {}
         self._most_counting = 1
-        self._all_steps = sum(agenda.left[step] for step in (Step.TIME, Step.COUNT, Step.PROBE))
+        self._all_steps = sum(agenda.left[step] for step in MEASURING_STEPS)
         self.failed_orders = 0
 
     def run(self) -> None:
@@ -130,7 +130,7 @@ class Scheduler:
             elapsed[job.step] = elapsed.get(job.step, 0.0) + now - start
         self._observer.looked_at(
             RunState(
-                self._all_steps - sum(left[step] for step in (Step.TIME, Step.COUNT, Step.PROBE)),
+                self._all_steps - sum(left[step] for step in MEASURING_STEPS),
                 self._all_steps,
                 self.failed_orders,
                 self._time_left.estimate_seconds(left, elapsed),

@@ -31,15 +31,21 @@ _LETTER: dict[SideName, str] = {"base": "a", "branch": "b"}
 
 @dataclasses.dataclass(frozen=True)
 class PreparedSide:
+    """`no_device` are the orders for an accelerator that this side's torch cannot use: they are left out."""
+
     facts: dict[str, Any]
     ready: dict[str, ReadyOrder]
     failures: dict[str, PhotometerError]
+    no_device: frozenset[str] = frozenset()
 
 
 def prepare_side(server: ForkServer, plan: WorkOrders, side: SideName) -> PreparedSide:
     """Everything that is done once a side, before any order runs."""
     with server.child() as child:
         facts = {**server.greeting, **child.ask("facts")}
+    runnable = plan.only(tuple(order for order in plan if order.auto.device_kind in facts["devices"]))
+    no_device = frozenset(order.id for order in plan) - frozenset(order.id for order in runnable)
+    plan = runnable
     models, failed_models = _script_models(server, plan, side, facts)
     built, failures = _build(plan, facts, models)
     ready: dict[str, ReadyOrder] = {}
@@ -48,7 +54,7 @@ def prepare_side(server: ForkServer, plan: WorkOrders, side: SideName) -> Prepar
             failures[order.id] = failed_models[order.model_id]
         if order.id not in failures:
             ready[order.id] = ReadyOrder(order, models.get(order.model_id or ""), built.get(order.id))
-    return PreparedSide(facts, ready, failures)
+    return PreparedSide(facts, ready, failures, no_device)
 
 
 def run_check(

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from photometer.execution.agenda import QUIET_STEPS, Step
 
 # What a step takes where none of its kind has finished yet: seconds on a quiet machine with two cores.
-FIRST_GUESS_SECONDS = {Step.SCRIPT: 0.5, Step.BUILD: 60.0, Step.TIME: 0.5, Step.COUNT: 1.0, Step.PROBE: 0.3}
+FIRST_GUESS_SECONDS = {
+    Step.SCRIPT: 0.5,
+    Step.BUILD: 60.0,
+    Step.TIME: 0.5,
+    Step.COUNT: 1.0,
+    Step.DEVICE: 3.0,
+    Step.PROBE: 0.3,
+}
 # The first count of a server includes its start; the average of many should not.
 STARTING_SECONDS = 15.0
 

@@ -40,6 +40,16 @@ class AutoLabels:
     device: str = "cpu"
     sizes: SizePoint = ()
 
+    @property
+    def on_device(self) -> bool:
+        """On an accelerator, not the CPU."""
+        return self.device != "cpu"
+
+    @property
+    def device_kind(self) -> str:
+        """Of "cuda:1" the "cuda"."""
+        return self.device.split(":")[0]
+
     def as_dict(self) -> dict[str, str | int]:
         """One text or number a column, for tables; sizes are columns of their own."""
         fixed: dict[str, str | int] = {
@@ -71,7 +81,7 @@ class AutoLabels:
             *(() if self.runtime in plain else (self.runtime.value,)),
             *(("backward",) if self.autograd is AutogradMode.FORWARD_BACKWARD else ()),
             *((f"{self.num_threads} threads",) if self.num_threads > 1 else ()),
-            *((self.device,) if self.device != "cpu" else ()),
+            *((self.device,) if self.on_device else ()),
             *(f"{name}={value}" for name, value in self.sizes),
         )
 

@@ -13,7 +13,13 @@ TIME_WIDTH = 10
 COUNT_WIDTH = 15
 # A name is cut, not the figures; below this it would say nothing.
 NARROWEST_NAME = 16
-STEP_WORDS = {"time": "timing", "count": "counting", "build": "compiling", "script": "scripting"}
+STEP_WORDS = {
+    "time": "timing",
+    "count": "counting",
+    "device": "timing on the device",
+    "build": "compiling",
+    "script": "scripting",
+}
 
 
 def render_run(table: RunTable, width: int) -> str:
@@ -21,18 +27,22 @@ def render_run(table: RunTable, width: int) -> str:
     cells = table.cells()
     times = any(cell.seconds is not None for cell in cells)
     counts = any(cell.instructions is not None for cell in cells)
-    figures = len(languages) * (TIME_WIDTH * times + COUNT_WIDTH * counts)
+    # Only Python statements are timed on the device.
+    devices = any(cell.device_seconds is not None for cell in cells)
+    figures = len(languages) * (TIME_WIDTH * times + COUNT_WIDTH * counts) + TIME_WIDTH * devices
     longest = max((width_of(visible(row.name)) for section in table.sections for row in section.rows), default=0)
     name_width = max(min(longest + 2, width - figures), NARROWEST_NAME)
     lines = []
     for section in table.sections:
         heads = [HEADS[language].rjust(TIME_WIDTH) for language in languages] if times else []
         heads += [f"{HEADS[language]} instr.".rjust(COUNT_WIDTH) for language in languages] if counts else []
+        heads += ["on device".rjust(TIME_WIDTH)] if devices else []
         lines += ["", pad(_cut(visible(section.name), name_width), name_width) + "".join(heads)]
         for row in section.rows:
             known = [row.cells.get(language) for language in languages]
             shown = [_time(cell).rjust(TIME_WIDTH) for cell in known] if times else []
             shown += [_count(cell).rjust(COUNT_WIDTH) for cell in known] if counts else []
+            shown += [_device_time(row.cells.get("python")).rjust(TIME_WIDTH)] if devices else []
             lines.append(pad("  " + _cut(visible(row.name), name_width - 2), name_width) + "".join(shown))
     return "\n".join([*lines, *_below(table)]) + "\n"
 
@@ -64,6 +74,10 @@ def _time(cell: RunCell | None) -> str:
         return "failed" if cell.has_failed else "-"
     # At least two digits: "9 us" beside "9.2 us" reads as if they differed in kind.
     return ("? " if cell.is_doubtful else "") + format_seconds(cell.seconds, max(cell.significant_figures, 2))
+
+
+def _device_time(cell: RunCell | None) -> str:
+    return "" if cell is None or cell.device_seconds is None else format_seconds(cell.device_seconds, 3)
 
 
 def _count(cell: RunCell | None) -> str:

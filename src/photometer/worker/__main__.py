@@ -16,6 +16,7 @@ SIBLINGS = (
     "threads",
     "python_loop",
     "native_loop",
+    "device_blocks",
     "valgrind_requests",
     "scripted_model",
     "child",

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .device_blocks import DeviceBlocks
 from .native_loop import NativeLoop
 from .protocol import Disconnected, receive_message, send_message
 from .python_loop import PythonLoop
@@ -123,6 +124,8 @@ class Child:
 
         torch.set_num_threads(request.get("num_threads", 1))
         gc.disable()
+        if ":" in request.get("device", ""):
+            torch.cuda.set_device(request["device"])
         if request.get("language") == "cpp":
             synchronize = wait_for_accelerator if request.get("synchronize") else None
             self._loop = NativeLoop(request["library"], request["symbol"], synchronize=synchronize)
@@ -135,7 +138,8 @@ class Child:
         if request.get("toggles") and isinstance(self._loop, NativeLoop):
             # Under Callgrind the toggles stand directly around the compiled loop.
             blocks = self._loop.open_blocks(before=hooks().toggle, after=hooks().toggle)
-        self._run_block = self._opened.enter_context(blocks)
+        run_block = self._opened.enter_context(blocks)
+        self._run_block = DeviceBlocks(run_block, torch.cuda) if request.get("device_time") else run_block
         warmups = request.get("warmup_runs", 0)
         first_seconds = self._run_block(1) if warmups else 0.0
         if warmups > 1:

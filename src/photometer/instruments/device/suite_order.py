@@ -6,6 +6,9 @@ device: servers that are to be forked from must be other processes.
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from photometer.errors import DefinitionError
 from photometer.instruments.device.measure import measure_text
 from photometer.instruments.device.options import DeviceOptions
@@ -13,6 +16,16 @@ from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.language import Language
 from photometer.model.task import TaskSpec
 from photometer.plan.work_order import WorkOrder
+
+
+def measure_from_file(asked: str, answered: str) -> None:
+    """The far side of execution/device_order: reads what is asked and writes the measurement's record."""
+    request = json.loads(Path(asked).read_text(encoding="utf-8"))
+    order = WorkOrder.from_json(request["order"])
+    options = DeviceOptions(min_run_time=request["min_run_time"])
+    spec = TaskSpec.from_json(request["task_spec"])
+    measured = measure_order(order, spec, options, model_path=request["model_path"])
+    Path(answered).write_text(json.dumps(measured.to_json()), encoding="utf-8")
 
 
 def measure_order(

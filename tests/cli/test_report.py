@@ -30,10 +30,10 @@ def test_a_folder_of_a_run_gets_its_page_beside_the_file(tmp_path: Path, capsys:
 def test_output_title_and_plots(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from photometer.report.page import browser_picture, plot_files
+    from photometer.instruments import browser
 
-    for module in (browser_picture, plot_files):
-        monkeypatch.setattr(module, "find_browser", lambda: None)
+    monkeypatch.setattr(browser, "NAMES", ())
+    monkeypatch.delenv(browser.VARIABLE, raising=False)
     ResultsFile.create(tmp_path / "comparison.json", records=comparison_records())
     page = tmp_path / "page.html"
     assert run(tmp_path / "comparison.json", "-o", page, "--title", "Mine & yours", "--plots", tmp_path / "plots") == 0

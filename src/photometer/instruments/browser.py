@@ -41,21 +41,28 @@ def find_browser() -> str:
         if found is not None:
             return found
     raise ToolMissing(
-        "there is no Chromium or Chrome here, so there are no pictures of the flame graphs",
+        "there is no Chromium or Chrome here to make pictures (PNG) with",
         remedy=f"Install one (Debian: sudo apt-get install chromium) or name it in {VARIABLE}. The SVGs open anywhere.",
     )
 
 
-def render_png(source: Path, target: Path, *, size: tuple[int, int] | None = None, browser: str | None = None) -> None:
-    """A picture of a file of ours. `size` in pixels; of an SVG its own."""
+def render_png(
+    source: Path,
+    target: Path,
+    *,
+    size: tuple[int, int] | None = None,
+    pixels_per_unit: int = 1,
+    browser: str | None = None,
+) -> None:
+    """A picture of a file of ours. `size` is that of the page, of an SVG its own; its units may be several pixels."""
     width, height = svg_size(source) if size is None else size
-    with tempfile.TemporaryDirectory(prefix="photometer-browser-") as profile:
+    with tempfile.TemporaryDirectory(prefix="photometer-browser-", ignore_cleanup_errors=True) as profile:
         command = [
             find_browser() if browser is None else browser,
             "--headless",
             "--disable-gpu",
             "--hide-scrollbars",
-            "--force-device-scale-factor=1",
+            f"--force-device-scale-factor={pixels_per_unit}",
             "--no-first-run",
             # Nothing is fetched: the files hold all they need.
             "--disable-background-networking",
@@ -76,6 +83,8 @@ def render_png(source: Path, target: Path, *, size: tuple[int, int] | None = Non
                 stdin=subprocess.DEVNULL,
                 timeout=RENDER_SECONDS,
                 check=False,
+                # Or it would leave folders of its own behind.
+                env={**os.environ, "TMPDIR": profile},
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise PhotometerError(
@@ -89,10 +98,10 @@ def render_png(source: Path, target: Path, *, size: tuple[int, int] | None = Non
             log=done.stderr[-4000:],
             remedy=_remedy(),
         )
-    found = png_size(target)
-    if found != (width, height):
+    found, wanted = png_size(target), (width * pixels_per_unit, height * pixels_per_unit)
+    if found != wanted:
         raise PhotometerError(
-            f"the picture of {source.name} is {found[0]} by {found[1]} pixels, not {width} by {height}",
+            f"the picture of {source.name} is {found[0]} by {found[1]} pixels, not {wanted[0]} by {wanted[1]}",
             command=command,
             remedy=_remedy(),
         )

@@ -6,12 +6,15 @@ import dataclasses
 from pathlib import Path
 
 from photometer.errors import PhotometerError, ToolMissing
-from photometer.report.page.browser_picture import find_browser, svg_to_png
+from photometer.instruments.browser import find_browser, render_png
 from photometer.report.page.figure_svg import figure_svg
 from photometer.report.page.page import all_figures
 from photometer.report.page.view_report import ReportView
 
 NO_FIGURES = "These results have no figures: there are figures of comparisons, fuzz runs, ladders and runs of a suite."
+
+# Sharp on today's screens and in print.
+PIXELS_PER_UNIT = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,11 +41,11 @@ def write_plots(view: ReportView, folder: Path) -> PlotFiles:
         raise PhotometerError(
             f"{folder}: cannot be written to: {error.strerror or error}", remedy="Name another folder."
         ) from error
-    browser = find_browser()
+    try:
+        browser = find_browser()
+    except ToolMissing as error:
+        return PlotFiles(tuple(written), f"No PNG files: {error.message}. {error.remedy}")
     for path in tuple(written):
-        try:
-            svg_to_png(path, path.with_suffix(".png"), browser)
-        except ToolMissing as error:
-            return PlotFiles(tuple(written), f"No PNG files: {error.message}. {error.remedy}")
+        render_png(path, path.with_suffix(".png"), pixels_per_unit=PIXELS_PER_UNIT, browser=browser)
         written.append(path.with_suffix(".png"))
     return PlotFiles(tuple(sorted(written)))

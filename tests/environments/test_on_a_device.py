@@ -36,12 +36,12 @@ def test_benchmarks_for_an_accelerator_that_is_not_there_are_left_out_and_said()
 @pytest.mark.gpu
 @needs_device
 def test_more_work_on_the_device_is_found_and_equal_work_is_the_same() -> None:
-    slower = compare_environments("current", "env:WORK=105", suite("cuda"), budget=20.0)
+    slower = compare_environments("current", "env:WORK=105", suite("cuda"), budget=8.0)
     (result,) = slower
     assert result.verdict == "slower"
     assert result.ratio == pytest.approx(1.05, abs=0.01)
     assert "device time" in result.cause
-    (result,) = compare_environments("current", "env:NOTHING=1", suite("cuda"), budget=20.0)
+    (result,) = compare_environments("current", "env:NOTHING=1", suite("cuda"), budget=8.0)
     assert result.verdict in ("same", "undecided")
 
 

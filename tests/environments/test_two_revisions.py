@@ -82,6 +82,12 @@ def test_the_slower_rung_is_named_and_the_working_tree_untouched(repository: Pat
 
     records = json.loads((tmp_path / "out" / "comparison.json").read_text())["records"]
     samples = [record for record in records if record["kind"] == "comparison_replicate"]
+    (verdict,) = [
+        record for record in records if record["kind"] == "comparison" and "torch function" in record["title"]
+    ]
+    # A report shows the code that was compared.
+    assert verdict["order"]["label"] == ["rung", "torch function"]
+    assert verdict["task_spec"]["stmt"]
     assert all(len(s["base_block_nanoseconds"]) == len(s["branch_block_nanoseconds"]) >= 6 for s in samples)
     assert (tmp_path / "out" / "comparison.md").read_text().startswith("🔴")
 

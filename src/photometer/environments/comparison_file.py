@@ -31,11 +31,11 @@ class ComparisonFile:
     replicates: tuple[ComparisonReplicate, ...] = ()
     results: Mapping[str, ComparisonResult] = dataclasses.field(default_factory=dict)
 
-    def keep(self, record: Recordable) -> None:
+    def keep(self, record: Recordable | Mapping[str, Any]) -> None:
         if self.file is not None:
             self.file.append(record)
 
-    def keep_all(self, records: Iterable[Recordable]) -> None:
+    def keep_all(self, records: Iterable[Recordable | Mapping[str, Any]]) -> None:
         for record in records:
             self.keep(record)
 

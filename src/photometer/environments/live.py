@@ -9,6 +9,7 @@ import dataclasses
 import random
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from photometer.comparison.cause import InstructionChange, cause_sentence
 from photometer.comparison.comparison_result import ComparisonResult, EnvironmentComparison
@@ -23,6 +24,7 @@ from photometer.environments.settings import ComparisonSettings
 from photometer.errors import PhotometerError
 from photometer.execution.comparison_run import PairedOrder, run_comparison
 from photometer.execution.duet_run import REPLICATE_SECONDS, DuetRun, quietest_core
+from photometer.execution.order_record import identified, task_spec_of
 from photometer.execution.paired_replicate import ReplicateTaker
 from photometer.instruments.fork_server import ForkServer
 from photometer.instruments.noise_watch import NoiseWatch
@@ -89,7 +91,7 @@ def compare_live(
     gave_up = [
         failure_of(measured.pairs[index].order.id, titles, "", error) for index, error in measured.failed.items()
     ]
-    file.keep_all((*results, *checked.failures, *gave_up))
+    file.keep_all((*_records(results, plan), *checked.failures, *gave_up))
     return EnvironmentComparison(
         base=sides[0].name,
         branch=sides[1].name,
@@ -103,6 +105,17 @@ def compare_live(
         measuring_seconds=measured.measuring_seconds,
         noise=measured.noise,
     )
+
+
+def _records(results: tuple[ComparisonResult, ...], plan: WorkOrders) -> list[dict[str, Any]]:
+    """With the order and its code, so that a report can show what was compared."""
+    orders = {order.id: order for order in plan}
+    return [
+        identified(
+            {**result.to_json(), "task_spec": task_spec_of(orders[result.order_id]).to_json()}, orders[result.order_id]
+        )
+        for result in results
+    ]
 
 
 def _measure(

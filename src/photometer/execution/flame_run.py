@@ -17,6 +17,7 @@ from photometer.execution.side_preparation import SideName, prepare_side
 from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counting_server import CountingServer
+from photometer.instruments.callgrind.python_frames import below_statement
 from photometer.instruments.fork_server import ForkServer
 from photometer.instruments.py_spy import DEFAULT_DURATION_SECONDS, SampledStacks, find_py_spy, sample_loop
 from photometer.model.environment import Environment
@@ -106,7 +107,7 @@ def _count_all(
     on_order: Callable[[str], object],
 ) -> None:
     try:
-        with CountingServer(environment) as server:
+        with CountingServer(environment, python_frames=True) as server:
             for ready in orders:
                 on_order(ready.order.title)
                 try:
@@ -127,7 +128,7 @@ def _instruction_stacks(server: CountingServer, ready: ReadyOrder) -> Instructio
     task = CountTask(spec, built=ready.built, timeout_seconds=ready.order.timeout_seconds)
     counted = server.count(task)
     profile = counted.profiles[stable_repeat_of(profile.total() for profile in counted.profiles)]
-    return tuple((stack, count / task.number) for stack, count in folded_stacks(profile))
+    return tuple((below_statement(stack), count / task.number) for stack, count in folded_stacks(profile))
 
 
 def _with_problem(look: Look, error: PhotometerError) -> Look:

@@ -17,6 +17,7 @@ SIBLINGS = (
     "python_loop",
     "native_loop",
     "device_blocks",
+    "python_frames",
     "valgrind_requests",
     "scripted_model",
     "child",

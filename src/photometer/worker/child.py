@@ -21,6 +21,7 @@ from typing import Any
 from .device_blocks import DeviceBlocks
 from .native_loop import NativeLoop
 from .protocol import Disconnected, receive_message, send_message
+from .python_frames import show_python_frames, take_frame_map
 from .python_loop import PythonLoop
 from .user_error import describe_exception
 from .valgrind_requests import count_blocks, hooks
@@ -86,6 +87,7 @@ class Child:
         self._run_block: RunBlock | None = None
         self._loop: PythonLoop | NativeLoop | None = None
         self._namespace: dict[str, Any] = {}
+        self._shows_python_frames = False
         self._opened = contextlib.ExitStack()
 
     def close(self) -> None:
@@ -124,6 +126,8 @@ class Child:
 
         torch.set_num_threads(request.get("num_threads", 1))
         gc.disable()
+        if request.get("python_frames"):
+            self._shows_python_frames = show_python_frames()
         if ":" in request.get("device", ""):
             torch.cuda.set_device(request["device"])
         if request.get("language") == "cpp":
@@ -173,13 +177,14 @@ class Child:
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
         """Counted blocks. Nothing here depends on the clock: an answer of another length would be another layout."""
         assert self._run_block is not None
-        return count_blocks(
+        counted = count_blocks(
             self._run_block,
             request["number"],
             request["repeats"],
             warmup_runs=request["warmup_runs"],
             toggles_itself=isinstance(self._loop, NativeLoop),
         )
+        return {**counted, "frame_map": take_frame_map()} if self._shows_python_frames else counted
 
     def _spin(self, seconds: float) -> int:
         """Run the statement for about so long: a sampling profiler looks on."""

@@ -94,9 +94,8 @@ def allocator_share(profile: CallgrindProfile) -> AllocatorShare:
     for cost in profile.self_costs:
         if cost.function in allocators and cost.function not in called:
             instructions += cost.costs[index]
-    luck = lookup_luck(profile, bare_name)
-    outside = profile.total() - instructions - luck.probing_instructions - luck.type_lookup_instructions
-    return AllocatorShare(instructions, luck, outside, calls)
+    luck = lookup_luck(profile, bare_name, is_allocator)
+    return AllocatorShare(instructions, luck, profile.total() - instructions - luck.instructions, calls)
 
 
 def _functions(profile: CallgrindProfile) -> set[Function]:

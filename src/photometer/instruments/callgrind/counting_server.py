@@ -19,6 +19,7 @@ from photometer.instruments.callgrind.count_task import CountedTask, CountTask
 from photometer.instruments.callgrind.illegal_instruction import find_illegal_instruction
 from photometer.instruments.callgrind.parser import parse_text
 from photometer.instruments.callgrind.profile import CallgrindProfile
+from photometer.instruments.callgrind.python_frames import OPTIONS as FRAME_OPTIONS, parse_frame_map, with_python_frames
 from photometer.instruments.callgrind.valgrind import find_valgrind
 from photometer.instruments.fork_server import START_SECONDS, ChildProcess, ForkServer
 from photometer.instruments.frozen_layout import Layout
@@ -41,7 +42,10 @@ PASSIVE_WAITING = (
 
 
 class CountingServer:
-    """A started environment that counts. Use as a context manager, or call `close`. One task at a time."""
+    """A started environment that counts. Use as a context manager, or call `close`. One task at a time.
+
+    With `python_frames` profiles name Python functions, as far as the interpreter can; counts are then a little higher.
+    """
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class CountingServer:
         layout: Layout | None = None,
         cache_simulation: bool = False,
         branch_simulation: bool = False,
+        python_frames: bool = False,
         start_seconds: float = START_SECONDS,
     ) -> None:
         self.environment = environment or Environment.current()
@@ -61,7 +66,10 @@ class CountingServer:
             log_file="{folder}/log.%p",
             cache_simulation=cache_simulation,
             branch_simulation=branch_simulation,
+            more=FRAME_OPTIONS if python_frames else (),
         )
+        self._python_frames = python_frames
+        self._frame_map = ""
         self._server = ForkServer(
             dataclasses.replace(
                 self.environment, variables=(*simd_variables(), *PASSIVE_WAITING, *self.environment.variables)
@@ -90,9 +98,12 @@ class CountingServer:
                 loop_text, *texts = self._in_child(lambda child: self._talk_natively(child, task))
                 loop = parse_text(loop_text, source=f"{task.task_spec.title}, no runs")
         title = task.task_spec.title
+        profiles = [parse_text(text, source=f"{title}, repeat {i + 1}") for i, text in enumerate(texts)]
+        if self._python_frames:
+            profiles = [with_python_frames(profile, parse_frame_map(self._frame_map)) for profile in profiles]
         return CountedTask(
             task,
-            tuple(parse_text(text, source=f"{title}, repeat {i + 1}") for i, text in enumerate(texts)),
+            tuple(profiles),
             loop,
             tuple(texts) if keep_text else (),
             self._server.frozen,
@@ -132,6 +143,8 @@ class CountingServer:
             globals_text=globals_text(task.copied_globals, self._server.folder),
             num_threads=task.task_spec.num_threads,
             toggles=True,
+            # Only where asked for: an answer or a request of another length is another layout.
+            **({"python_frames": True} if self._python_frames else {}),
         )
         self._ask_count(child, task, task.number, task.repeats)
         return self._dumps(child.pid, range(2, 2 + task.repeats))
@@ -154,7 +167,8 @@ class CountingServer:
         return self._dumps(child.pid, [2, *range(4, 4 + task.repeats)])
 
     def _ask_count(self, child: ChildProcess, task: CountTask, number: int, repeats: int) -> None:
-        child.ask("count", task.timeout_seconds, number=number, repeats=repeats, warmup_runs=task.warmup_runs)
+        answer = child.ask("count", task.timeout_seconds, number=number, repeats=repeats, warmup_runs=task.warmup_runs)
+        self._frame_map = answer.get("frame_map", "")
 
     def _loop_profile(self, number: int) -> CallgrindProfile:
         """`number` runs of nothing: what the Python loop, the clock and the toggles cost by themselves."""

@@ -54,6 +54,7 @@ class Valgrind:
         log_file: str | None = None,
         cache_simulation: bool = False,
         branch_simulation: bool = False,
+        more: Sequence[str] = (),
     ) -> list[str]:
         """`program` under Callgrind, with instrumentation and collection off until the program itself turns them on.
 
@@ -77,7 +78,7 @@ class Valgrind:
             options.append("--cache-sim=yes")
         if branch_simulation:
             options.append("--branch-sim=yes")
-        return [str(self.path), *options, *program]
+        return [str(self.path), *options, *more, *program]
 
 
 def find_valgrind(search_path: str | None = None) -> Valgrind:

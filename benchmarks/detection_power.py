@@ -1,7 +1,7 @@
 """How small a slow-down is found, how soon, and how often is one seen that is not there? Ours beside Timer and pyperf.
 
     python benchmarks/detection_power.py --quick                 every part, a few trials, some minutes
-    python benchmarks/detection_power.py                         the full run, about 25 minutes
+    python benchmarks/detection_power.py                         the full run, about 50 minutes
     python benchmarks/detection_power.py --part false-alarms --condition quiet --trials 150
     python benchmarks/detection_power.py --report                tables of what has been kept so far
 
@@ -54,8 +54,8 @@ EXTRA = "\nk = n"
 PEER_LEVEL = 0.01
 PEERS = ("Timer, disjoint IQRs", "Timer, Mann-Whitney", "pyperf compare_to")
 FULL: dict[str, Any] = {
-    "false-alarms": {"quiet": 120, "loaded": 200},
-    "detection": {"+5 ns": 20, "+10 ns": 40, "+100 ns": 40},
+    "false-alarms": {"quiet": 120, "loaded": 190},
+    "detection": {"+5 ns": 40, "+10 ns": 100, "+100 ns": 100},
     "timer": 4,
     "pyperf": 1,
 }
@@ -173,14 +173,17 @@ def copies_for(kept: Kept, duet: DuetRun, effect: str) -> int:
     if known:
         return int(known[0]["copies"])
     copies = round(NANOSECONDS[effect] / 0.7)
-    for _ in range(2):
+    while True:
         estimates = []
-        for _ in range(12):
+        for _ in range(24):
             taken = duet.replicate(prepare(STATEMENT), prepare(STATEMENT + EXTRA * copies))
             estimates.append(estimate_replicate(taken.base_seconds_per_run, taken.branch_seconds_per_run))
         change = statistics.median((e.seconds_per_run_b - e.seconds_per_run_a) * 1e9 for e in estimates)
-        # Rounded down: what is claimed for 5 ns must hold for 5 ns.
-        copies = max(int(copies * NANOSECONDS[effect] / max(change, 1.0)), 1)
+        tell(f"{copies} copies are {change:+.1f} ns")
+        # What is claimed for 5 ns must hold for 5 ns, so never more.
+        if change <= NANOSECONDS[effect] or copies == 1:
+            break
+        copies = max(min(int(copies * NANOSECONDS[effect] / change), copies - 1), 1)
     kept.add({"part": "copies", "effect": effect, "copies": copies})
     return copies
 

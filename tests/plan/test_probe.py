@@ -110,6 +110,7 @@ def test_values_of_all_kinds(tmp_path: Path) -> None:
             "complex": torch.tensor([1 + 2j]),
             "odd": torch.tensor([math.nan, math.inf]),
             "empty": torch.ones((0, 3)),
+            "large": torch.arange(2_000_000.0).reshape(1000, 2000),
         }
         photometer_result.write_result(str(path), values)
         found = json.loads(path.read_text())
@@ -123,3 +124,6 @@ def test_values_of_all_kinds(tmp_path: Path) -> None:
     assert math.isnan(found["odd"][0]["values"][0])
     assert found["odd"][0]["values"][1] == math.inf
     assert found["empty"] == [{"shape": [0, 3], "values": []}]
+    (large,) = found["large"]
+    assert large["shape"] == [1000, 2000]
+    assert large["values"] == [float(value) for value in range(0, 2_000_000, 201)]

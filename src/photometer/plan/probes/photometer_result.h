@@ -16,6 +16,8 @@
 
 namespace photometer_result {
 
+constexpr int64_t kMostValues = 10000;
+
 class Writer {
  public:
   explicit Writer(const std::string& path) : file_(path) {
@@ -39,10 +41,15 @@ class Writer {
  private:
   void leaf(const at::Tensor& value) {
     if (!value.defined()) return;
-    auto tensor = value.detach().cpu();
-    if (tensor.is_complex()) tensor = at::view_as_real(tensor);
-    begin(tensor.sizes());
-    auto flat = tensor.to(at::kDouble).reshape({-1}).contiguous();
+    auto tensor = value.detach();
+    std::vector<int64_t> shape = tensor.sizes().vec();
+    if (tensor.is_complex()) shape.push_back(2);
+    begin(shape);
+    // Of a large tensor some values, evenly spread, as in photometer_result.py.
+    const int64_t step = ((tensor.numel() + kMostValues - 1) / kMostValues) | 1;
+    auto part = tensor.reshape({-1}).slice(0, 0, std::numeric_limits<int64_t>::max(), step).cpu();
+    if (part.is_complex()) part = at::view_as_real(part.contiguous());
+    auto flat = part.to(at::kDouble).reshape({-1}).contiguous();
     for (int64_t i = 0; i < flat.numel(); i++) number(flat.data_ptr<double>()[i], i == 0);
     file_ << "]}";
   }

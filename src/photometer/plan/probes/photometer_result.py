@@ -1,8 +1,8 @@
 """Writes what a variant computed as JSON, so that Python, C++, TorchScript and compiled variants can be compared.
 
 Runs in the worker, beside the user's snippet, where photometer itself may be missing: standard library only.
-In come named values, out comes {name: [{"shape": […], "values": […]}, …]}, as from photometer_result.h in C++. Of a large
-tensor the values are some thousand, evenly spread: JSON of a hundred million would take minutes.
+In come named values, out comes {name: [{"shape": […], "values": […]}, …]}, as from photometer_result.h in C++. Of a
+large tensor the values are some thousand, evenly spread: JSON of a hundred million would take minutes.
 """
 
 from __future__ import annotations

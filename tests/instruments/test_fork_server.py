@@ -192,3 +192,27 @@ def test_closing_removes_the_folder() -> None:
         assert server.folder.parent == Path(tempfile.gettempdir())
     assert not server.folder.exists()
     server.close()
+
+
+def test_an_interrupt_while_it_starts_leaves_no_process(tmp_path: Path) -> None:
+    """Under Valgrind a start takes 15 s; nobody who pressed Ctrl-C waits for that."""
+    pid_file, python = tmp_path / "pid", tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho $$ > {pid_file}.new && mv {pid_file}.new {pid_file}\nexec sleep 600\n")
+    python.chmod(0o700)
+
+    def press(*_: object) -> None:
+        if not pid_file.exists():
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            return
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, press)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            ForkServer(Environment(python=str(python)))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid_file.read_text()), 0)

@@ -101,6 +101,11 @@ class ForkServer:
         ForkServer.starting.add(self)
         try:
             self.greeting = self._greet(start_seconds)
+        except BaseException:
+            # Ctrl-C, say: under Valgrind what is still starting would go on for 15 s.
+            self.kill()
+            self.close()
+            raise
         finally:
             ForkServer.starting.discard(self)
 

@@ -14,9 +14,10 @@ from photometer.environments.observer import Observer
 from photometer.errors import PhotometerError, WorkerError
 from photometer.execution.comparison_run import PairedOrder
 from photometer.execution.resolved_environment import ResolvedEnvironment
-from photometer.execution.side_preparation import PreparedSide, prepare_side, run_check
+from photometer.execution.side_preparation import PreparedSide, ask_facts, prepare_side, run_check, run_cpp_check
 from photometer.instruments.fork_server import ForkServer
 from photometer.instruments.frozen_layout import freezing
+from photometer.model.language import Language
 from photometer.model.surroundings import Surroundings
 from photometer.plan import WorkOrders
 from photometer.plan.work_order import WorkOrder
@@ -45,7 +46,11 @@ def check_plan(
 ) -> CheckedPlan:
     """Prepare both sides, run everything once on each, and gather what must be said before anything is concluded."""
     observer.stage("preparing both sides")
-    prepared = (prepare_side(servers[0], plan, "base"), prepare_side(servers[1], plan, "branch"))
+    cpp_probes = _cpp_probes(servers, sides, probes)
+    prepared = (
+        prepare_side(servers[0], plan, "base", cpp_probes),
+        prepare_side(servers[1], plan, "branch", cpp_probes),
+    )
     warnings = [*environment_warnings(prepared[0].facts, prepared[1].facts)]
     refused = freezing().refused_because
     if refused is not None:
@@ -77,6 +82,20 @@ def check_plan(
     return CheckedPlan(tuple(pairs), tuple(failures), tuple(warnings), by_order, prepared)
 
 
+def _cpp_probes(
+    servers: tuple[ForkServer, ForkServer], sides: Sides, probes: Mapping[str, WorkOrder]
+) -> list[WorkOrder]:
+    """None where both sides run the very same code: compiling probes takes longer than most comparisons."""
+    found = [probe for probe in probes.values() if probe.args.language is Language.CPP]
+    if not found:
+        return []
+    base, branch = (
+        [*(facts[name] for name in ("torch_folder", "git_version")), side.environment.variables]
+        for facts, side in zip(map(ask_facts, servers), sides, strict=True)
+    )
+    return found if base != branch else []
+
+
 def _check_order(
     order: WorkOrder,
     servers: Sequence[ForkServer],
@@ -92,7 +111,11 @@ def _check_order(
             return failure_of(order.id, titles, name, ready.failures[order.id])
         checkout = side.checkout.folder if side.checkout is not None and side.imports_checkout else None
         try:
-            around.append(run_check(server, ready.ready[order.id], probe, folder, checkout))
+            if order.args.language is Language.CPP:
+                cpp_probe = ready.cpp_probes.get(order.id)
+                around.append(run_cpp_check(server, ready.ready[order.id], cpp_probe, folder))
+            else:
+                around.append(run_check(server, ready.ready[order.id], probe, folder, checkout))
         except WorkerError as error:
             return failure_of(order.id, titles, name, error)
     return around[0], around[1]

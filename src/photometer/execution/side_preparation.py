@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from photometer.errors import BuildError, PhotometerError
 from photometer.execution.measure_order import ReadyOrder, run_once
 from photometer.execution.script_model import model_folder, script_model
 from photometer.instruments.cpp.build import build_snippets
-from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
+from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnippet
 from photometer.instruments.cpp.torch_build import torch_build_from_folder
 from photometer.instruments.fork_server import ForkServer
 from photometer.model.language import Language
@@ -31,40 +32,64 @@ _LETTER: dict[SideName, str] = {"base": "a", "branch": "b"}
 
 @dataclasses.dataclass(frozen=True)
 class PreparedSide:
-    """`no_device` are the orders for an accelerator that this side's torch cannot use: they are left out."""
+    """`no_device` are the orders for an accelerator that this side's torch cannot use: they are left out.
+
+    `cpp_probes` are compiled: run once, each leaves its results in a file named after its order.
+    """
 
     facts: dict[str, Any]
     ready: dict[str, ReadyOrder]
     failures: dict[str, PhotometerError]
     no_device: frozenset[str] = frozenset()
+    cpp_probes: dict[str, ReadyOrder] = dataclasses.field(default_factory=dict)
 
 
-def prepare_side(server: ForkServer, plan: WorkOrders, side: SideName) -> PreparedSide:
-    """Everything that is done once a side, before any order runs."""
+def ask_facts(server: ForkServer) -> dict[str, Any]:
     with server.child() as child:
-        facts = {**server.greeting, **child.ask("facts")}
+        return {**server.greeting, **child.ask("facts")}
+
+
+def prepare_side(
+    server: ForkServer, plan: WorkOrders, side: SideName, cpp_probes: Sequence[WorkOrder] = ()
+) -> PreparedSide:
+    """Everything that is done once a side, before any order runs."""
+    facts = ask_facts(server)
     runnable = plan.only(tuple(order for order in plan if order.auto.device_kind in facts["devices"]))
     no_device = frozenset(order.id for order in plan) - frozenset(order.id for order in runnable)
     plan = runnable
     models, failed_models = _script_models(server, plan, side, facts)
     built, failures = _build(plan, facts, models)
+    named = [with_result_path(probe, probe.id) for probe in cpp_probes if probe.id in built]
+    built_probes, _ = _build(named, facts, models, CppOptions(include_paths=(PROBE_FOLDER,)))
     ready: dict[str, ReadyOrder] = {}
     for order in plan:
         if order.model_id in failed_models:
             failures[order.id] = failed_models[order.model_id]
         if order.id not in failures:
             ready[order.id] = ReadyOrder(order, models.get(order.model_id or ""), built.get(order.id))
-    return PreparedSide(facts, ready, failures, no_device)
+    probes = {
+        probe.id: ReadyOrder(probe, models.get(probe.model_id or ""), built_probes[probe.id])
+        for probe in named
+        if probe.id in built_probes
+    }
+    return PreparedSide(facts, ready, failures, no_device, probes)
+
+
+def run_cpp_check(server: ForkServer, ready: ReadyOrder, probe: ReadyOrder | None, folder: Path) -> Surroundings:
+    """Run a compiled statement once, and its probe where one was compiled."""
+    run_once(server, ready, ())
+    if probe is None:
+        return Surroundings()
+    results = folder / probe.order.id
+    results.unlink(missing_ok=True)
+    run_once(server, probe, (), str(folder))
+    return Surroundings(results=json.loads(results.read_text(encoding="utf-8")) if results.exists() else None)
 
 
 def run_check(
     server: ForkServer, ready: ReadyOrder, probe: WorkOrder | None, folder: Path, checkout: Path | None
 ) -> Surroundings:
     """Run the statement once and tell what it left. `probe` is the order rewritten to write its results, if it has."""
-    if ready.order.args.language is not Language.PYTHON:
-        # A C++ probe would have to be compiled for both sides, which costs more than all that is measured.
-        run_once(server, ready, ())
-        return Surroundings()
     results, around = folder / "results.json", folder / "around.json"
     for file in (results, around):
         file.unlink(missing_ok=True)
@@ -105,7 +130,7 @@ def _script_models(
 
 
 def _build(
-    plan: WorkOrders, facts: dict[str, Any], models: dict[str, str]
+    plan: Iterable[WorkOrder], facts: dict[str, Any], models: dict[str, str], options: CppOptions | None = None
 ) -> tuple[dict[str, BuiltSnippet], dict[str, PhotometerError]]:
     orders = [
         order.with_model_path(models.get(order.model_id or "", ""))
@@ -117,7 +142,7 @@ def _build(
     try:
         torch_build = torch_build_from_folder(Path(facts["torch_folder"]))
         snippets = [CppSnippet(order.args.stmt, order.args.setup, order.args.global_setup) for order in orders]
-        outcomes = build_snippets(snippets, torch_build=torch_build)
+        outcomes = build_snippets(snippets, torch_build=torch_build, options=options)
     except PhotometerError as error:
         return {}, {order.id: error for order in orders}
     built: dict[str, BuiltSnippet] = {}

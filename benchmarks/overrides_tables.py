@@ -32,7 +32,7 @@ def cell(step: Step | None) -> str:
         else f"{'+' if seconds > 0 else '−'}" + format_seconds(abs(seconds), 3)
     )
     instructions = step["added_instructions"]
-    return time if instructions is None else f"{time}, {instructions:+,.0f}"
+    return time if instructions is None else f"{time}, {round(instructions):+,}"
 
 
 def table(steps: list[Step], calls: list[str]) -> None:

@@ -18,6 +18,9 @@ FIRST_GUESS_SECONDS = {
 # The first count of a server includes its start; the average of many should not.
 STARTING_SECONDS = 15.0
 
+# What takes longer than was thought will take this much longer still: better than "3 s left" for a minute.
+OVERDUE_SHARE = 0.25
+
 
 class TimeLeft:
     """Steps that want quiet run one after another in `quiet_lanes`; the others share all cores with them."""
@@ -42,7 +45,7 @@ class TimeLeft:
         """From how many steps are left (with those that run) and how long the running ones have run, by kind."""
         work = {step: count * self.seconds_each(step) for step, count in left.items() if count > 0}
         for step, elapsed in running.items():
-            work[step] = max(work.get(step, 0.0) - elapsed, 0.0)
+            work[step] = max(work.get(step, 0.0) - elapsed, OVERDUE_SHARE * elapsed)
         if work.get(Step.COUNT) and not self._finished[Step.COUNT]:
             work[Step.COUNT] += STARTING_SECONDS
         quiet = sum(seconds for step, seconds in work.items() if step in QUIET_STEPS)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.report_page
 
-Needs Chromium and websocket-client. The results are made by code: the standard suite's 166 benchmarks of 180 blocks
+Needs Chromium and websocket-client. The results are made by code: 166 of the standard suite's benchmarks, 180 blocks
 with call stacks, a comparison of it, and 10,000 benchmarks of 150 blocks. "Opened" is from the start of the navigation
 to the moment the table stands and the script is done, the median of five loads from disk.
 """

@@ -7,7 +7,7 @@ import dataclasses
 from photometer.errors import DefinitionError
 from photometer.model.environment import Environment
 
-# torch's default for blocked_autorange: with some 200 blocks it gives intervals of a few tenths of a per cent.
+# torch's default for blocked_autorange: some 200 blocks.
 DEFAULT_MIN_RUN_TIME = 0.2
 # Enough to tell the stable count from one that differs.
 DEFAULT_REPEATS = 3

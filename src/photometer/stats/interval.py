@@ -20,7 +20,7 @@ MOST_BATCHES = 10
 FEWEST_PER_BATCH = 4
 # What differs from run to run is more than what differs within one. Batches alone, on a shared two-core machine, over
 # four statements, quiet and under load: 76 to 98 % of intervals of 0.1 s held the long-run median with 1.0, 81 to 97 %
-# with this; together with the middle of the samples, 93 to 100 %.
+# with this; together with the middle of the samples, 91 to 100 %.
 SLOW_NOISE_ALLOWANCE = 1.6
 # The middle leaves out, on either side, so many times the share that the confidence leaves open: 10 % for 95 %.
 TAIL_ALLOWANCE = 2.0

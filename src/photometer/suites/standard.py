@@ -2,7 +2,7 @@
 
 Tensors are small, so that the way to the kernel is measured rather than the kernel; "long vector" is the exception,
 because two threads need work to share. Inputs are random numbers, since zeros and denormals have speeds of their own.
-The tag `quick` picks a dozen groups from all sections.
+The tag `quick` picks nine groups from eight of the ten sections.
 """
 
 from __future__ import annotations

@@ -58,7 +58,9 @@ def draw_flames(
         for result in compared.comparison
         if which == "all" or (which == "slower" and result.verdict == "slower")
     }
-    plan = compared.plan.only(tuple(order for order in compared.plan if order.id in wanted))
+    # What a device does, neither py-spy nor Valgrind sees.
+    drawn = (order for order in compared.plan if order.id in wanted and not order.auto.on_device)
+    plan = compared.plan.only(tuple(drawn))
     base, branch = compared.sides
     try:
         flames = draw_comparison(
@@ -135,8 +137,11 @@ def _exactly(side: ResolvedEnvironment) -> str:
 
 
 def _side_records(kept: Results, plan: WorkOrders, side: str) -> list[dict[str, object]]:
-    """One measurement a replicate: replicates are processes of their own and are not poured together."""
-    orders = {order.id: order for order in plan}
+    """One measurement a replicate: replicates are processes of their own and are not poured together.
+
+    Times by a device's own clock are left out: a measurement is by the host's, and the two must not be compared.
+    """
+    orders = {order.id: order for order in plan if not order.auto.on_device}
     records = []
     for replicate in kept.decode(comparison_replicate.KIND, ComparisonReplicate.from_json):
         if replicate.layout != 0 or replicate.order_id not in orders:

@@ -115,3 +115,8 @@ def test_noise() -> None:
     assert noise_warnings(MachineNoise()) == ()
     told = noise_warnings(MachineNoise(0.9, 0.05, 2000.0, 3000.0))
     assert [warning.split()[0] for warning in told] == ["another", "the", "the"]
+
+
+def test_results_that_could_not_be_compared_are_told() -> None:
+    told = order_warnings(Surroundings(not_compared_because="the probe died"), Surroundings())
+    assert told == ("the results of the two sides were not compared: the probe died",)

@@ -60,6 +60,10 @@ def checkout_warning(base: Sequence[Surroundings], branch: Sequence[Surroundings
     )
 
 
+def left_out_warning(benchmarks: int) -> str:
+    return f"{benchmarks} benchmarks for an accelerator are left out: a side's torch has no such device to use"
+
+
 def order_warnings(base: Surroundings, branch: Surroundings) -> tuple[str, ...]:
     """What differs around or in the results of one statement."""
     warnings = []
@@ -71,6 +75,9 @@ def order_warnings(base: Surroundings, branch: Surroundings) -> tuple[str, ...]:
     difference = results_difference(base.results, branch.results)
     if difference is not None:
         warnings.append(f"the two sides do not compute the same: {difference}")
+    reason = base.not_compared_because or branch.not_compared_because
+    if reason:
+        warnings.append(f"the results of the two sides were not compared: {reason}")
     return tuple(warnings)
 
 

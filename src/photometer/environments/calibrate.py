@@ -67,7 +67,11 @@ def calibrate_environment(
             observer.stage("starting both sides")
             checked = check_plan(duet.servers(), (sides[0], sides[1]), plan, probes, titles, observer)
             if not checked.pairs:
-                raise MeasurementError("no benchmark of the suite runs", remedy="Run the suite first: photometer run.")
+                why = "; ".join(checked.warnings)
+                raise MeasurementError(
+                    "no benchmark of the suite runs" + (f": {why}" if why else ""),
+                    remedy="Run the suite first: photometer run.",
+                )
             observer.stage("comparing the environment with itself")
             take = ReplicateTaker(duet, random.Random(), core)
             return _rounds(checked.pairs, take, Criteria(margin=margin), budget, observer)

@@ -9,7 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from photometer.comparison.comparison_result import ComparisonFailure
-from photometer.comparison.guards import checkout_warning, environment_warnings, order_warnings, thread_warnings
+from photometer.comparison.guards import (
+    checkout_warning,
+    environment_warnings,
+    left_out_warning,
+    order_warnings,
+    thread_warnings,
+)
 from photometer.environments.observer import Observer
 from photometer.errors import PhotometerError, WorkerError
 from photometer.execution.comparison_run import PairedOrder
@@ -57,7 +63,7 @@ def check_plan(
         warnings.append(f"{refused}: every pair of processes has a bias of its own, so verdicts need more time")
     left_out = prepared[0].no_device | prepared[1].no_device
     if left_out:
-        warnings.append(f"{len(left_out)} benchmarks for an accelerator are left out: a side's torch has none to use")
+        warnings.append(left_out_warning(len(left_out)))
         plan = plan.only(tuple(order for order in plan if order.id not in left_out))
     load = os.getloadavg()[0]
     pairs: list[PairedOrder] = []
@@ -93,7 +99,14 @@ def _cpp_probes(
         [*(facts[name] for name in ("torch_folder", "git_version")), side.environment.variables]
         for facts, side in zip(map(ask_facts, servers), sides, strict=True)
     )
-    return found if base != branch else []
+    if base != branch:
+        return found
+    # The same machine code, but a scripted model may be made of a module that differs.
+    return [
+        probe
+        for probe in found
+        if probe.model_id is not None and sides[0].environment.path != sides[1].environment.path
+    ]
 
 
 def _check_order(
@@ -112,8 +125,7 @@ def _check_order(
         checkout = side.checkout.folder if side.checkout is not None and side.imports_checkout else None
         try:
             if order.args.language is Language.CPP:
-                cpp_probe = ready.cpp_probes.get(order.id)
-                around.append(run_cpp_check(server, ready.ready[order.id], cpp_probe, folder))
+                around.append(run_cpp_check(server, ready, order.id, folder))
             else:
                 around.append(run_check(server, ready.ready[order.id], probe, folder, checkout))
         except WorkerError as error:

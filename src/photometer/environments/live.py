@@ -34,7 +34,7 @@ from photometer.plan.short_titles import short_titles
 from photometer.plan.work_order import WorkOrder
 
 # What the times of an accelerator's benchmark are, said with its verdict.
-DEVICE_TIME = "device time between events, the launch hidden: the host's part is not in it."
+DEVICE_TIME = "device time between events; the host's part is in it only where a statement waits for the device."
 
 
 @dataclasses.dataclass(frozen=True)

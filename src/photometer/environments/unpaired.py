@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from photometer.comparison.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
-from photometer.comparison.guards import machine_warnings
+from photometer.comparison.guards import left_out_warning, machine_warnings
 from photometer.comparison.judge import correct_for_suite, judge_unpaired
 from photometer.environments.observer import Observer
 from photometer.environments.settings import ComparisonSettings
@@ -51,6 +51,7 @@ class TimedSide:
     machine: Machine | None
     is_frozen: bool
     failures: tuple[ComparisonFailure, ...] = ()
+    left_out: int = 0
 
 
 def compare_unpaired(
@@ -80,6 +81,7 @@ def compare_unpaired(
     corrected = correct_for_suite(verdicts, rate=settings.false_discovery_rate) if verdicts else ()
     only = len({*sides[0].measurements} ^ {*sides[1].measurements})
     warnings = [_WHAT_IT_COSTS, *machine_warnings(sides[0].machine, sides[1].machine)]
+    warnings += [left_out_warning(side.left_out) for side in sides if side.left_out]
     if only:
         warnings.append(f"{only} benchmarks are in one side alone and are left out")
     return EnvironmentComparison(
@@ -143,7 +145,7 @@ def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer
                     )
                 observer.step(done, len(runnable))
     is_frozen = freezing().refused_because is None
-    return TimedSide(found, titles, gather_machine(), is_frozen, tuple(failures))
+    return TimedSide(found, titles, gather_machine(), is_frozen, tuple(failures), len(prepared.no_device))
 
 
 def _is_here(machine: Machine | None) -> bool:

@@ -26,6 +26,10 @@ if "photometer" not in sys.modules:
 from photometer.instruments.device.suite_order import measure_from_file
 """
 
+# Five modes, two of them by two sources, a warm-up; and opening the device and attaching the profiler.
+MIN_RUN_TIMES = 10
+OPENING_SECONDS = 60.0
+
 
 def measure_on_device(server: ForkServer, ready: ReadyOrder, min_run_time: float) -> dict[str, Any]:
     """Seconds are for each mode; attaching the profiler takes some more in every child."""
@@ -48,6 +52,6 @@ def measure_on_device(server: ForkServer, ready: ReadyOrder, min_run_time: float
             num_threads=order.args.num_threads,
             device=order.auto.device,
         )
-        child.ask("time", order.timeout_seconds, number=1)
+        child.ask("time", order.timeout_seconds + MIN_RUN_TIMES * min_run_time + OPENING_SECONDS, number=1)
         record: dict[str, Any] = json.loads(answered.read_text(encoding="utf-8"))
     return record

@@ -1,7 +1,8 @@
 """One side of a comparison made ready: its facts asked, models scripted, C++ compiled against its own torch.
 
 In: the side's started server and the plan. Out: a PreparedSide with an order ready to run, or its error, for every
-order. Scripted models lie in a folder named after the side, so that both sides' paths have one length.
+order that has its device here. Scripted models lie in a folder named after the side, so that both sides' paths have
+one length.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from photometer.errors import BuildError, PhotometerError
+from photometer.errors import BuildError, PhotometerError, WorkerError
 from photometer.execution.measure_order import ReadyOrder, run_once
 from photometer.execution.script_model import model_folder, script_model
 from photometer.instruments.cpp.build import build_snippets
@@ -42,6 +43,11 @@ class PreparedSide:
     failures: dict[str, PhotometerError]
     no_device: frozenset[str] = frozenset()
     cpp_probes: dict[str, ReadyOrder] = dataclasses.field(default_factory=dict)
+    probe_failures: dict[str, PhotometerError] = dataclasses.field(default_factory=dict)
+
+
+def _is_there(order: WorkOrder, devices: Sequence[str]) -> bool:
+    return not order.auto.on_device or order.auto.device in devices
 
 
 def ask_facts(server: ForkServer) -> dict[str, Any]:
@@ -54,13 +60,13 @@ def prepare_side(
 ) -> PreparedSide:
     """Everything that is done once a side, before any order runs."""
     facts = ask_facts(server)
-    runnable = plan.only(tuple(order for order in plan if order.auto.device_kind in facts["devices"]))
+    runnable = plan.only(tuple(order for order in plan if _is_there(order, facts["devices"])))
     no_device = frozenset(order.id for order in plan) - frozenset(order.id for order in runnable)
     plan = runnable
     models, failed_models = _script_models(server, plan, side, facts)
     built, failures = _build(plan, facts, models)
     named = [with_result_path(probe, probe.id) for probe in cpp_probes if probe.id in built]
-    built_probes, _ = _build(named, facts, models, CppOptions(include_paths=(PROBE_FOLDER,)))
+    built_probes, not_built = _build(named, facts, models, CppOptions(include_paths=(PROBE_FOLDER,)))
     ready: dict[str, ReadyOrder] = {}
     for order in plan:
         if order.model_id in failed_models:
@@ -72,17 +78,24 @@ def prepare_side(
         for probe in named
         if probe.id in built_probes
     }
-    return PreparedSide(facts, ready, failures, no_device, probes)
+    return PreparedSide(facts, ready, failures, no_device, probes, not_built)
 
 
-def run_cpp_check(server: ForkServer, ready: ReadyOrder, probe: ReadyOrder | None, folder: Path) -> Surroundings:
-    """Run a compiled statement once, and its probe where one was compiled."""
-    run_once(server, ready, ())
+def run_cpp_check(server: ForkServer, side: PreparedSide, order_id: str, folder: Path) -> Surroundings:
+    """Run a compiled statement once, and its probe where there is one."""
+    run_once(server, side.ready[order_id], ())
+    if order_id in side.probe_failures:
+        return Surroundings(not_compared_because=side.probe_failures[order_id].message)
+    probe = side.cpp_probes.get(order_id)
     if probe is None:
         return Surroundings()
     results = folder / probe.order.id
     results.unlink(missing_ok=True)
-    run_once(server, probe, (), str(folder))
+    try:
+        run_once(server, probe, (), str(folder))
+    except WorkerError as error:
+        # The statement itself has just run; that it cannot be run twice, or shown, is no reason not to compare it.
+        return Surroundings(not_compared_because=error.message)
     return Surroundings(results=json.loads(results.read_text(encoding="utf-8")) if results.exists() else None)
 
 

@@ -12,7 +12,7 @@ FIRST_GUESS_SECONDS = {
     Step.BUILD: 60.0,
     Step.TIME: 0.5,
     Step.COUNT: 1.0,
-    Step.DEVICE: 3.0,
+    Step.DEVICE: 10.0,
     Step.PROBE: 0.3,
 }
 # The first count of a server includes its start; the average of many should not.

@@ -9,9 +9,11 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Surroundings:
-    """`results` are the named values, None where the statement has none to show. `modules` come from the checkout."""
+    """`results` are the named values, None where the statement has none to show; `not_compared_because` is said where
+    it should have some. `modules` come from the checkout."""
 
     results: Mapping[str, Any] | None = None
     modules: tuple[str, ...] = ()
     num_threads: int | None = None
     flushes_denormals: bool | None = None
+    not_compared_because: str = ""

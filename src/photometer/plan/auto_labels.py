@@ -43,12 +43,7 @@ class AutoLabels:
     @property
     def on_device(self) -> bool:
         """On an accelerator, not the CPU."""
-        return self.device != "cpu"
-
-    @property
-    def device_kind(self) -> str:
-        """Of "cuda:1" the "cuda"."""
-        return self.device.split(":")[0]
+        return self.device.split(":")[0] != "cpu"
 
     def as_dict(self) -> dict[str, str | int]:
         """One text or number a column, for tables; sizes are columns of their own."""

@@ -73,10 +73,9 @@ def _variants(benchmark: GroupedBenchmark, available_devices: Collection[str] | 
     autograds = [AutogradMode.FORWARD, *([AutogradMode.FORWARD_BACKWARD] if benchmark.autograd else [])]
     languages = (Language.PYTHON, Language.CPP)
     devices = [
-        # "cuda:1" is there where "cuda" is.
         device
         for device in benchmark.devices or ("cpu",)
-        if available_devices is None or device == "cpu" or device.split(":")[0] in available_devices
+        if available_devices is None or device.split(":")[0] == "cpu" or device in available_devices
     ]
     modes = itertools.product(runtimes, autograds, languages, benchmark.num_threads, devices)
     for sizes, (runtime, autograd, language, num_threads, device) in itertools.product(benchmark.sizes, modes):

@@ -128,7 +128,7 @@ class Child:
         gc.disable()
         if request.get("python_frames"):
             self._shows_python_frames = show_python_frames()
-        if ":" in request.get("device", ""):
+        if request.get("device", "").startswith("cuda:"):
             torch.cuda.set_device(request["device"])
         if request.get("language") == "cpp":
             synchronize = wait_for_accelerator if request.get("synchronize") else None
@@ -211,8 +211,14 @@ def torch_facts() -> dict[str, Any]:
         "parallel": torch.__config__.parallel_info(),
         "cxx11_abi": bool(torch.compiled_with_cxx11_abi()),
         "num_threads": torch.get_num_threads(),
-        "devices": ["cpu", *(["cuda"] if torch.cuda.is_available() else [])],
+        "devices": ["cpu", *cuda_devices(torch)],
     }
+
+
+def cuda_devices(torch: Any) -> list[str]:
+    """ "cuda" and each by its number."""
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return ["cuda", *(f"cuda:{index}" for index in range(count))] if count else []
 
 
 def wait_for_accelerator() -> None:

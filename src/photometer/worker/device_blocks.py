@@ -1,7 +1,8 @@
 """Blocks of runs timed on the accelerator itself, between two marks in its queue.
 
-The device is held by a spinning kernel until a block is queued whole, so that its time is no picture of how fast the
-host launches. `DeviceBlocks(run_block)` is called like `run_block`, and answers seconds of device time.
+A spinning kernel holds the device while a block is queued, so that its time is no picture of how fast the host
+launches. `DeviceBlocks(run_block, cuda)` is called like `run_block`, and answers seconds of device time. A statement
+that waits for the device, or queues more than its queue holds, cannot be held: it is timed with its waiting.
 """
 
 from __future__ import annotations
@@ -16,50 +17,64 @@ RunBlock = Callable[[int], object]
 HOLD_MARGIN = 1.5
 SHORTEST_HOLD_SECONDS = 50e-6
 # Long enough for anything that fits the device's queue (about 1,000 launches).
-LONGEST_HOLD_SECONDS = 0.2
+LONGEST_HOLD_SECONDS = 0.05
 # A block whose launch showed is taken again with a hold so much longer, so often at most.
 LONGER_HOLD = 3.0
 ATTEMPTS = 3
+# Runs before anything is learned: kernels are loaded, and perhaps compiled, at their first call.
+RUNS_BEFORE = 2
 # Spins that the device's clock rate is learned from.
 CALIBRATION_CYCLES = 2_000_000
-# Two marks with nothing between them are some microseconds apart, however many runs were asked for.
-NOTHING_SECONDS = 20e-6
-RUNS_TO_BELIEVE_NOTHING = 1000
+# No kernel is shorter: what takes less a run, in a block that was queued whole, ran none.
+SHORTEST_KERNEL_SECONDS = 100e-9
+RUNS_TO_BELIEVE_NOTHING = 64
 
 
 class DeviceBlocks:
-    """`cuda` is torch.cuda, or something like it."""
+    """`cuda` is torch.cuda, or something like it; `clock` is the host's."""
 
-    def __init__(self, run_block: RunBlock, cuda: Any) -> None:
+    def __init__(self, run_block: RunBlock, cuda: Any, clock: Callable[[], float] = time.perf_counter) -> None:
         self._run_block = run_block
         self._cuda = cuda
-        self._queueing_seconds_per_run = 0.0
+        self._clock = clock
         self._cycles_per_second = self._calibrate()
+        run_block(RUNS_BEFORE)
+        cuda.synchronize()
+        began = clock()
+        run_block(1)
+        self._queueing_seconds_per_run = clock() - began
+        # Learned once, on blocks of one run: whether the launch can be hidden must not change from block to block.
+        self.hides_launch = any(self._take(1, HOLD_MARGIN * LONGER_HOLD**attempt)[1] for attempt in range(ATTEMPTS))
 
     def __call__(self, number: int) -> float:
-        seconds = 0.0
+        if not self.hides_launch:
+            return self._take(number, 0.0)[0]
+        seconds, was_hidden = 0.0, False
         for attempt in range(ATTEMPTS):
             seconds, was_hidden = self._take(number, HOLD_MARGIN * LONGER_HOLD**attempt)
             if was_hidden:
                 break
-        if number >= RUNS_TO_BELIEVE_NOTHING and seconds < NOTHING_SECONDS:
+        if was_hidden and number >= RUNS_TO_BELIEVE_NOTHING and seconds / number < SHORTEST_KERNEL_SECONDS:
             raise RuntimeError("the statement does no work on the device: there is no device time to compare")
         return seconds
 
     def _take(self, number: int, hold_margin: float) -> tuple[float, bool]:
-        """One block, and whether the device had still been held when its last run was queued."""
+        """One block, and whether the device was still held when its last run was queued. No margin, no hold."""
         self._cuda.synchronize()
         start, end = (self._cuda.Event(enable_timing=True) for _ in range(2))
-        wanted = hold_margin * self._queueing_seconds_per_run * (number + 1) + SHORTEST_HOLD_SECONDS
-        self._cuda._sleep(int(min(wanted, LONGEST_HOLD_SECONDS) * self._cycles_per_second))
-        began = time.perf_counter()
+        if hold_margin:
+            wanted = hold_margin * self._queueing_seconds_per_run * (number + 1) + SHORTEST_HOLD_SECONDS
+            self._cuda._sleep(int(min(wanted, LONGEST_HOLD_SECONDS) * self._cycles_per_second))
+        began = self._clock()
         # Not timed: another process had the device before, and its caches.
         self._run_block(1)
         start.record()
         self._run_block(number)
         end.record()
         was_hidden = not start.query()
-        self._queueing_seconds_per_run = (time.perf_counter() - began) / (number + 1)
+        if was_hidden:
+            # Else it may have waited for the hold itself, and the next would be longer and longer.
+            self._queueing_seconds_per_run = (self._clock() - began) / (number + 1)
         end.synchronize()
         return start.elapsed_time(end) / 1e3, was_hidden
 

@@ -12,7 +12,7 @@ import struct
 from typing import Any
 
 # Raised with every change of a verb or its fields; the near side refuses a worker that says another.
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 _LENGTH = struct.Struct(">Q")
 # A length beyond this is not a message but nonsense on the line.

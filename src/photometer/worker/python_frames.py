@@ -1,7 +1,7 @@
 """Python functions made visible to Callgrind: from Python 3.12 on each can be given a piece of machine code of its own.
 
 They are CPython's trampolines for the profiler perf. Which piece belongs to which function CPython writes to a file in
-/tmp, whose content `take_frame_map` answers and removes.
+/tmp, whose content `take_frame_map` answers. The near side removes it, for a child may die before it is asked.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ def show_python_frames() -> bool:
         return False
     try:
         activate("perf")
-    except (ValueError, OSError):  # built without them, or no room for the file
+    except (ValueError, OSError, RuntimeError):  # built without them, or another profiler has taken their place
         return False
     return True
 
 
 def take_frame_map() -> str:
-    """Lines of `address size py::function:file`, the numbers in hexadecimal."""
+    """Lines of `address size py::function:file`, the numbers in hexadecimal; none where the file could not be made."""
     getattr(sys, "deactivate_stack_trampoline")()  # noqa: B009  # unknown to type checkers of older Pythons
     path = f"/tmp/perf-{os.getpid()}.map"
     try:
         with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             return file.read()
-    finally:
-        os.unlink(path)  # noqa: PTH108
+    except OSError:
+        return ""

@@ -10,8 +10,8 @@ from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counting_server import CountingServer
 from photometer.instruments.callgrind.python_frames import (
+    FRAME_OPTIONS,
     LOOP,
-    OPTIONS,
     STATEMENT,
     below_statement,
     parse_frame_map,
@@ -78,7 +78,7 @@ def test_without_trampolines_the_loop_is_one_function() -> None:
 
 def test_no_option_names_a_beginning_of_the_loops_name() -> None:
     """Callgrind keeps options by name in a tree, and forgets those of a name whose beginning has some too."""
-    others = [option.split("=")[1] for option in OPTIONS[1:]]
+    others = [option.split("=")[1] for option in FRAME_OPTIONS[1:]]
     assert not [name for name in others if LOOP.startswith(name)]
 
 

@@ -19,7 +19,12 @@ from photometer.instruments.callgrind.count_task import CountedTask, CountTask
 from photometer.instruments.callgrind.illegal_instruction import find_illegal_instruction
 from photometer.instruments.callgrind.parser import parse_text
 from photometer.instruments.callgrind.profile import CallgrindProfile
-from photometer.instruments.callgrind.python_frames import OPTIONS as FRAME_OPTIONS, parse_frame_map, with_python_frames
+from photometer.instruments.callgrind.python_frames import (
+    FRAME_OPTIONS,
+    frame_map_path,
+    parse_frame_map,
+    with_python_frames,
+)
 from photometer.instruments.callgrind.valgrind import find_valgrind
 from photometer.instruments.fork_server import START_SECONDS, ChildProcess, ForkServer
 from photometer.instruments.frozen_layout import Layout
@@ -203,6 +208,8 @@ class CountingServer:
         for pattern in (f"callgrind.{pid}", f"callgrind.{pid}.*", f"log.{pid}", "global-*"):
             for path in self._server.folder.glob(pattern):
                 path.unlink()
+        if self._python_frames:
+            frame_map_path(pid).unlink(missing_ok=True)
 
 
 def simd_variables() -> tuple[tuple[str, str], ...]:

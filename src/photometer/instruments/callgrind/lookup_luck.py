@@ -78,7 +78,7 @@ def lookup_luck(
             type_lookups += call.costs[index]
         elif COMPARING.match(callee) and caller not in PROBING | TYPE_LOOKUP and not is_allocator(caller):
             comparing += call.costs[index]
-    if type_lookups and probing:
+    if type_lookups and (probing or comparing):
         type_lookups = round(_type_lookups_without_probing(profile, index, bare_name))
     return LookupLuck(probing, type_lookups, comparing)
 

@@ -1,8 +1,8 @@
 """Python functions in a Callgrind profile: the trampolines that Python 3.12 and later give them, by their names.
 
-In: a profile taken with OPTIONS, and the map of trampolines that the worker has read. Out: the profile in which a
+In: a profile taken with FRAME_OPTIONS, and the map of trampolines that the worker has read. Out: the profile in which a
 trampoline and the interpreter's loop below it are one function, named as in Python. Where the interpreter has no
-trampolines the loop is one function, as it is without OPTIONS.
+trampolines the loop is one function, as it is without the options.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from photometer.instruments.callgrind.profile import UNKNOWN, Call, CallgrindProfile, Function
 
@@ -28,13 +28,18 @@ _BETWEEN = (
 )
 # The loop is told apart by its caller, a trampoline. (No other option may name a beginning of its name: Callgrind
 # 3.19 then forgets this one.)
-OPTIONS = (f"--separate-callers1={LOOP}", *(f"--fn-skip={name}" for name in _BETWEEN))
+FRAME_OPTIONS = (f"--separate-callers1={LOOP}", *(f"--fn-skip={name}" for name in _BETWEEN))
 
 # What the frame of the statement's own bytecode is called; above it is only the worker.
 STATEMENT = "the statement"
 _OWN_LOOP = "_photometer_blocks"
 _MAP_LINE = re.compile(r"(?P<address>[0-9a-f]+) [0-9a-f]+ py::(?P<function>.*?):(?P<file>.+)")
 _ADDRESS = re.compile(r"0x0*([0-9a-f]+)")
+
+
+def frame_map_path(pid: int) -> Path:
+    """Where CPython writes the map of a process; it cannot be told another place."""
+    return Path(f"/tmp/perf-{pid}.map")
 
 
 def parse_frame_map(text: str) -> dict[int, str]:

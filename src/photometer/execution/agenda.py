@@ -203,7 +203,7 @@ def finished_steps(records: Iterable[Mapping[str, object]]) -> set[tuple[str, st
         "measurement": (Step.TIME,),
         "instruction_counts": (Step.COUNT,),
         "device_measurement": (Step.DEVICE,),
-        "failure": MEASURING_STEPS,
+        "failure": (Step.TIME, Step.COUNT, Step.DEVICE),
     }
     finished = set()
     for record in records:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
 
 if TYPE_CHECKING:
     from photometer.comparison.check_results import CheckedBenchmark
@@ -17,19 +18,11 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    suites: Annotated[
-        list[str], typer.Argument(metavar="SUITE…", help="A file with BENCHMARKS, module:NAME, or standard, overrides.")
-    ],
-    expression: Annotated[
-        str | None, typer.Option("-k", metavar="EXPR", help="Words of labels with and, or, not, parentheses.")
-    ] = None,
-    tags: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only this tag; repeat for more.")
-    ] = None,
-    cores: Annotated[str | None, typer.Option("--cores", metavar="LIST", help="Use these alone, as 0,2-5.")] = None,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="S", help="Give a variant up after so many seconds.")
-    ] = 120.0,
+    suites: Suites,
+    expression: Expression = None,
+    tags: Tags = None,
+    cores: Cores = None,
+    timeout: Timeout = 120.0,
     python: Annotated[
         str | None, typer.Option("--python", metavar="PATH", help="Check with this interpreter's torch instead.")
     ] = None,

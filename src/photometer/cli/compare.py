@@ -16,6 +16,7 @@ import typer
 
 from photometer.cli.attachment import Attachment, Flames
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.suite_options import Expression, Tags
 
 if TYPE_CHECKING:
     from photometer.comparison.comparison_result import EnvironmentComparison
@@ -53,10 +54,8 @@ def compare(
     ],
     branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="What is compared with it, likewise.")] = None,
     suite: Annotated[str | None, typer.Option("--suite", help="A file with BENCHMARKS, module:NAME, standard.")] = None,
-    expression: Annotated[
-        str | None, typer.Option("-k", metavar="EXPR", help="Words of labels with and, or, not, parentheses.")
-    ] = None,
-    tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only this tag; repeatable.")] = None,
+    expression: Expression = None,
+    tags: Tags = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Keep all samples and the report here.")
     ] = None,

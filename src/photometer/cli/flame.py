@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.suite_options import Expression, Tags
 
 if TYPE_CHECKING:
     from photometer.definition.suite import Suite
@@ -25,10 +26,8 @@ def flame(
     subject: Annotated[
         str, typer.Argument(metavar="SUITE|STMT", help="A file with BENCHMARKS, module:NAME, a shipped suite; or code.")
     ],
-    expression: Annotated[
-        str | None, typer.Option("-k", metavar="EXPR", help="Which cases: words of labels with and, or, not.")
-    ] = None,
-    tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only this tag; repeatable.")] = None,
+    expression: Expression = None,
+    tags: Tags = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where the SVGs go.")] = Path(),
     duration: Annotated[float, typer.Option("--duration", metavar="S", min=1.0, help="Seconds to record each.")] = 3.0,
     native: Annotated[

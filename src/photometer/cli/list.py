@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.suite_options import Expression, Suites, Tags
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -21,15 +22,9 @@ def register(app: typer.Typer) -> None:
 
 
 def list_suites(
-    suites: Annotated[
-        list[str], typer.Argument(metavar="SUITE…", help="A file with BENCHMARKS, module:NAME, or standard, overrides.")
-    ],
-    expression: Annotated[
-        str | None, typer.Option("-k", metavar="EXPR", help="Words of labels with and, or, not, parentheses.")
-    ] = None,
-    tags: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only this tag; repeat for more.")
-    ] = None,
+    suites: Suites,
+    expression: Expression = None,
+    tags: Tags = None,
     variants: Annotated[bool, typer.Option("--variants", help="List every variant, not only their number.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The work orders as JSON, a line each.")] = False,
 ) -> None:

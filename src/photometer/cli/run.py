@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
 
 if TYPE_CHECKING:
     from photometer.execution.run_settings import RunSettings
@@ -25,15 +26,9 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    suites: Annotated[
-        list[str], typer.Argument(metavar="SUITE…", help="A file with BENCHMARKS, module:NAME, or standard, overrides.")
-    ],
-    expression: Annotated[
-        str | None, typer.Option("-k", metavar="EXPR", help="Words of labels with and, or, not, parentheses.")
-    ] = None,
-    tags: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only this tag; repeat for more.")
-    ] = None,
+    suites: Suites,
+    expression: Expression = None,
+    tags: Tags = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Else photometer-results/<suite>.")
     ] = None,
@@ -41,11 +36,9 @@ def run(
     instructions: Annotated[
         bool, typer.Option("--instructions/--no-instructions", help="Count instructions (needs Valgrind).")
     ] = True,
-    cores: Annotated[str | None, typer.Option("--cores", metavar="LIST", help="Use these alone, as 0,2-5.")] = None,
+    cores: Cores = None,
     min_run_time: Annotated[float, typer.Option("--min-run-time", metavar="S", help="Seconds to time each.")] = 0.2,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="S", help="Give a variant up after so many seconds.")
-    ] = 120.0,
+    timeout: Timeout = 120.0,
     repeats: Annotated[int, typer.Option("--repeats", metavar="N", min=1, help="Counts of each variant.")] = 3,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped; repeat nothing.")] = False,
     python: Annotated[

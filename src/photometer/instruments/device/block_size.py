@@ -11,6 +11,7 @@ from photometer.instruments.clock import Clock
 from photometer.instruments.device.sampler import BlockRequest, BlockSample, EventSampler, Sampler
 from photometer.instruments.device.throttling import Sieved, sieve
 from photometer.instruments.stopping import StoppingRule
+from photometer.worker.device_blocks import ATTEMPTS, LONGER_HOLD
 
 # Blocks that a mode's time is shared out to: enough for an interval from batches.
 BLOCKS_AIMED_AT = 25
@@ -27,9 +28,6 @@ MOST_PROFILED_RUNS = 100
 PROFILED_BLOCKS_A_SESSION = 10
 # Where the device is kept busy, so many blocks follow each other without a pause.
 FLOWING_BLOCKS = 10
-# A hold that was too short is made so much longer, so often at most.
-LONGER_HOLD = 3.0
-ATTEMPTS_TO_HIDE = 3
 # The device is the slower side when it takes this much longer than the host: then launches hide behind its work.
 DEVICE_SLOWER = 1.2
 
@@ -63,7 +61,7 @@ class Collected:
 
 def hide_launch(sampler: EventSampler, request: BlockRequest) -> BlockRequest:
     """Try blocks until the hold is long enough to queue one whole; then see which side is the slower one."""
-    for _ in range(ATTEMPTS_TO_HIDE):
+    for _ in range(ATTEMPTS):
         (sample,) = sampler.sample([request])
         if sample.launch_hidden:
             # Only now is it known to be the device's own time that is compared with the host's.

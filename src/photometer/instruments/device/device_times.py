@@ -25,12 +25,11 @@ from photometer.instruments.stopping import RunFor, StoppingRule
 from photometer.model.device_measurement import KernelTime
 from photometer.model.device_mode import CrossCheck, DeviceMode, ModeName, Source
 from photometer.stats.summary import median
+from photometer.worker.device_blocks import SHORTEST_KERNEL_SECONDS
 
 # After each kernel the device pauses for 1.0 to 1.3 us (H200), which events count and kernel times do not: one per cent
 # of a kernel of this length.
 SHORT_KERNEL_SECONDS = 100e-6
-# No kernel is shorter than this (0.9 us on an H200); two marks with nothing between are 2 ns a run apart.
-SHORTEST_KERNEL_SECONDS = 100e-9
 NO_WORK = "the statement runs nothing on the device"
 
 

@@ -16,11 +16,8 @@ from photometer.instruments.device.accelerator import Accelerator, KernelRecord,
 from photometer.instruments.device.kernel_times import busy_seconds, split_at_markers
 from photometer.model.device_clocks import ClockReading
 from photometer.model.device_mode import Source
+from photometer.worker.device_blocks import HOLD_MARGIN, SHORTEST_HOLD_SECONDS
 
-# The hold is so many times as long as queueing took before, for the next time may be slower; and never shorter than
-# starting it takes.
-HOLD_MARGIN = 1.5
-SHORTEST_HOLD_SECONDS = 50e-6
 # A hold of this length is long enough for anything that fits the device's queue (about 1,000 launches of 10 to 100 us).
 LONGEST_HOLD_SECONDS = 0.2
 # With a profiler attached a launch costs the host more: 11.3 us against 6.3 us on an H200 machine.

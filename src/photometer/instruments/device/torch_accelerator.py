@@ -14,14 +14,13 @@ from photometer.errors import DeviceMissing, MeasurementError, ToolMissing
 from photometer.instruments.device.accelerator import Accelerator, ClockReader, MemoryReading
 from photometer.instruments.device.nvml import open_nvml
 from photometer.instruments.device.torch_profiler import TorchProfiler, profiler_supports
+from photometer.worker.device_blocks import CALIBRATION_CYCLES
 
 # A buffer so many times the cache leaves nothing of what was there, whatever the replacement policy (triton's
 # do_bench uses 256 MB for any card, which is four times an H200's 60 MB).
 CACHE_MULTIPLE = 4
 # Where torch does not tell the size of the cache.
 FALLBACK_CACHE_BYTES = 64 * 2**20
-# Spins that the clock rate is learned from: long enough that starting and ending them does not show.
-CALIBRATION_CYCLES = 2_000_000
 # Runs on a side stream before a capture: lazy initialisation must not happen inside it (torch's own advice).
 RUNS_BEFORE_CAPTURE = 3
 

@@ -42,9 +42,9 @@ make_environment() {
     say "making .venv with $("$python" --version) …"
     quietly "$python" -m venv --clear "$venv"
   fi
-  # torch by its exact version first: an open version would pull several gigabytes of CUDA packages.
+  # torch by its exact version first: where a CPU build is at hand pip then takes that one.
   if ! "$venv/bin/python" -c 'import torch' 2>/dev/null; then
-    say "installing torch 2.13.0 (about 200 MB) …"
+    say "installing torch 2.13.0 (200 MB for the CPU; some gigabytes where pip finds only the CUDA build) …"
     quietly "$venv/bin/pip" install torch==2.13.0 numpy
   fi
   say "installing photometer and its tools …"

@@ -15,9 +15,9 @@ from typing import Any
 
 import torch.utils.benchmark as torch_benchmark
 
-from photometer.compare import Compare
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
+from photometer.tables import Compare
 
 SIZES = (100, 1_000, 10_000)
 SAMPLES = 50

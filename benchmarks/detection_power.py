@@ -29,10 +29,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from photometer.comparison.judge import Criteria, judge_replicates
-from photometer.comparison.suite_judge import held_back
+from photometer.analysis.judge import Criteria, judge_replicates
+from photometer.analysis.suite_judge import held_back
 from photometer.execution.duet_run import REPLICATE_SECONDS, DuetRun
-from photometer.instruments.fork_server import ForkServer
+from photometer.session.fork_server import ForkServer
 from photometer.stats.calibration import false_alarm_rate
 from photometer.stats.replicate import ReplicateEstimate, estimate_replicate
 

@@ -197,7 +197,7 @@ AB_CASES = {
 
 
 def ab(trials: int, null_trials: int) -> list[dict[str, Any]]:
-    from photometer.device_comparison import ab_device
+    from photometer.comparing.device_statements import ab_device
 
     # Attaching the profiler takes seconds, once a process; it is not part of a comparison.
     ab_device("torch.add(x, 1)", "torch.add(x, 1)", "x = torch.randn(100, device='cuda')", max_run_time=0.1)

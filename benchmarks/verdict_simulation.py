@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.stats.replicate_noise import KINDS
 
-from photometer.comparison.judge import DEFAULT_FALSE_ALARM
+from photometer.analysis.judge import DEFAULT_FALSE_ALARM
 from photometer.stats.anytime_evidence import log_evidence_above
 from photometer.stats.anytime_interval import SHARED_BIAS, anytime_interval, hodges_lehmann
 from photometer.stats.replicate import estimate_replicate

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import photometer
-from photometer.comparison.fuzz_map import make_map
+from photometer.analysis.fuzz_map import make_map
 from photometer.execution.fuzz_run import FuzzRequest, run_trials
 from photometer.fuzzing.explaining import explaining_parameters, shown_parameters
 from photometer.fuzzing.presets.reduction import ReductionFuzzer

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from photometer.comparison.ladder import Ladder
+from photometer.analysis.ladder import Ladder
 from photometer.definition import load_suite
 from photometer.dispatch_ladder import is_ladder, measure_ladder
 from photometer.plan import materialize, select

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from photometer.model.results_reader import load_results
 from photometer.results import load, save
-from tests.comparison.measurements import made
+from tests.analysis.measurements import made
 
 
 def test_save_load_and_append(tmp_path: Path) -> None:

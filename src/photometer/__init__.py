@@ -17,10 +17,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to the table below
-    from photometer.compare import Colorize as Colorize, Compare as Compare
-    from photometer.comparison.comparison_result import EnvironmentComparison as EnvironmentComparison
-    from photometer.comparison.table import ordered_unique as ordered_unique
-    from photometer.comparison.verdict import Verdict as Verdict
+    from photometer.analysis.comparison_result import EnvironmentComparison as EnvironmentComparison
+    from photometer.analysis.table import ordered_unique as ordered_unique
+    from photometer.analysis.verdict import Verdict as Verdict
+    from photometer.comparing import compare_environments as compare_environments
+    from photometer.comparing.device_statements import ab_device as ab_device
+    from photometer.comparing.statements import ab as ab
     from photometer.definition import (
         GroupedModules as GroupedModules,
         GroupedSetup as GroupedSetup,
@@ -29,8 +31,6 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
         TimerArgs as TimerArgs,
         load_suite as load_suite,
     )
-    from photometer.device_comparison import ab_device as ab_device
-    from photometer.environments import compare_environments as compare_environments
     from photometer.errors import DefinitionError as DefinitionError, PhotometerError as PhotometerError
     from photometer.fuzzing import (
         FuzzedParameter as FuzzedParameter,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
     )
     from photometer.plan import materialize as materialize
     from photometer.results import load as load, save as save
-    from photometer.side_by_side import ab as ab
+    from photometer.tables import Colorize as Colorize, Compare as Compare
     from photometer.timing import Timer as Timer
     from photometer.worker.threads import set_torch_threads as set_torch_threads
 
@@ -64,13 +64,13 @@ __version__ = "0.1.0"
 
 _HOME = {
     "CallgrindStats": "photometer.model.callgrind_stats",
-    "Colorize": "photometer.compare",
-    "Compare": "photometer.compare",
+    "Colorize": "photometer.tables",
+    "Compare": "photometer.tables",
     "CopyIfCallgrind": "photometer.model.copy_if_callgrind",
     "DefinitionError": "photometer.errors",
     "DeviceMeasurement": "photometer.model.device_measurement",
     "Environment": "photometer.model.environment",
-    "EnvironmentComparison": "photometer.comparison.comparison_result",
+    "EnvironmentComparison": "photometer.analysis.comparison_result",
     "FunctionCount": "photometer.model.function_counts",
     "FunctionCounts": "photometer.model.function_counts",
     "FuzzedParameter": "photometer.fuzzing",
@@ -89,14 +89,14 @@ _HOME = {
     "TaskSpec": "photometer.model.task",
     "Timer": "photometer.timing",
     "TimerArgs": "photometer.definition",
-    "Verdict": "photometer.comparison.verdict",
-    "ab": "photometer.side_by_side",
-    "ab_device": "photometer.device_comparison",
-    "compare_environments": "photometer.environments",
+    "Verdict": "photometer.analysis.verdict",
+    "ab": "photometer.comparing.statements",
+    "ab_device": "photometer.comparing.device_statements",
+    "compare_environments": "photometer.comparing",
     "load": "photometer.results",
     "load_suite": "photometer.definition",
     "materialize": "photometer.plan",
-    "ordered_unique": "photometer.comparison.table",
+    "ordered_unique": "photometer.analysis.table",
     "save": "photometer.results",
     "select_unit": "photometer.model.units",
     "set_torch_threads": "photometer.worker.threads",

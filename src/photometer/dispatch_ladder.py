@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from photometer.comparison.judge import Criteria, judge_replicates
-from photometer.comparison.ladder import Ladder, build_ladder, rung_pairs
+from photometer.analysis.judge import Criteria, judge_replicates
+from photometer.analysis.ladder import Ladder, build_ladder, rung_pairs
 from photometer.errors import PhotometerError
 from photometer.execution.ladder_run import REPLICATES, Climbed, climb, stand_on
 from photometer.model.environment import Environment

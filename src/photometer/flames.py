@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from photometer.comparison.comparison_result import EnvironmentComparison
+from photometer.analysis.comparison_result import EnvironmentComparison
 from photometer.definition import load_suite
 from photometer.definition.suite import Suite
 from photometer.errors import PhotometerError, ResultsFileError, ToolMissing

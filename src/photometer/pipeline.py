@@ -9,8 +9,8 @@ import dataclasses
 from collections.abc import Collection
 from pathlib import Path
 
-from photometer.comparison.check_results import CheckedBenchmark, check_results
-from photometer.comparison.run_table import RunTable, tabulate_run
+from photometer.analysis.check_results import CheckedBenchmark, check_results
+from photometer.analysis.run_table import RunTable, tabulate_run
 from photometer.definition import load_suite
 from photometer.execution.describe import describe
 from photometer.execution.local_executor import LocalExecutor

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from photometer.comparison.comparison_result import EnvironmentComparison
-from photometer.environments.comparison_file import FILE_NAME
+from photometer.analysis.comparison_result import EnvironmentComparison
+from photometer.comparing.comparison_file import FILE_NAME
+from photometer.environments.resolved import ResolvedEnvironment
 from photometer.errors import PhotometerError
 from photometer.execution.bundle import BUNDLE_NAME, write_bundle
 from photometer.execution.flame_run import LookSettings
 from photometer.execution.order_record import identified, task_spec_of
-from photometer.execution.resolved_environment import ResolvedEnvironment
 from photometer.flames import FlameFiles, OnWork, draw_comparison
 from photometer.model import comparison_replicate
 from photometer.model.comparison_replicate import ComparisonReplicate

@@ -10,7 +10,7 @@ import pytest
 from photometer.cli import main
 from photometer.model.machine import Machine
 from photometer.model.results_file import ResultsFile, save_measurements
-from tests.comparison.measurements import made
+from tests.analysis.measurements import made
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from photometer.comparison.suite_judge import SuiteJudge
+from photometer.analysis.suite_judge import SuiteJudge
 from photometer.definition.timer_args import TimerArgs
 from photometer.errors import PhotometerError, SnippetError, WorkerCrashed
 from photometer.execution.comparison_run import PairedOrder, run_comparison

@@ -7,7 +7,7 @@ import random
 import pytest
 import torch
 
-from photometer.comparison.fuzz_map import make_map
+from photometer.analysis.fuzz_map import make_map
 from photometer.errors import DefinitionError
 from photometer.execution.alternating_blocks import alternate
 from photometer.execution.forked_call import can_fork

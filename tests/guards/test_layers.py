@@ -15,14 +15,12 @@ SOURCE = Path(__file__).parents[2] / "src" / "photometer"
 DOORS = (
     "pipeline",
     "timing",
-    "compare",
-    "device_comparison",
+    "tables",
+    "comparing",
     "dispatch_ladder",
-    "environments",
     "flames",
     "pull_request",
     "results",
-    "side_by_side",
 )
 # From the top down. A part may import from its own layer's own part and from every layer below; parts that share a
 # layer never import each other, except where the layer is marked so.
@@ -30,8 +28,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli", "__main__"),
     DOORS,
     ("report", "suites", "op_fuzzers"),
-    ("execution", "comparison"),
+    ("execution", "analysis"),
+    ("environments",),
     ("instruments",),
+    ("session",),
     ("plan",),
     ("definition", "fuzzing", "worker"),
     ("model",),
@@ -40,7 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 # The interactive doors and the pipeline are one layer in the design, and may use each other.
 MAY_USE_EACH_OTHER = {DOORS, ("cli", "__main__")}
-WITHOUT_TORCH = ("stats", "definition", "comparison", "report", "plan", "errors.py")
+WITHOUT_TORCH = ("stats", "definition", "analysis", "report", "plan", "errors.py")
 
 FILES = sorted(SOURCE.rglob("*.py"))
 

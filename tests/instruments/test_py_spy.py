@@ -8,8 +8,8 @@ import pytest
 
 from photometer.errors import MeasurementError, PhotometerError, SnippetError, ToolMissing, ToolRefused
 from photometer.instruments import py_spy
-from photometer.instruments.fork_server import ForkServer
 from photometer.instruments.py_spy import SampledStacks, find_py_spy, loop_stacks, refusal_remedy, sample_loop
+from photometer.session.fork_server import ForkServer
 
 OUTSIDE = "<module> (photometer/worker/__main__.py);Child._spin (photometer/worker/child.py)"
 LOOP = "_photometer_blocks (<photometer snippet 7>)"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.comparison.table import Cell, Reference, Table, TableRequest
+from photometer.analysis.table import Cell, Reference, Table, TableRequest
 from photometer.model.suspicion import Suspicion, SuspicionKind
 from photometer.report.cell_text import cell_text, ratio_text
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import csv
 import io
 
-from photometer.comparison.table import Reference, TableRequest
-from photometer.comparison.tabulate import tabulate
+from photometer.analysis.table import Reference, TableRequest
+from photometer.analysis.tabulate import tabulate
 from photometer.report.csv_table import FIELDS, render_csv
-from tests.comparison.measurements import made
+from tests.analysis.measurements import made
 
 
 def read(text: str) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from photometer.comparison.fuzz_map import make_map
+from photometer.analysis.fuzz_map import make_map
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
 from photometer.report.fuzz_page import render_fuzz_page
 from photometer.report.fuzz_text import render_fuzz_text

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from photometer.comparison.table import Colorize, Reference, Table, TableRequest
-from photometer.comparison.tabulate import tabulate
+from photometer.analysis.table import Colorize, Reference, Table, TableRequest
+from photometer.analysis.tabulate import tabulate
 from photometer.report.html_table import render_html, render_page
-from tests.comparison.measurements import made
+from tests.analysis.measurements import made
 from tests.model.test_measurement_html import HOSTILE, Reader
 
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import json
 
-from photometer.comparison.table import Colorize, Reference, TableRequest
-from photometer.comparison.tabulate import tabulate
+from photometer.analysis.table import Colorize, Reference, TableRequest
+from photometer.analysis.tabulate import tabulate
 from photometer.report.json_table import render_json
-from tests.comparison.measurements import made
+from tests.analysis.measurements import made
 
 
 def test_nested_as_the_table_is() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from photometer.comparison.ladder import Ladder, LadderStep
-from photometer.comparison.ladder_expectations import Expectation
+from photometer.analysis.ladder import Ladder, LadderStep
+from photometer.analysis.ladder_expectations import Expectation
 from photometer.report.ladder_table import render_expectations, render_ladder, render_ladder_markdown
 
 LADDER = Ladder(

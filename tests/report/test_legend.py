@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.comparison.table import Reference, TableRequest
-from photometer.comparison.tabulate import tabulate
+from photometer.analysis.table import Reference, TableRequest
+from photometer.analysis.tabulate import tabulate
 from photometer.model.measurement import Measurement
 from photometer.model.suspicion import SuspicionKind
 from photometer.model.task import TaskSpec
 from photometer.report.legend import legend_lines, reference_words
-from tests.comparison.measurements import made
+from tests.analysis.measurements import made
 
 
 def test_a_plain_table_has_its_unit_only() -> None:

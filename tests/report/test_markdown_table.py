@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import re
 
-from photometer.comparison.table import Colorize, TableRequest
-from photometer.comparison.tabulate import tabulate
+from photometer.analysis.table import Colorize, TableRequest
+from photometer.analysis.tabulate import tabulate
 from photometer.report.markdown_table import render_markdown
-from tests.comparison.measurements import made
+from tests.analysis.measurements import made
 
 HOSTILE = "a|b`c`\n# <img src=x onerror=alert(1)> **x** [l](http://e) \\"
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from photometer.comparison.run_table import RunFailure, tabulate_run
+from photometer.analysis.run_table import RunFailure, tabulate_run
 from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
 from photometer.execution.order_record import failure_record, identified, task_spec_of
 from photometer.model.device_measurement import DeviceMeasurement

@@ -5,13 +5,13 @@ import re
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from photometer.comparison.table import Colorize, Reference, TableRequest
-from photometer.comparison.tabulate import tabulate
+from photometer.analysis.table import Colorize, Reference, TableRequest
+from photometer.analysis.tabulate import tabulate
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
 from photometer.report.terminal_table import render_terminal
 from photometer.report.text_width import width_of
-from tests.comparison.measurements import made
+from tests.analysis.measurements import made
 
 
 def exact(seconds: float, row: str, column: str | None = None, **fields: object) -> Measurement:

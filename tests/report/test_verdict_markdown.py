@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from photometer.comparison.comparison_result import ComparisonFailure
+from photometer.analysis.comparison_result import ComparisonFailure
 from photometer.report.verdict_markdown import render_verdicts_markdown
-from tests.comparison.verdicts import comparison, result
+from tests.analysis.verdicts import comparison, result
 
 
 def test_the_first_line_is_the_answer() -> None:

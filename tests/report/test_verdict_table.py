@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from photometer.comparison.comparison_result import ComparisonFailure
-from photometer.comparison.verdict import DetectableChange
+from photometer.analysis.comparison_result import ComparisonFailure
+from photometer.analysis.verdict import DetectableChange
 from photometer.report.verdict_table import duration, headline, interval_text, render_verdicts
-from tests.comparison.verdicts import comparison, result, verdict
+from tests.analysis.verdicts import comparison, result, verdict
 
 
 def test_the_answer_comes_first_and_rows_by_importance() -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from photometer.comparison.comparison_result import EnvironmentComparison
-    from photometer.execution.resolved_environment import ResolvedEnvironment
+    from photometer.analysis.comparison_result import EnvironmentComparison
+    from photometer.environments.resolved import ResolvedEnvironment
     from photometer.plan.work_order import WorkOrders
     from photometer.pull_request import Compared
 

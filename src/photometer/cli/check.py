@@ -10,7 +10,7 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
 
 if TYPE_CHECKING:
-    from photometer.comparison.check_results import CheckedBenchmark
+    from photometer.analysis.check_results import CheckedBenchmark
 
 
 def register(app: typer.Typer) -> None:

@@ -19,8 +19,8 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.suite_options import Expression, Tags
 
 if TYPE_CHECKING:
-    from photometer.comparison.comparison_result import EnvironmentComparison
-    from photometer.environments import Calibration
+    from photometer.analysis.comparison_result import EnvironmentComparison
+    from photometer.comparing import Calibration
 
 
 class Format(str, enum.Enum):
@@ -98,7 +98,7 @@ def compare(
     if branch is None:
         raise typer.BadParameter("give BASE and BRANCH (one alone is for --calibrate)")
     from photometer.cli.comparison_progress import progress
-    from photometer.environments import compare_environments
+    from photometer.comparing import compare_environments
 
     attachment = Attachment(output, flame, instructions)
     given = {"margin": margin, "fdr": fdr, "layouts": layouts}
@@ -137,7 +137,7 @@ def _print(comparison: EnvironmentComparison, format: Format) -> None:
     else:
         import shutil
 
-        from photometer.compare import shows_colour
+        from photometer.tables import shows_colour
 
         text = render_verdicts(comparison, shutil.get_terminal_size((100, 24)).columns, colour=shows_colour())
     sys.stdout.write(encodable(text, sys.stdout.encoding))
@@ -169,7 +169,7 @@ def _calibrate(
     if suite is None:
         raise typer.BadParameter("--calibrate needs --suite SUITE")
     from photometer.cli.comparison_progress import progress
-    from photometer.environments import calibrate_environment
+    from photometer.comparing import calibrate_environment
 
     given = {"budget": budget, "margin": margin}
     with progress() as observer:

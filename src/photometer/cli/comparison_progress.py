@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from photometer.environments.observer import Observer
+from photometer.comparing.observer import Observer
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from photometer.comparison.verdict import Verdict
+    from photometer.analysis.verdict import Verdict
 
 # A log wants to show that something happens, not every replicate.
 SECONDS_BETWEEN_LINES = 10.0

@@ -12,7 +12,7 @@ import typer
 from photometer.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from photometer.comparison.fuzz_map import FuzzMap
+    from photometer.analysis.fuzz_map import FuzzMap
     from photometer.execution.fuzz_run import FuzzRequest
     from photometer.fuzzing import Fuzzer
     from photometer.model.fuzz_trial import FuzzTrial
@@ -53,7 +53,7 @@ def fuzz(
 ) -> None:
     limits = {"dtype": dtype, "device": device, "max_elements": max_elements, "max_allocation_bytes": max_bytes}
     fuzzer, rebuild = _fuzzer(preset, spec, seed, limits)
-    from photometer.comparison.fuzz_map import make_map
+    from photometer.analysis.fuzz_map import make_map
     from photometer.execution.fuzz_run import FuzzRequest
     from photometer.fuzzing.explaining import explaining_parameters, shown_parameters
     from photometer.report.escape import encodable

@@ -97,11 +97,11 @@ def run_settings(
 ) -> RunSettings:
     """What the options say. Without Valgrind, instructions are left out, and that is told."""
     from photometer.errors import ToolMissing
-    from photometer.execution.core_pool import parse_cores
     from photometer.execution.run_settings import RunSettings
     from photometer.instruments.callgrind.collect import current_environment
-    from photometer.instruments.callgrind.valgrind import find_valgrind
     from photometer.model.environment import Environment
+    from photometer.session.cores import parse_cores
+    from photometer.session.valgrind import find_valgrind
 
     if instructions:
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from photometer.comparison.ladder import Ladder
+    from photometer.analysis.ladder import Ladder
     from photometer.execution.ladder_run import Climbed
     from photometer.execution.run_settings import RunSettings
     from photometer.pipeline import RunReport
@@ -66,7 +66,7 @@ def _tell(title: str, outcome: Climbed) -> None:
 
 
 def _print(ladder: Ladder) -> None:
-    from photometer.comparison.ladder_expectations import check_expectations
+    from photometer.analysis.ladder_expectations import check_expectations
     from photometer.report.escape import encodable
     from photometer.report.ladder_table import render_expectations, render_ladder
 

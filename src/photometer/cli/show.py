@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from photometer.compare import Compare
     from photometer.model.measurement import Measurement
     from photometer.model.results_reader import Results
+    from photometer.tables import Compare
 
 
 class Format(str, enum.Enum):
@@ -48,9 +48,9 @@ def show(
     transpose: Annotated[bool, typer.Option("--transpose", help="Turn rows into columns.")] = False,
     recover: Annotated[bool, typer.Option("--recover", help="Show what is whole in a damaged file.")] = False,
 ) -> None:
-    from photometer.compare import Compare
     from photometer.errors import ResultsFileError
     from photometer.model.results_reader import load_results
+    from photometer.tables import Compare
 
     loaded = [load_results(path, recover) for path in files]
     measurements = [m for results in loaded for m in _measurements(results, by_file)]
@@ -123,8 +123,8 @@ def _render(comparison: Compare, format: Format, machines: list[str], to_termina
         from photometer.report.escape import markdown_text
 
         return "".join(f"{markdown_text(line)}\n\n" for line in machines) + comparison.to_markdown()
-    from photometer.compare import shows_colour
     from photometer.model.visible_text import visible
+    from photometer.tables import shows_colour
 
     above = "".join(visible(line) + "\n" for line in machines)
     return above + comparison.to_text(colour=to_terminal and shows_colour())

@@ -105,7 +105,7 @@ def _print_for_people(measurements: list[Measurement]) -> None:
         # The first line names the class; on a command line it says nothing.
         typer.echo(repr(measurements[0]).split("\n", 1)[1])
         return
-    from photometer.compare import Compare
+    from photometer.tables import Compare
 
     comparison = Compare(measurements)
     comparison.trim_significant_figures()

@@ -13,7 +13,7 @@ from photometer.definition.grouped import (
 )
 from photometer.definition.labels import flatten
 from photometer.definition.loading import load_suite, shipped_suites
-from photometer.definition.side_by_side import iter_parsed_lines, parse_stmts
+from photometer.definition.stmt_table import iter_parsed_lines, parse_stmts
 from photometer.definition.suite import Suite, SuiteEntry
 from photometer.definition.timer_args import TimerArgs
 

@@ -18,12 +18,12 @@ from photometer.instruments.callgrind.annotate import exclusive_counts
 from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counting_server import CountingServer
-from photometer.instruments.fork_server import ForkServer
-from photometer.instruments.frozen_layout import Layout
 from photometer.model.environment import Environment
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.packed_stacks import SMALLEST_SHARE, pack_stacks
+from photometer.session.fork_server import ForkServer
+from photometer.session.layout import Layout
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import photometer
 from photometer.execution.measure_order import ReadyOrder
 from photometer.execution.order_record import task_spec_of
-from photometer.instruments.fork_server import ForkServer
+from photometer.session.fork_server import ForkServer
 
 # Not by the path: that would put all that is installed beside photometer before what the environment has.
 LOAD_PHOTOMETER = """\

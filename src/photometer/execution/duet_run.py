@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from photometer.instruments.duet import Replicate, Side, take_replicate
-from photometer.instruments.fork_server import ForkServer
+from photometer.session.fork_server import ForkServer
 
 # Long enough for a hundred and more pairs of blocks; its fork and warm-up cost about 0.05 s on top.
 REPLICATE_SECONDS = 0.15

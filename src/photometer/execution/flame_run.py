@@ -18,11 +18,11 @@ from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counting_server import CountingServer
 from photometer.instruments.callgrind.python_frames import below_statement
-from photometer.instruments.fork_server import ForkServer
 from photometer.instruments.py_spy import DEFAULT_DURATION_SECONDS, SampledStacks, find_py_spy, sample_loop
 from photometer.model.environment import Environment
 from photometer.model.instruction_counts import stable_repeat_of
 from photometer.plan.work_order import WorkOrders
+from photometer.session.fork_server import ForkServer
 
 InstructionStacks = tuple[tuple[tuple[str, ...], float], ...]
 

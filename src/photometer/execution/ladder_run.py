@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from photometer.errors import PhotometerError
 from photometer.execution.comparison_run import PairedOrder
 from photometer.execution.duet_run import DuetRun
-from photometer.instruments.fork_server import ForkServer
 from photometer.model.environment import Environment
 from photometer.plan.work_order import WorkOrder
+from photometer.session.fork_server import ForkServer
 from photometer.stats.replicate import ReplicateEstimate, estimate_replicate
 
 # With eight replicates of a tenth of a second the interval is about half a per cent of the lower rung either way.

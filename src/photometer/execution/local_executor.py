@@ -18,14 +18,14 @@ from photometer.execution.builder import Builder
 from photometer.execution.device_order import measure_on_device
 from photometer.execution.executor import Answer, Request, failure_answer
 from photometer.execution.measure_order import ReadyOrder, count_order, run_once, time_order
-from photometer.execution.memory_limit import limit_memory, memory_limit_bytes
 from photometer.execution.script_model import script_model
-from photometer.execution.server_stock import Server, ServerStock
 from photometer.instruments.callgrind.counting_server import CountingServer
 from photometer.instruments.cpp.snippet import BuiltSnippet
-from photometer.instruments.fork_server import ForkServer
 from photometer.model.environment import Environment
 from photometer.plan.work_order import WorkOrder
+from photometer.session.fork_server import ForkServer
+from photometer.session.memory_limit import limit_memory, memory_limit_bytes
+from photometer.session.pool import Server, ServerStock
 
 
 class LocalExecutor:

@@ -15,12 +15,12 @@ from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counting_server import CountingServer
 from photometer.instruments.cpp.snippet import BuiltSnippet
-from photometer.instruments.fork_server import ForkServer
 from photometer.instruments.stopping import RunFor
 from photometer.instruments.wall_time import take_blocks
 from photometer.model.measurement import Measurement
 from photometer.model.packed_stacks import SMALLEST_SHARE, pack_stacks
 from photometer.plan.work_order import WorkOrder
+from photometer.session.fork_server import ForkServer
 
 
 @dataclasses.dataclass(frozen=True)

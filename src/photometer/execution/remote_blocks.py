@@ -10,9 +10,9 @@ import time
 from collections import deque
 
 from photometer.errors import WorkerTimeout
-from photometer.instruments.fork_server import ChildProcess
 from photometer.instruments.wall_time import CoreWatch
 from photometer.model.conditions import Conditions
+from photometer.session.fork_server import ChildProcess
 
 # A fetch takes about so long: long beside the 0.1 ms of a question and its answer, short beside the time to measure.
 FETCH_SECONDS = 0.02

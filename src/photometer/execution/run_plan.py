@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from photometer.execution.agenda import Agenda, Step
-from photometer.execution.core_pool import CorePool, usable_cores
 from photometer.execution.executor import Executor
 from photometer.execution.job_request import RequestMaker
 from photometer.execution.observer import NobodyLooks, RunObserver
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import Scheduler
 from photometer.plan.work_order import WorkOrders
+from photometer.session.cores import CorePool, usable_cores
 
 
 def run_plan(

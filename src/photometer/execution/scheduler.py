@@ -12,13 +12,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from photometer.execution.agenda import MEASURING_STEPS, QUIET_STEPS, Agenda, Job, Step
-from photometer.execution.core_pool import CorePool
 from photometer.execution.executor import Answer, Executor
 from photometer.execution.job_request import RequestMaker
 from photometer.execution.observer import RunObserver, RunState
 from photometer.execution.order_record import failure_record, identified
 from photometer.execution.time_left import TimeLeft
 from photometer.plan.work_order import WorkOrder
+from photometer.session.cores import CorePool
 
 # Timings at once: they share the memory and the last cache, so that more would measure each other.
 CORES_PER_QUIET_LANE = 8

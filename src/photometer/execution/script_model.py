@@ -12,7 +12,7 @@ from pathlib import Path
 
 from photometer.errors import CacheError
 from photometer.instruments.cpp.cache import default_cache_folder
-from photometer.instruments.fork_server import ForkServer
+from photometer.session.fork_server import ForkServer
 
 # In the child: import the module by its path, because torch.jit.script reads the source from its file.
 _SETUP = """\

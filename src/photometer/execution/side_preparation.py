@@ -20,11 +20,11 @@ from photometer.execution.script_model import model_folder, script_model
 from photometer.instruments.cpp.build import build_snippets
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnippet
 from photometer.instruments.cpp.torch_build import torch_build_from_folder
-from photometer.instruments.fork_server import ForkServer
 from photometer.model.language import Language
-from photometer.model.surroundings import Surroundings
+from photometer.model.probe_result import Surroundings
 from photometer.plan.probe import PROBE_FOLDER, with_result_path
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrder, WorkOrders
+from photometer.session.fork_server import ForkServer
 
 SideName = Literal["base", "branch"]
 # One letter each: they are part of paths, whose length must not tell the sides apart.

@@ -13,7 +13,7 @@ import random
 import time
 from typing import Any
 
-from photometer.instruments.fork_server import ChildProcess, ForkServer
+from photometer.session.fork_server import ChildProcess, ForkServer
 
 # Long enough that reading the clock and the messages around a block (0.1 ms) do not show in it, short enough that the
 # two blocks of a pair meet the same machine: interrupts come every few milliseconds.

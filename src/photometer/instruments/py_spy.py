@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from photometer.errors import MeasurementError, PhotometerError, ToolMissing, ToolRefused, WorkerError
-from photometer.instruments.fork_server import ChildProcess, ForkServer
+from photometer.session.fork_server import ChildProcess, ForkServer
 
 DEFAULT_DURATION_SECONDS = 3.0
 # Unwinding native frames takes py-spy some milliseconds a sample, and it falls behind above this.

@@ -1,4 +1,4 @@
-"""Environment: which interpreter is measured, with which settings. A noun; instruments/fork_server.py starts it."""
+"""Environment: which interpreter is measured, with which settings. A noun; session/fork_server.py starts it."""
 
 from __future__ import annotations
 

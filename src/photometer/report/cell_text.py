@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from photometer.comparison.table import Cell, Table
+from photometer.analysis.table import Cell, Table
 from photometer.model.suspicion import SuspicionKind
 from photometer.model.units import trim_sigfig
 

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 
-from photometer.comparison.table import Table
+from photometer.analysis.table import Table
 from photometer.report.escape import csv_text
 
 FIELDS = (

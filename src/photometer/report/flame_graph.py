@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-from photometer.comparison.flame_tree import FlameNode, FoldedStacks, flame_tree
+from photometer.analysis.flame_tree import FlameNode, FoldedStacks, flame_tree
 from photometer.report.escape import html_text
 
 WIDTH_PIXELS = 1200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from photometer.comparison.fuzz_map import FuzzMap, figure_of
+from photometer.analysis.fuzz_map import FuzzMap, figure_of
 from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.units import format_seconds
 from photometer.model.visible_text import visible

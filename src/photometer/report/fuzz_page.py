@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from photometer.comparison.fuzz_map import FuzzMap
+from photometer.analysis.fuzz_map import FuzzMap
 from photometer.report.page.page import render_report
 from photometer.report.page.view_fuzz import fuzz_view
 from photometer.report.page.view_report import ReportView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from photometer.comparison.fuzz_map import FuzzMap
+from photometer.analysis.fuzz_map import FuzzMap
 from photometer.model.visible_text import visible
 from photometer.report.fuzz_cells import trial_cells, trial_heads
 from photometer.report.text_width import pad, width_of, wrap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from photometer.comparison.table import Cell, Standing, Table
+from photometer.analysis.table import Cell, Standing, Table
 from photometer.model.units import format_seconds
 from photometer.report.cell_text import cell_text
 from photometer.report.escape import html_lines, html_text

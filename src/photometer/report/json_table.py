@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from photometer.comparison.table import Cell, Table
+from photometer.analysis.table import Cell, Table
 
 FORMAT = "photometer-table"
 VERSION = 1

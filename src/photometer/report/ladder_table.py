@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from photometer.comparison.ladder import Ladder, LadderStep
-from photometer.comparison.ladder_expectations import Expectation, signed_seconds
+from photometer.analysis.ladder import Ladder, LadderStep
+from photometer.analysis.ladder_expectations import Expectation, signed_seconds
 from photometer.model.units import format_seconds
 from photometer.report.escape import markdown_text
 from photometer.report.text_width import pad, width_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from photometer.comparison.table import Reference, Table
+from photometer.analysis.table import Reference, Table
 from photometer.model.suspicion import Suspicion, SuspicionKind
 from photometer.model.units import unit_to_english
 from photometer.report.cell_text import warning_note

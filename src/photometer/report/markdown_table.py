@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from photometer.comparison.table import Block, Cell, Standing, Table
+from photometer.analysis.table import Block, Cell, Standing, Table
 from photometer.report.cell_text import cell_text
 from photometer.report.escape import markdown_text
 from photometer.report.legend import legend_lines

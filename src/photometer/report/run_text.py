@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from photometer.comparison.run_table import RunCell, RunFailure, RunTable
+from photometer.analysis.run_table import RunCell, RunFailure, RunTable
 from photometer.model.units import format_seconds
 from photometer.model.visible_text import visible
 from photometer.report.text_width import pad, width_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from photometer.comparison.table import Standing, Table
+from photometer.analysis.table import Standing, Table
 from photometer.model.visible_text import visible
 from photometer.report.cell_text import CellText, cell_text
 from photometer.report.legend import legend_lines

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from photometer.comparison.comparison_result import ComparisonResult, EnvironmentComparison
-from photometer.comparison.verdict_reason import percent
+from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
+from photometer.analysis.verdict_reason import percent
 from photometer.report.escape import markdown_text
 from photometer.report.verdict_table import (
     change_text,

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from photometer.comparison.comparison_result import ComparisonResult, EnvironmentComparison
-from photometer.comparison.verdict import Verdict
-from photometer.comparison.verdict_reason import percent
+from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
+from photometer.analysis.verdict import Verdict
+from photometer.analysis.verdict_reason import percent
 from photometer.model.units import select_unit
 from photometer.model.visible_text import visible
 from photometer.report.text_width import pad, width_of, wrap

@@ -8,9 +8,9 @@ from photometer.errors import SnippetError
 from photometer.instruments.callgrind import layout_band as module
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.layout_band import layout_bands, random_layouts
-from photometer.instruments.frozen_layout import Layout
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.task import TaskSpec
+from photometer.session.layout import Layout
 
 TASKS = [CountTask(TaskSpec(stmt, "pass")) for stmt in ("a", "b")]
 

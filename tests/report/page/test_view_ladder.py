@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from photometer.comparison.ladder import Ladder, LadderStep
+from photometer.analysis.ladder import Ladder, LadderStep
 from photometer.report.page.overview_figures import ladder_figure, rung_note
 from photometer.report.page.view_ladder import ladder_views, ladders_of_records
 from photometer.report.page.view_report import report_view

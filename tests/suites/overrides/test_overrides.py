@@ -9,9 +9,9 @@ import pytest
 
 from photometer.definition import load_suite
 from photometer.errors import DefinitionError
-from photometer.instruments.fork_server import ForkServer
 from photometer.model.environment import Environment
 from photometer.plan import materialize, select
+from photometer.session.fork_server import ForkServer
 from photometer.suites.overrides import CALLS, RUNGS, Rung, ladder
 
 PLAN = materialize(load_suite("overrides"))

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from photometer.errors import DefinitionError
-from photometer.instruments.frozen_layout import of_fixed_length
 from photometer.model.copy_if_callgrind import CopyIfCallgrind, Serialization
+from photometer.session.layout import of_fixed_length
 
 _LITERAL_TYPES = (str, bytes, bool, int)
 _LEFT_OUT = ("torch", "__builtins__")

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counting_server import CountingServer
 from photometer.instruments.callgrind.server_lanes import Lane, LaneRun, OnOutcome, Outcome
-from photometer.instruments.frozen_layout import Layout
 from photometer.model.environment import Environment
+from photometer.session.layout import Layout
 
 
 def count_many(

@@ -25,11 +25,11 @@ from photometer.instruments.callgrind.python_frames import (
     parse_frame_map,
     with_python_frames,
 )
-from photometer.instruments.callgrind.valgrind import find_valgrind
-from photometer.instruments.fork_server import START_SECONDS, ChildProcess, ForkServer
-from photometer.instruments.frozen_layout import Layout
 from photometer.model.environment import Environment
 from photometer.model.task import TaskSpec
+from photometer.session.fork_server import START_SECONDS, ChildProcess, ForkServer
+from photometer.session.layout import Layout
+from photometer.session.valgrind import find_valgrind
 
 AVX512_OFF = (
     # Code that asks /proc/cpuinfo sees the real processor, which Valgrind cannot imitate in full: it has no AVX-512.

@@ -14,9 +14,9 @@ from photometer.errors import PhotometerError
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counting_server import CountingServer
 from photometer.instruments.callgrind.server_lanes import Lane, LaneRun
-from photometer.instruments.frozen_layout import Layout
 from photometer.model.environment import Environment
 from photometer.model.layout_band import LayoutBand, LayoutCount
+from photometer.session.layout import Layout
 
 LARGEST_PADDING_BYTES = 4096
 """A page: what lies on the stack then begins at any place in one."""

@@ -10,7 +10,7 @@ import textwrap
 from photometer.errors import BuildError
 from photometer.instruments.cpp.build import build_snippets
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnippet
-from photometer.instruments.shared_server import SHARED, SharedServer
+from photometer.session.shared_server import SHARED, SharedServer
 
 
 class RemoteLoop:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from photometer.comparison.fuzz_map import figure_of
+from photometer.analysis.fuzz_map import figure_of
 from photometer.model.units import format_seconds
 from photometer.report.page.figure import Axis, Point, PointFigure, Row, RowFigure, Series
 from photometer.report.page.view_benchmark import USUAL_WORDS, BenchmarkView

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.comparison.comparison_result import FAILURE_KIND, KIND, ComparisonResult
+from photometer.analysis.comparison_result import FAILURE_KIND, KIND, ComparisonResult
 from photometer.model import comparison_replicate, comparison_stacks
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.comparison_stacks import ComparisonStacks

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.comparison.fuzz_map import FuzzMap, make_map, verdict_of
+from photometer.analysis.fuzz_map import FuzzMap, make_map, verdict_of
 from photometer.model.fuzz_trial import KIND, FuzzTrial
 from photometer.report.fuzz_cells import trial_cells, trial_heads
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.comparison.ladder import KIND, Ladder, LadderStep
+from photometer.analysis.ladder import KIND, Ladder, LadderStep
 from photometer.report.page.view_benchmark import BenchmarkView
 
 SUITE = "overrides"

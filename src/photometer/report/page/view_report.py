@@ -9,7 +9,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from photometer.comparison.ladder import KIND as LADDER_KIND
+from photometer.analysis.ladder import KIND as LADDER_KIND
 from photometer.errors import ResultsFileError
 from photometer.model.conditions import Conditions
 from photometer.model.fuzz_trial import KIND as FUZZ_KIND

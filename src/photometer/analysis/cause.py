@@ -1,0 +1,163 @@
+"""Why a time changed: instructions of both sides (outside the allocator), the functions that gained, other layouts.
+
+In: counts of each side, one a layout, and the verdict on the time. Out: an InstructionChange and one sentence that
+joins both: real work, or memory, layout and machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from photometer.analysis.verdict import Verdict
+from photometer.analysis.verdict_reason import percent
+from photometer.instruments.callgrind.allocator import bare_name, is_allocator
+from photometer.instruments.callgrind.annotate import function_name
+from photometer.model.function_counts import FunctionCounts
+from photometer.model.instruction_counts import InstructionCounts
+
+# Two builds lie in memory differently; outside the allocator that moved counts by up to 0.05 %.
+INSTRUCTION_TOLERANCE = 0.0005
+# A change is told by its largest few functions; the long tail is rounding.
+FUNCTIONS_KEPT = 8
+FUNCTIONS_TOLD = 3
+
+
+@dataclass(frozen=True)
+class FunctionChange:
+    """Instructions a run that a function itself gained (or lost, where negative)."""
+
+    function: str
+    instructions_per_run: float
+
+
+@dataclass(frozen=True)
+class InstructionChange:
+    """Instructions a run outside the allocator, per side: the median over layouts; `layout_spread` is how far those
+    of one side lie apart, relative."""
+
+    base_per_run: float
+    branch_per_run: float
+    base_allocator_calls_per_run: float
+    branch_allocator_calls_per_run: float
+    layouts: int
+    layout_spread: float
+    functions: tuple[FunctionChange, ...] = ()
+
+    @property
+    def ratio(self) -> float:
+        return self.branch_per_run / self.base_per_run if self.base_per_run > 0 else 1.0
+
+    @property
+    def difference_per_run(self) -> float:
+        return self.branch_per_run - self.base_per_run
+
+    @property
+    def has_changed(self) -> bool:
+        """More than the luck of the layout explains."""
+        return abs(self.ratio - 1.0) > max(INSTRUCTION_TOLERANCE, self.layout_spread)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "base_per_run": self.base_per_run,
+            "branch_per_run": self.branch_per_run,
+            "base_allocator_calls_per_run": self.base_allocator_calls_per_run,
+            "branch_allocator_calls_per_run": self.branch_allocator_calls_per_run,
+            "layouts": self.layouts,
+            "layout_spread": self.layout_spread,
+            "functions": [[change.instructions_per_run, change.function] for change in self.functions],
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> InstructionChange:
+        return cls(
+            base_per_run=float(record["base_per_run"]),
+            branch_per_run=float(record["branch_per_run"]),
+            base_allocator_calls_per_run=float(record["base_allocator_calls_per_run"]),
+            branch_allocator_calls_per_run=float(record["branch_allocator_calls_per_run"]),
+            layouts=int(record["layouts"]),
+            layout_spread=float(record["layout_spread"]),
+            functions=tuple(FunctionChange(str(name), float(count)) for count, name in record["functions"]),
+        )
+
+
+def instruction_change(
+    base: Sequence[InstructionCounts],
+    branch: Sequence[InstructionCounts],
+    base_functions: FunctionCounts,
+    branch_functions: FunctionCounts,
+) -> InstructionChange:
+    """Both sides' counts, one a layout; functions are those of the first layout."""
+    sides = [[counts.outside_allocator_per_run for counts in side] for side in (base, branch)]
+    calls = [_median([counts.allocator_calls_per_run for counts in side]) for side in (base, branch)]
+    runs = base[0].number_per_run
+    return InstructionChange(
+        base_per_run=_median(sides[0]),
+        branch_per_run=_median(sides[1]),
+        base_allocator_calls_per_run=calls[0],
+        branch_allocator_calls_per_run=calls[1],
+        layouts=min(len(base), len(branch)),
+        layout_spread=max((max(side) - min(side)) / max(min(side), 1.0) for side in sides),
+        functions=function_changes(base_functions, branch_functions, runs),
+    )
+
+
+def function_changes(base: FunctionCounts, branch: FunctionCounts, runs: int) -> tuple[FunctionChange, ...]:
+    """The functions whose own instructions changed most; the allocator's are left out, for luck moves them."""
+
+    def bare(function: str) -> str:
+        # Other builds lie in other files, and a recursive function has a row for each depth.
+        return bare_name(function_name(function))
+
+    changes = (branch.transform(bare) - base.transform(bare)).filter(lambda function: not is_allocator(function))
+    largest = sorted(changes, key=lambda row: -abs(row.count))[:FUNCTIONS_KEPT]
+    return tuple(FunctionChange(row.function, row.count / runs) for row in largest if abs(row.count) >= runs)
+
+
+def cause_sentence(verdict: Verdict, change: InstructionChange | None, layout_ratios: Sequence[float] = ()) -> str:
+    """One sentence from time and instructions together; empty where there is nothing to add to the verdict."""
+    word = verdict.verdict
+    around = layout_words(layout_ratios)
+    if change is None:
+        return around.capitalize() + "." if around and word in ("slower", "faster") else ""
+    if not change.has_changed:
+        if word in ("slower", "faster"):
+            doubt = f"; {around}" if around else ""
+            return f"{word} with the same instructions: memory, layout or machine{doubt}."
+        return ""
+    more = change.ratio > 1.0
+    size = f"{abs(change.difference_per_run):,.0f} instructions a run"
+    told = (
+        f"{'+' if more else '−'}{size} ({'+' if more else ''}{percent(change.ratio - 1.0)}){_functions(change, more)}"
+    )
+    if word in ("slower", "faster"):
+        agrees = more == (word == "slower")
+        joint = "and" if agrees else "but"
+        return f"{'more' if more else 'fewer'} instructions {joint} {word}: {told}{'; ' + around if around else ''}."
+    if word == "same":
+        return f"{'more' if more else 'fewer'} instructions, no time: {told}."
+    return f"{'more' if more else 'fewer'} instructions, time undecided: {told}."
+
+
+def layout_words(layout_ratios: Sequence[float]) -> str:
+    """What other layouts of memory showed: how much of a change is the luck of where things lie."""
+    if not layout_ratios:
+        return ""
+    changes = [("+" if ratio > 1.0 else "") + percent(ratio - 1.0) for ratio in layout_ratios]
+    return f"in other layouts {', '.join(changes)}"
+
+
+def _functions(change: InstructionChange, more: bool) -> str:
+    told = [each for each in change.functions if (each.instructions_per_run > 0) == more][:FUNCTIONS_TOLD]
+    return (
+        ", most in " + ", ".join(f"{each.function} ({each.instructions_per_run:+,.0f})" for each in told)
+        if told
+        else ""
+    )
+
+
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2.0

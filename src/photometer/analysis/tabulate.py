@@ -1,0 +1,180 @@
+"""Measurements to finished tables: one a label, rows by sub_label (else stmt), columns by description.
+
+Blocks by number of threads, in them groups by env. Statistics run across rows and envs of a block, never across
+descriptions. Replicates (equal task specs) are merged. Order is the order first seen, only threads ascend.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+from photometer.analysis.table import (
+    Block,
+    Cell,
+    Colorize,
+    EnvGroup,
+    Reference,
+    Row,
+    Standing,
+    Table,
+    TableRequest,
+    ordered_unique,
+)
+from photometer.errors import DefinitionError
+from photometer.model.measurement import Measurement
+from photometer.model.task import TaskSpec
+from photometer.model.units import select_unit
+
+# Within one percent of the fastest is as good as the fastest; the other steps are those torch's users know.
+BEST_WITHIN = 1.01
+GOOD_WITHIN = 1.1
+BAD_FROM = 2.0
+VERY_BAD_FROM = 5.0
+
+MEDIANS_ONLY = TableRequest()
+
+
+@dataclasses.dataclass(frozen=True, order=False)
+class _RowKey:
+    """`ordinal` tells apart rows whose names agree but whose statements or set-ups do not."""
+
+    env: str | None
+    name: str
+    ordinal: int
+
+
+# Cells of one row by column, and rows of one block.
+_Cells = dict[int, Measurement]
+_Rows = dict[_RowKey, _Cells]
+
+
+def tabulate(measurements: Iterable[Measurement], request: TableRequest = MEDIANS_ONLY) -> list[Table]:
+    """The tables, in the order their labels are first seen."""
+    by_label: dict[str | None, list[Measurement]] = {}
+    for measurement in merge_replicates(measurements):
+        by_label.setdefault(measurement.label, []).append(measurement)
+    if request.reference is not None:
+        _check_reference(request.reference, by_label)
+    return [_table(label, group, request) for label, group in by_label.items()]
+
+
+def merge_replicates(measurements: Iterable[Measurement]) -> list[Measurement]:
+    """One measurement for each task spec; one without replicates stays as it is, with all it knows."""
+    groups: dict[TaskSpec, list[Measurement]] = {}
+    for measurement in measurements:
+        groups.setdefault(measurement.task_spec, []).append(measurement)
+    return [group[0] if len(group) == 1 else Measurement.merge(group)[0] for group in groups.values()]
+
+
+def _check_reference(reference: Reference, by_label: Mapping[str | None, Sequence[Measurement]]) -> None:
+    everything = [m for group in by_label.values() for m in group]
+    if not everything:
+        return
+    for wanted, what, there in (
+        (reference.row, "row", ordered_unique(m.as_row_name for m in everything)),
+        (reference.env, "env", ordered_unique(m.env for m in everything)),
+    ):
+        if wanted is not None and wanted not in there:
+            named = ", ".join(repr(name) for name in there[:10] if name is not None) or "none with a name"
+            raise DefinitionError(
+                f"the baseline's {what} {wanted!r} is not in the results", remedy=f"There are: {named}."
+            )
+
+
+def _table(label: str | None, measurements: Sequence[Measurement], request: TableRequest) -> Table:
+    columns = ordered_unique(m.description for m in measurements)
+    envs = ordered_unique(m.env for m in measurements)
+    by_threads = _place(measurements, {description: i for i, description in enumerate(columns)})
+    unit, seconds_per_unit = select_unit(min(m.median for m in measurements))
+    blocks = []
+    for num_threads in sorted(by_threads):
+        rows = by_threads[num_threads]
+        finished = _finish_block(rows, len(columns), request)
+        of_env: dict[str | None, list[Row]] = {env: [] for env in envs}
+        for key, row in finished.items():
+            of_env[key.env].append(row)
+        groups = tuple(EnvGroup(env, tuple(members)) for env, members in of_env.items() if members)
+        blocks.append(Block(num_threads, groups))
+    return Table(label, unit, seconds_per_unit, tuple(columns), tuple(blocks), request)
+
+
+def _place(measurements: Sequence[Measurement], column_of: Mapping[str | None, int]) -> dict[int, _Rows]:
+    """Every measurement in its block, row and column. Two that differ only in set-up go into two rows: none is lost."""
+    taken: dict[tuple[int, str | None, str, int], int] = {}
+    by_threads: dict[int, _Rows] = {}
+    for m in measurements:
+        column = column_of[m.description]
+        place = (m.num_threads, m.env, m.as_row_name, column)
+        ordinal = taken[place] = taken.get(place, 0) + 1
+        row = by_threads.setdefault(m.num_threads, {}).setdefault(_RowKey(m.env, m.as_row_name, ordinal), {})
+        row[column] = m
+    return by_threads
+
+
+def _finish_block(rows: _Rows, width: int, request: TableRequest) -> dict[_RowKey, Row]:
+    fastest: dict[int, Measurement] = {}
+    if request.colorize is Colorize.COLUMNWISE or (request.reference is not None and request.reference.is_fastest):
+        for cells in rows.values():
+            for column, m in cells.items():
+                if column not in fastest or m.median < fastest[column].median:
+                    fastest[column] = m
+    finished = {}
+    for key, cells in rows.items():
+        row_best = min(m.median for m in cells.values()) if request.colorize is Colorize.ROWWISE else None
+        row: list[Cell | None] = [None] * width
+        for column, m in cells.items():
+            best = row_best if row_best is not None or column not in fastest else fastest[column].median
+            reference = _reference_for(key, column, rows, fastest, request.reference)
+            row[column] = _cell(m, request, best if request.colorize is not Colorize.NONE else None, reference)
+        name = key.name if key.ordinal == 1 else f"{key.name} ({key.ordinal})"
+        finished[key] = Row(name, tuple(row))
+    return finished
+
+
+def _reference_for(
+    key: _RowKey, column: int, rows: _Rows, fastest: Mapping[int, Measurement], reference: Reference | None
+) -> Measurement | None:
+    if reference is None:
+        return None
+    if reference.is_fastest:
+        return fastest[column]
+    env = key.env if reference.env is None else reference.env
+    same_row = reference.row is None
+    wanted = _RowKey(env, key.name if same_row else str(reference.row), key.ordinal if same_row else 1)
+    return rows.get(wanted, {}).get(column)
+
+
+def _cell(m: Measurement, request: TableRequest, best: float | None, reference: Measurement | None) -> Cell:
+    return Cell(
+        seconds=m.median,
+        samples=len(m.raw_times),
+        significant_figures=m.significant_figures if request.significant_figures else None,
+        spread=_spread(m) if request.warnings else None,
+        interval=m.interval if request.reference is not None else None,
+        standing=None if best is None else standing(m.median, best),
+        ratio=m.median / reference.median if reference is not None and reference.median > 0 else None,
+        is_reference=reference is m,
+        indistinguishable=reference is not None and reference is not m and _overlap(m.interval, reference.interval),
+        warnings=m.warnings if request.warnings else (),
+    )
+
+
+def _spread(m: Measurement) -> float | None:
+    return m.iqr / m.median if m.median > 0 else None
+
+
+def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def standing(seconds: float, best_seconds: float) -> Standing:
+    if seconds <= best_seconds * BEST_WITHIN:
+        return Standing.BEST
+    if seconds <= best_seconds * GOOD_WITHIN:
+        return Standing.GOOD
+    if seconds >= best_seconds * VERY_BAD_FROM:
+        return Standing.VERY_BAD
+    if seconds >= best_seconds * BAD_FROM:
+        return Standing.BAD
+    return Standing.MIDDLING

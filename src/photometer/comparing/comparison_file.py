@@ -1,0 +1,82 @@
+"""ComparisonFile: the results file of a comparison: every replicate the moment it exists, then the verdicts.
+
+`open_comparison` makes a new one, or takes up one that an interrupted comparison of the same two sides has left.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from photometer.analysis.comparison_result import KIND, ComparisonResult
+from photometer.errors import ResultsFileError
+from photometer.instruments.machine_facts import gather_machine
+from photometer.model import comparison_replicate
+from photometer.model.comparison_replicate import ComparisonReplicate
+from photometer.model.results_file import ResultsFile
+from photometer.model.results_format import Recordable
+from photometer.model.results_reader import load_results
+
+FILE_NAME = "comparison.json"
+_MUST_MATCH = ("base", "branch", "suite", "fingerprint")
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparisonFile:
+    """`file` is None where nothing is kept. What an earlier run has left is in `replicates` and `results`."""
+
+    file: ResultsFile | None = None
+    replicates: tuple[ComparisonReplicate, ...] = ()
+    results: Mapping[str, ComparisonResult] = dataclasses.field(default_factory=dict)
+
+    def keep(self, record: Recordable | Mapping[str, Any]) -> None:
+        if self.file is not None:
+            self.file.append(record)
+
+    def keep_all(self, records: Iterable[Recordable | Mapping[str, Any]]) -> None:
+        for record in records:
+            self.keep(record)
+
+
+def open_comparison(folder: Path | None, description: Mapping[str, Any], *, resume: bool) -> ComparisonFile:
+    """The file in `folder`. `description` says what is compared; to be resumed it must be the same."""
+    if folder is None:
+        return ComparisonFile()
+    path = folder / FILE_NAME
+    if path.exists():
+        if not resume:
+            raise ResultsFileError(
+                f"{path}: exists already", remedy="Continue it with --resume, or name another folder."
+            )
+        return _taken_up(path, description)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultsFileError(
+            f"{folder}: cannot be made: {error.strerror or error}", remedy="Name another folder."
+        ) from error
+    return ComparisonFile(ResultsFile.create(path, {"comparison": dict(description)}, machine=gather_machine()))
+
+
+def _taken_up(path: Path, description: Mapping[str, Any]) -> ComparisonFile:
+    earlier = load_results(path, recover=True)
+    described = earlier.header.get("comparison")
+    if not isinstance(described, Mapping):
+        raise ResultsFileError(f"{path}: is no comparison", remedy="Name the folder of the one to be resumed.")
+    for name in _MUST_MATCH:
+        if described.get(name) != description[name]:
+            raise ResultsFileError(
+                f"{path}: its {name} is not the one asked for: {described.get(name)}, not {description[name]}",
+                remedy="Resume with the same sides and suite, or name another folder.",
+            )
+    machine, here = earlier.machine, gather_machine()
+    if machine is not None and machine.cpu_model != here.cpu_model:
+        raise ResultsFileError(
+            f"{path}: was measured on another processor ({machine.cpu_model})",
+            remedy="Resume on the same machine, or name another folder.",
+        )
+    replicates = earlier.decode(comparison_replicate.KIND, ComparisonReplicate.from_json)
+    results = {result.order_id: result for result in earlier.decode(KIND, ComparisonResult.from_json)}
+    return ComparisonFile(ResultsFile(path), tuple(replicates), results)

@@ -1,0 +1,174 @@
+"""A comparison in which a side is a results file: not side by side, so less certain, and verdicts say how much.
+
+In: two specs, at least one a file, and the plan for a side that must still be measured. Out: an EnvironmentComparison.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
+from photometer.analysis.guards import left_out_warning, machine_warnings
+from photometer.analysis.judge import correct_for_suite, judge_unpaired
+from photometer.comparing.observer import Observer
+from photometer.comparing.settings import ComparisonSettings
+from photometer.environments.resolved import resolve_environment
+from photometer.environments.spec import EnvironmentSpec
+from photometer.environments.worktree import Worktrees
+from photometer.errors import DefinitionError, PhotometerError
+from photometer.execution.measure_order import time_order
+from photometer.execution.order_record import LABEL_SEPARATOR
+from photometer.execution.side_preparation import prepare_side
+from photometer.instruments.machine_facts import gather_machine
+from photometer.model.machine import Machine
+from photometer.model.measurement import Measurement
+from photometer.model.results_reader import load_results
+from photometer.plan import WorkOrders
+from photometer.plan.short_titles import short_titles
+from photometer.session.fork_server import ForkServer
+from photometer.session.layout import freezing
+
+# Forks of the side that is still to be measured: their scatter shows the luck that one process hides.
+PROCESSES = 5
+SECONDS_PER_PROCESS = 0.2
+# An interquartile range is 1.35 standard deviations, and a median's error 1.25 times a mean's.
+_MEDIAN_ERROR_PER_IQR = 1.25 / 1.35
+_WHAT_IT_COSTS = (
+    "not measured side by side: the luck of processes, of the layout and of the hour is part of every difference, so "
+    "only changes of some per cent can be told; compare two environments live to see tenths"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class TimedSide:
+    """Measurements by the key of what they measure, one a process; titles and failures by the same key."""
+
+    measurements: Mapping[str, tuple[Measurement, ...]]
+    titles: Mapping[str, str]
+    machine: Machine | None
+    is_frozen: bool
+    failures: tuple[ComparisonFailure, ...] = ()
+    left_out: int = 0
+
+
+def compare_unpaired(
+    specs: tuple[EnvironmentSpec, EnvironmentSpec],
+    plan: WorkOrders | None,
+    settings: ComparisonSettings,
+    observer: Observer,
+    *,
+    install: str | None = None,
+) -> EnvironmentComparison:
+    sides = [
+        _from_file(spec, plan) if spec.results is not None else _measured(spec, plan, observer, install)
+        for spec in specs
+    ]
+    shared = [key for key in sides[0].measurements if key in sides[1].measurements]
+    verdicts = [
+        judge_unpaired(
+            [measurement.median for measurement in sides[0].measurements[key]],
+            [measurement.median for measurement in sides[1].measurements[key]],
+            settings.criteria,
+            frozen_layout=sides[0].is_frozen and sides[1].is_frozen,
+            relative_error_base=_relative_error(sides[0].measurements[key]),
+            relative_error_branch=_relative_error(sides[1].measurements[key]),
+        )
+        for key in shared
+    ]
+    corrected = correct_for_suite(verdicts, rate=settings.false_discovery_rate) if verdicts else ()
+    only = len({*sides[0].measurements} ^ {*sides[1].measurements})
+    warnings = [_WHAT_IT_COSTS, *machine_warnings(sides[0].machine, sides[1].machine)]
+    warnings += [left_out_warning(side.left_out) for side in sides if side.left_out]
+    if only:
+        warnings.append(f"{only} benchmarks are in one side alone and are left out")
+    return EnvironmentComparison(
+        base=specs[0].text,
+        branch=specs[1].text,
+        suite="" if plan is None else plan.suite,
+        results=tuple(
+            ComparisonResult(key, sides[0].titles[key], verdict) for key, verdict in zip(shared, corrected, strict=True)
+        ),
+        failures=(*sides[0].failures, *sides[1].failures),
+        warnings=tuple(warnings),
+        margin=settings.margin,
+        false_discovery_rate=settings.false_discovery_rate,
+    )
+
+
+def _from_file(spec: EnvironmentSpec, plan: WorkOrders | None) -> TimedSide:
+    """By the order's id where a run wrote the file; by statement and set-up where a program saved it."""
+    assert spec.results is not None
+    loaded = load_results(spec.results)
+    wanted = None if plan is None else {order.id for order in plan}
+    found: dict[str, list[Measurement]] = {}
+    titles: dict[str, str] = {}
+    records = [record for record in loaded.records if record["kind"] == "measurement"]
+    for record, measurement in zip(records, loaded.measurements, strict=True):
+        order = record.get("order")
+        key = str(order["id"]) if isinstance(order, Mapping) and "id" in order else _task_key(measurement)
+        if wanted is None or key in wanted:
+            found.setdefault(key, []).append(measurement)
+            titles[key] = _title(order, measurement)
+    # A run's times come from frozen layouts, where this machine has them; of other files nothing is known.
+    is_frozen = "run" in loaded.header and freezing().refused_because is None and _is_here(loaded.machine)
+    return TimedSide({key: tuple(values) for key, values in found.items()}, titles, loaded.machine, is_frozen)
+
+
+def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer, install: str | None) -> TimedSide:
+    if plan is None:
+        raise DefinitionError(
+            f"{spec.text} must be measured, but no suite is given", remedy="Name what to run: --suite SUITE."
+        )
+    titles = short_titles(plan.orders)
+    found: dict[str, tuple[Measurement, ...]] = {}
+    failures: list[ComparisonFailure] = []
+    with Worktrees() as worktrees:
+        side = resolve_environment(spec, worktrees, install=install)
+        with ForkServer(side.environment, small_pages=True) as server:
+            observer.stage(f"preparing {spec.text}")
+            prepared = prepare_side(server, plan, "base")
+            observer.stage(f"measuring {spec.text}")
+            runnable = plan.only(tuple(order for order in plan if order.id not in prepared.no_device))
+            for done, order in enumerate(runnable, start=1):
+                try:
+                    if order.id in prepared.failures:
+                        raise prepared.failures[order.id]
+                    ready = prepared.ready[order.id]
+                    records = [time_order(server, ready, SECONDS_PER_PROCESS) for _ in range(PROCESSES)]
+                    found[order.id] = tuple(Measurement.from_json(record) for record in records)
+                except PhotometerError as error:
+                    failures.append(
+                        ComparisonFailure(order.id, titles[order.id], spec.text, error.message, error.log or "")
+                    )
+                observer.step(done, len(runnable))
+    is_frozen = freezing().refused_because is None
+    return TimedSide(found, titles, gather_machine(), is_frozen, tuple(failures), len(prepared.no_device))
+
+
+def _is_here(machine: Machine | None) -> bool:
+    here = gather_machine()
+    return machine is not None and (machine.cpu_model, machine.kernel) == (here.cpu_model, here.kernel)
+
+
+def _relative_error(measurements: tuple[Measurement, ...]) -> float:
+    """Of one process's median, from the scatter of its blocks; the mean over processes."""
+    errors = [
+        _MEDIAN_ERROR_PER_IQR * measurement.iqr / measurement.median / math.sqrt(len(measurement.times))
+        for measurement in measurements
+    ]
+    return sum(errors) / len(errors)
+
+
+def _task_key(measurement: Measurement) -> str:
+    spec = measurement.task_spec
+    return "\0".join((spec.stmt, spec.setup, spec.global_setup, str(spec.num_threads)))
+
+
+def _title(order: Any, measurement: Measurement) -> str:
+    if isinstance(order, Mapping) and isinstance(order.get("label"), list):
+        words = LABEL_SEPARATOR.join(str(word) for word in order["label"])
+        return f"{words} [{measurement.task_spec.description or ''}]"
+    return measurement.task_spec.title

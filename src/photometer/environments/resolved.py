@@ -1,0 +1,135 @@
+"""From an EnvironmentSpec to an Environment that can be started: checked out, installed where a command is given.
+
+In: a spec, the folder for worktrees, perhaps the user's install command. Out: a ResolvedEnvironment, which also says
+what exactly will run (the commit), for reports and for resuming.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from photometer.environments.spec import EnvironmentSpec
+from photometer.environments.worktree import Checkout, Worktrees
+from photometer.errors import EnvironmentSpecError
+from photometer.model.environment import Environment
+from photometer.session.layout import of_fixed_length
+
+# Building an extension module takes minutes; building torch itself, an hour or two.
+INSTALL_SECONDS = 4 * 3600.0
+# Threads that wait for work by spinning would do so while the other side is measured on the same cores.
+WAITING = ("OMP_WAIT_POLICY", "passive")
+_SITE_FOLDERS = "import json, site, sys; print(json.dumps([sys.base_prefix != sys.prefix, site.getsitepackages()]))"
+
+
+@dataclasses.dataclass(frozen=True)
+class ResolvedEnvironment:
+    """One side, ready to be started. `checkout` is where its code was put, if it came from git."""
+
+    spec: EnvironmentSpec
+    environment: Environment
+    checkout: Checkout | None = None
+    is_installed: bool = False
+
+    @property
+    def imports_checkout(self) -> bool:
+        """Whether its code is imported from the checkout itself."""
+        return self.checkout is not None and not self.is_installed
+
+    @property
+    def name(self) -> str:
+        """As it was typed, with the commit behind a revision."""
+        return self.spec.text if self.checkout is None else f"{self.spec.text} ({self.checkout.name})"
+
+    def identity(self) -> dict[str, Any]:
+        """What must be equal for a comparison to be resumed; temporary folders are not in it."""
+        return {
+            "spec": self.spec.text,
+            "python": self.spec.interpreter,
+            "variables": [list(pair) for pair in self.spec.variables],
+            "path": list(self.spec.path),
+            "commit": None if self.checkout is None else self.checkout.commit,
+            "tree": None if self.checkout is None else self.checkout.tree_digest,
+            "is_installed": self.is_installed,
+        }
+
+
+def resolve_environment(
+    spec: EnvironmentSpec, worktrees: Worktrees, *, install: str | None = None
+) -> ResolvedEnvironment:
+    """Check out and install what is needed. `install` is a command, run in the checkout a new venv first on PATH."""
+    if spec.results is not None:
+        raise EnvironmentSpecError(
+            f"{spec.text} is a results file and cannot be started", remedy="Name an environment."
+        )
+    checkout = None if spec.git is None else worktrees.check_out(spec.git)
+    python = spec.interpreter
+    paths = tuple(of_fixed_length(folder) for folder in spec.path)
+    if checkout is not None:
+        if install is not None:
+            python = _install(python, checkout.folder, worktrees.new_folder(), install)
+        else:
+            paths = (*checkout.import_paths, *paths)
+    variables = spec.variables if WAITING[0] in dict(spec.variables) else (WAITING, *spec.variables)
+    environment = Environment(python, paths, variables, spec.text)
+    return ResolvedEnvironment(spec, environment, checkout, checkout is not None and install is not None)
+
+
+def _install(python: str, source: Path, target: Path, command_text: str) -> str:
+    """Run the user's command in `source` with a new virtual environment that sees the packages of `python`."""
+    try:
+        words = shlex.split(command_text)
+    except ValueError as error:
+        raise EnvironmentSpecError(f"--install {command_text!r}: {error}", remedy="Check its quotes.") from error
+    if not words:
+        raise EnvironmentSpecError("--install is empty", remedy='Give a command such as "pip install .".')
+    _run([python, "-m", "venv", "--system-site-packages", str(target)], source, dict(os.environ))
+    fresh = target / "bin" / "python"
+    _show_parent_packages(python, fresh)
+    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    path = f"{target / 'bin'}{os.pathsep}{variables.get('PATH', os.defpath)}"
+    _run(words, source, {**variables, "VIRTUAL_ENV": str(target), "PATH": path})
+    return str(fresh)
+
+
+def _show_parent_packages(python: str, fresh: Path) -> None:
+    """--system-site-packages shows those of the base installation; where `python` is in a venv, its own are meant."""
+    is_venv, folders = json.loads(_run([python, "-c", _SITE_FOLDERS], Path("/"), dict(os.environ)))
+    if not is_venv:
+        return
+    own = Path(json.loads(_run([str(fresh), "-c", _SITE_FOLDERS], Path("/"), dict(os.environ)))[1][0])
+    lines = [f"import site; site.addsitedir({folder!r})" for folder in folders]
+    (own / "photometer_parent.pth").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _run(command: list[str], folder: Path, variables: dict[str, str]) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=variables,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=INSTALL_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EnvironmentSpecError(
+            f"the environment could not be made: {error}", command=command, remedy="Check the install command."
+        ) from error
+    if done.returncode != 0:
+        raise EnvironmentSpecError(
+            "the environment could not be made",
+            command=command,
+            exit_status=done.returncode,
+            log=(done.stdout + done.stderr)[-8000:],
+            remedy="Run the command yourself in a checkout of that revision.",
+        )
+    return done.stdout

@@ -1,0 +1,144 @@
+"""Compare: the interactive door to tables. Measurements go in; a table to look at comes out.
+
+The successor of torch.utils.benchmark.Compare, with its methods and layout, and beyond it: ratios to a baseline,
+cells marked where no difference is proven, transposing, and Markdown, HTML, CSV and JSON.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+
+from photometer.analysis.table import Colorize, RatioStyle, Reference, Table, TableRequest
+from photometer.analysis.tabulate import tabulate
+from photometer.analysis.transpose import transpose
+from photometer.errors import DefinitionError
+from photometer.model.measurement import Measurement
+from photometer.report.csv_table import render_csv
+from photometer.report.escape import encodable
+from photometer.report.html_table import render_html
+from photometer.report.json_table import render_json
+from photometer.report.markdown_table import render_markdown
+from photometer.report.terminal_table import render_terminal
+
+__all__ = ["Colorize", "Compare"]
+
+# Into a file or a pipe a table has its natural width, but no line that no editor shows.
+WIDEST_WITHOUT_TERMINAL = 200
+
+
+class Compare:
+    """Tables of measurements: one a label, a row a sub_label (else stmt), a column a description.
+
+    The methods that change how a table looks may be called in any order and at any time; results may be added later.
+    """
+
+    def __init__(self, results: Iterable[Measurement]) -> None:
+        self._results: list[Measurement] = []
+        self._trim_significant_figures = False
+        self._colorize = Colorize.NONE
+        self._highlight_warnings = False
+        self._reference: Reference | None = None
+        self._ratio_style: RatioStyle | None = None
+        self._transposed = False
+        self.extend_results(results)
+
+    def extend_results(self, results: Iterable[Measurement]) -> None:
+        """Adds measurements; replicates of ones already there are merged with them."""
+        results = list(results)
+        for result in results:
+            if not isinstance(result, Measurement):
+                raise DefinitionError(
+                    f"Compare takes measurements, not {type(result).__name__}",
+                    remedy="Give it what Timer.blocked_autorange() and its siblings return.",
+                )
+        self._results.extend(results)
+
+    def trim_significant_figures(self) -> None:
+        """Shows only the digits that the measurement's confidence interval supports."""
+        self._trim_significant_figures = True
+
+    def colorize(self, rowwise: bool = False) -> None:
+        """Colours cells by how they stand beside the fastest of their column, or of their row."""
+        self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
+
+    def highlight_warnings(self) -> None:
+        """Marks measurements that there is reason to doubt, and says below the table what to do."""
+        self._highlight_warnings = True
+
+    def baseline(self, row: str | None = None, *, env: str | None = None) -> None:
+        """Chooses what cells are compared with, and marks (≈) those that are not significantly different from it.
+
+        A row: that row of the same env. An env: the same row of that env. Both: that one row. Neither: the fastest
+        of the column. Always within the same column and number of threads.
+        """
+        self._reference = Reference(row, env)
+
+    def relative(self, to: str | None = None, *, env: str | None = None, style: RatioStyle = "×") -> None:
+        """Shows beside each time its ratio to the baseline (`to` is a row), as 1.25× or as +25.0%."""
+        if style not in ("×", "%"):
+            raise DefinitionError(f"unknown style {style!r}", remedy="Use '×' (1.25×) or '%' (+25.0%).")
+        self._ratio_style = style
+        if self._reference is None or to is not None or env is not None:
+            self.baseline(to, env=env)
+
+    def transpose(self) -> None:
+        """Turns rows into columns and columns into rows; calling it again turns them back."""
+        self._transposed = not self._transposed
+
+    def tables(self) -> list[Table]:
+        """The finished tables as data."""
+        request = TableRequest(
+            significant_figures=self._trim_significant_figures,
+            warnings=self._highlight_warnings,
+            colorize=self._colorize,
+            reference=self._reference,
+            ratio_style=self._ratio_style,
+        )
+        tables = tabulate(self._results, request)
+        return [transpose(table) for table in tables] if self._transposed else tables
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def print(self) -> None:
+        """Prints the tables; colours, if asked for, only where the output can show them and NO_COLOR is not set."""
+        text = self.to_text(colour=shows_colour()) + "\n"
+        sys.stdout.write(encodable(text, sys.stdout.encoding))
+
+    def to_text(self, width: int | None = None, colour: bool = True) -> str:
+        """The tables as `str()` has them, at another width or without colour."""
+        width = _available_width() if width is None else width
+        return "\n".join(render_terminal(table, width, colour) for table in self.tables())
+
+    def to_markdown(self) -> str:
+        return "\n".join(render_markdown(table) for table in self.tables())
+
+    def to_html(self) -> str:
+        """A fragment for a page or a notebook."""
+        return "\n".join(render_html(table) for table in self.tables())
+
+    def to_csv(self) -> str:
+        """One line a cell, times in seconds."""
+        return render_csv(self.tables())
+
+    def to_json(self) -> str:
+        return render_json(self.tables())
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
+def _available_width() -> int:
+    if os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    return WIDEST_WITHOUT_TERMINAL
+
+
+def shows_colour() -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    # A notebook's output is no terminal, but shows colours.
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR")) or "ipykernel" in sys.modules

@@ -1,0 +1,103 @@
+"""Time and instructions in one sentence: every combination, and the functions behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from photometer.analysis.cause import (
+    FunctionChange,
+    InstructionChange,
+    cause_sentence,
+    function_changes,
+    instruction_change,
+)
+from photometer.model.function_counts import FunctionCounts
+from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
+from photometer.model.task import TaskSpec
+from tests.analysis.verdicts import verdict
+
+
+def change(base: float, branch: float, spread: float = 0.0, **more: Any) -> InstructionChange:
+    return InstructionChange(base, branch, 1.0, 1.0, 3, spread, **more)
+
+
+MORE = change(1000.0, 1050.0, functions=(FunctionChange("grew", 60.0), FunctionChange("shrank", -10.0)))
+FEWER = change(1000.0, 950.0, functions=(FunctionChange("shrank", -50.0),))
+SAME = change(1000.0, 1000.2)
+
+
+@pytest.mark.parametrize(
+    ("word", "counts", "told"),
+    [
+        ("slower", MORE, "more instructions and slower: +50 instructions a run (+5.0 %), most in grew (+60)"),
+        ("slower", SAME, "slower with the same instructions: memory, layout or machine"),
+        ("slower", FEWER, "fewer instructions but slower: −50 instructions a run (-5.0 %), most in shrank (-50)"),
+        ("faster", FEWER, "fewer instructions and faster"),
+        ("faster", SAME, "faster with the same instructions"),
+        ("same", MORE, "more instructions, no time: +50"),
+        ("undecided", MORE, "more instructions, time undecided"),
+    ],
+)
+def test_sentences(word: Any, counts: InstructionChange, told: str) -> None:
+    assert cause_sentence(verdict(word, 1.05), counts).startswith(told)
+
+
+def test_nothing_is_said_where_nothing_changed() -> None:
+    assert cause_sentence(verdict("same"), SAME) == ""
+    assert cause_sentence(verdict("undecided"), SAME) == ""
+    assert cause_sentence(verdict("same"), None, (1.001,)) == ""
+
+
+def test_other_layouts_are_told_beside_a_change() -> None:
+    assert cause_sentence(verdict("slower", 1.05), SAME, (1.0012, 0.998)).endswith("in other layouts +0.12 %, -0.20 %.")
+    assert "in other layouts +4.0 %" in cause_sentence(verdict("slower", 1.05), MORE, (1.04,))
+    assert cause_sentence(verdict("slower", 1.05), None, (1.04,)) == "In other layouts +4.0 %."
+
+
+def test_a_change_must_exceed_the_luck_of_the_layout() -> None:
+    assert change(1000.0, 1001.0).has_changed
+    assert not change(1000.0, 1000.4).has_changed
+    assert not change(1000.0, 1010.0, spread=0.02).has_changed
+
+
+def counts(*outside_per_run: float) -> list[InstructionCounts]:
+    spec = TaskSpec("x", "pass")
+    return [
+        InstructionCounts(spec, 100, (InstructionFigures(int(100 * value) + 5000, int(100 * value), 200),))
+        for value in outside_per_run
+    ]
+
+
+def functions(**counts: int) -> FunctionCounts:
+    named = {f"file.c:{name} [/lib/a.so]": count for name, count in counts.items()}
+    return FunctionCounts.from_mapping(named, inclusive=False)
+
+
+def test_medians_and_spread_over_layouts() -> None:
+    found = instruction_change(
+        counts(1000.0, 1001.0, 1002.0), counts(1100.0, 1100.0, 1100.0), functions(f=1000), functions(f=11_000)
+    )
+    assert (found.base_per_run, found.branch_per_run, found.layouts) == (1001.0, 1100.0, 3)
+    assert found.layout_spread == pytest.approx(0.002)
+    assert found.base_allocator_calls_per_run == 2.0
+    assert found.functions == (FunctionChange("f", 100.0),)
+
+
+def test_functions_by_name_without_the_allocator_and_without_crumbs() -> None:
+    base = functions(eval=1000, malloc=100, gone=500, crumb=0)
+    branch = FunctionCounts.from_mapping(
+        {
+            "f.c:eval [/other/b.so]": 3000,
+            "f.c:eval'2 [/other/b.so]": 2000,
+            "m.c:malloc [/lib/c.so]": 9000,
+            "f.c:crumb [/other/b.so]": 99,
+        },
+        inclusive=False,
+    )
+    assert function_changes(base, branch, 100) == (FunctionChange("eval", 40.0), FunctionChange("gone", -5.0))
+
+
+def test_there_and_back() -> None:
+    assert InstructionChange.from_json(MORE.to_json()) == MORE

@@ -1,0 +1,94 @@
+"""A suite under a judge: order, stopping, correction, and its error rate over noise that no bell curve describes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from photometer.analysis.judge import Criteria
+from photometer.analysis.suite_judge import FEWEST_REPLICATES, SuiteJudge
+from photometer.stats.replicate import ReplicateEstimate
+
+SECONDS = 0.15
+FLOAT = np.random.Generator
+
+
+def estimate(log_ratio: float) -> ReplicateEstimate:
+    return ReplicateEstimate(log_ratio, log_ratio, 0.001, 1e-6, 1e-6 * float(np.exp(log_ratio)), 100)
+
+
+def noise(kind: str, generator: FLOAT, step: int) -> float:
+    if kind == "heavy tails":
+        return float(generator.standard_t(2.0)) * 0.001
+    if kind == "two states":
+        return float(generator.normal(0.0, 0.0005) + generator.choice([-0.002, 0.002]))
+    return float(generator.normal(0.0, 0.001) + 0.0005 * np.sin(step / 3.0))
+
+
+def run_suite(changes: list[float], kind: str, seed: int, budget: float) -> list[str | None]:
+    generator = np.random.default_rng(seed)
+    judge = SuiteJudge(len(changes), Criteria(margin=0.01), seconds_per_replicate=SECONDS)
+    spent, step = 0.0, 0
+    while (index := judge.next(budget - spent)) is not None:
+        judge.add(index, estimate(changes[index] + noise(kind, generator, step)), SECONDS)
+        spent += SECONDS
+        step += 1
+    return [None if verdict is None else verdict.verdict for verdict in judge.verdicts()]
+
+
+@pytest.mark.parametrize("kind", ["heavy tails", "two states", "drifting"])
+def test_changes_are_found_and_nothing_else(kind: str) -> None:
+    changes = [0.0, 0.05, 0.0, 0.0, -0.05, 0.0]
+    wrong = found = 0
+    for seed in range(3):
+        words = run_suite(changes, kind, seed, budget=60.0)
+        wrong += sum(word in ("slower", "faster") for word, change in zip(words, changes, strict=True) if not change)
+        found += (words[1] == "slower") + (words[4] == "faster")
+    assert wrong == 0
+    assert found == 6
+
+
+def test_everyone_is_begun_before_anyone_is_preferred() -> None:
+    judge = SuiteJudge(3, seconds_per_replicate=SECONDS)
+    begun = []
+    for _ in range(3):
+        index = judge.next(100.0)
+        assert index is not None
+        begun.append(index)
+        judge.add(index, estimate(0.0), SECONDS)
+    assert begun == [0, 1, 2]
+
+
+def test_nothing_is_next_when_time_is_up_or_all_is_given_up() -> None:
+    judge = SuiteJudge(2, seconds_per_replicate=SECONDS)
+    assert judge.next(SECONDS / 2) is None
+    judge.give_up(0)
+    assert judge.next(100.0) == 1
+    judge.give_up(1)
+    assert judge.next(100.0) is None
+    assert judge.verdicts() == (None, None)
+
+
+def test_a_large_suite_asks_for_more_evidence() -> None:
+    def replicates_until_slower(benchmarks: int) -> int:
+        judge = SuiteJudge(benchmarks, seconds_per_replicate=SECONDS)
+        generator = np.random.default_rng(3)
+        for count in range(1, 60):
+            if judge.add(0, estimate(0.006 + float(generator.normal(0.0, 0.002))), SECONDS).verdict == "slower":
+                return count
+        return 60
+
+    assert replicates_until_slower(1) < replicates_until_slower(2000)
+
+
+def test_one_replicate_alone_decides_nothing() -> None:
+    judge = SuiteJudge(1, seconds_per_replicate=SECONDS)
+    for _ in range(FEWEST_REPLICATES - 1):
+        assert judge.add(0, estimate(3.0), SECONDS).verdict == "undecided"
+        assert judge.next(100.0) == 0
+    (open_one,) = judge.verdicts()
+    assert open_one is not None
+    assert open_one.verdict == "undecided"
+    assert "too few" in open_one.reason
+    assert judge.add(0, estimate(3.0), SECONDS).verdict == "slower"
+    assert judge.next(100.0) is None

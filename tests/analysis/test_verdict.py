@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from photometer.analysis.verdict import DetectableChange, Verdict
+from photometer.errors import ResultsFileError
+
+VERDICT = Verdict(
+    verdict="slower",
+    ratio=1.01,
+    interval=(1.005, 1.015),
+    difference_seconds=12e-9,
+    difference_interval_seconds=(6e-9, 18e-9),
+    base_seconds=1.2e-6,
+    p=1e-4,
+    log_evidence=9.2,
+    replicates=14,
+    margin=0.003,
+    confidence=0.95,
+    false_alarm=0.0025,
+    paired=True,
+    detectable=DetectableChange(0.005, 0.004, 0.003),
+    reason="slower by 1.0 %",
+    notes=("one", "two"),
+)
+
+
+def through_json(verdict: Verdict) -> Verdict:
+    return Verdict.from_dict(json.loads(json.dumps(verdict.to_dict(), allow_nan=False)))
+
+
+def test_json_and_back() -> None:
+    assert through_json(VERDICT) == VERDICT
+
+
+def test_infinite_ends_survive_json_that_has_no_infinity() -> None:
+    early = replace(
+        VERDICT,
+        verdict="undecided",
+        interval=(0.0, math.inf),
+        difference_interval_seconds=(-math.inf, math.inf),
+        detectable=DetectableChange(math.inf, math.inf, 0.1),
+    )
+    assert through_json(early) == early
+    assert not early.decided
+    assert through_json(replace(VERDICT, detectable=None)).detectable is None
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"verdict": "worse"}, "worse"),
+        ({"ratio": "fast"}, "fast"),
+        ({"interval": [1.0]}, "ValueError"),
+        ({"detectable": {"now": 0.1}}, "twice_the_time"),
+    ],
+)
+def test_a_damaged_verdict_is_refused_by_name(change: dict[str, object], words: str) -> None:
+    with pytest.raises(ResultsFileError, match=words):
+        Verdict.from_dict({**VERDICT.to_dict(), **change})
+
+
+def test_a_missing_field_is_named() -> None:
+    data = VERDICT.to_dict()
+    del data["log_evidence"]
+    with pytest.raises(ResultsFileError, match="log_evidence"):
+        Verdict.from_dict(data)

@@ -1,0 +1,95 @@
+"""From a spec to an environment: paths first, settings kept, and the user's install command in a fresh venv."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from photometer.environments.resolved import WAITING, resolve_environment
+from photometer.environments.spec import parse_environment
+from photometer.environments.worktree import Worktrees
+from photometer.errors import EnvironmentSpecError
+from tests.environments.test_worktree import git
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    (folder / "src" / "package").mkdir(parents=True)
+    (folder / "src" / "package" / "__init__.py").write_text("")
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    return folder
+
+
+def test_settings_need_no_checkout() -> None:
+    with Worktrees() as worktrees:
+        side = resolve_environment(parse_environment("env:A=1"), worktrees)
+    assert side.environment.python == sys.executable
+    assert side.environment.variables == (WAITING, ("A", "1"))
+    assert side.name == "env:A=1"
+    assert side.identity()["commit"] is None
+
+
+def test_the_users_own_way_of_waiting_stands() -> None:
+    with Worktrees() as worktrees:
+        side = resolve_environment(parse_environment("env:OMP_WAIT_POLICY=active"), worktrees)
+    assert side.environment.variables == (("OMP_WAIT_POLICY", "active"),)
+
+
+def test_extra_paths_of_any_length_look_alike(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "longer-name").mkdir()
+    with Worktrees() as worktrees:
+        paths = [
+            resolve_environment(parse_environment(f"path:{name}", tmp_path), worktrees).environment.path[0]
+            for name in ("a", "longer-name")
+        ]
+    assert len(paths[0]) == len(paths[1])
+    assert [Path(path).resolve().name for path in paths] == ["a", "longer-name"]
+
+
+def test_a_revision_comes_first_on_the_path(repository: Path) -> None:
+    with Worktrees() as worktrees:
+        side = resolve_environment(parse_environment("git:HEAD", repository), worktrees)
+        assert side.checkout is not None
+        assert side.environment.path[0] == str(side.checkout.folder / "src")
+        assert side.imports_checkout
+        assert side.name == f"git:HEAD ({side.checkout.commit[:10]})"
+        # Two runs of the same comparison agree on what is compared, whatever the temporary folders are called.
+        again = resolve_environment(parse_environment("git:HEAD", repository), worktrees)
+        assert again.identity() == side.identity()
+
+
+def test_results_cannot_be_started(tmp_path: Path) -> None:
+    (tmp_path / "old.json").write_text("{}")
+    with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match="cannot be started"):
+        resolve_environment(parse_environment("old.json", tmp_path), worktrees)
+
+
+@pytest.mark.slow
+def test_install_runs_in_the_checkout_with_a_fresh_environment(repository: Path) -> None:
+    script = "import sys, pathlib; pathlib.Path(sys.prefix, 'installed').write_text(str(pathlib.Path.cwd()))"
+    with Worktrees() as worktrees:
+        side = resolve_environment(
+            parse_environment("git:HEAD", repository), worktrees, install=f'python -c "{script}"'
+        )
+        assert side.checkout is not None
+        assert not side.imports_checkout
+        assert side.environment.path == ()
+        fresh = Path(side.environment.python).parents[1]
+        assert (fresh / "installed").read_text() == str(side.checkout.folder)
+        # It sees the packages of the interpreter it was made from, also where that is a venv itself.
+        command = [side.environment.python, "-c", "import numpy, sys; print(sys.prefix)"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == str(fresh)
+
+
+@pytest.mark.parametrize(("command", "told"), [("'", "quot"), ("", "is empty")])
+def test_install_commands_that_cannot_be(repository: Path, command: str, told: str) -> None:
+    with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match=told):
+        resolve_environment(parse_environment("git:HEAD", repository), worktrees, install=command)

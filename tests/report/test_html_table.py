@@ -4,7 +4,7 @@ from photometer.analysis.table import Colorize, Reference, Table, TableRequest
 from photometer.analysis.tabulate import tabulate
 from photometer.report.html_table import render_html, render_page
 from tests.analysis.measurements import made
-from tests.model.test_measurement_html import HOSTILE, Reader
+from tests.report.test_notebook import HOSTILE, Reader
 
 
 def full(*, hostile: bool = False) -> Table:

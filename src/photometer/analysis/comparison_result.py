@@ -120,7 +120,7 @@ class EnvironmentComparison:
         return iter(self.by_importance)
 
     def _repr_html_(self) -> str:
-        from photometer.analysis.verdicts_html import comparison_html
+        from photometer.report.notebook import comparison_html
 
         return comparison_html(self)
 

@@ -56,7 +56,7 @@ class Verdict:
         return self.verdict != "undecided"
 
     def _repr_html_(self) -> str:
-        from photometer.analysis.verdicts_html import verdict_html
+        from photometer.report.notebook import verdict_html
 
         return verdict_html(self)
 

@@ -211,7 +211,7 @@ class Measurement:
             yield f"           {suspicion.remedy}"
 
     def _repr_html_(self) -> str:
-        from photometer.model.measurement_html import measurement_html
+        from photometer.report.notebook import measurement_html
 
         return measurement_html(self)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from photometer.report.page.page import render_report
 from photometer.report.page.view_report import report_view
-from tests.report.browser.chromium import Tab, chromium
+from tests.report.browser.tab import Tab, chromium, new_tab
 from tests.report.page.fake_results import (
     comparison_records,
     fuzz_records,
@@ -20,6 +21,11 @@ from tests.report.page.fake_results import (
 )
 from tests.report.page.test_page import HOSTILE, hostile_records
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+Pages = Callable[[str], Path]
+PHONE_WIDTH = 390
 PICTURES = Path(__file__).parents[3] / "test-output" / "report"
 SIDES = {"base": {"spec": "git:merge-base:main"}, "branch": {"spec": "git:WORKTREE"}, "suite": "standard"}
 PAGES = {
@@ -33,26 +39,44 @@ PAGES = {
 }
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Tab]:
-    with chromium() as tab:
-        yield tab
+# Not for the whole session: while Playwright runs, tests of other folders in the same process could not use asyncio.
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture
-def tab(browser: Tab) -> Iterator[Tab]:
-    """The browser, listening anew; whatever a page complained about fails the test."""
-    browser.problems.clear()
-    browser.requests.clear()
-    browser.look()
-    yield browser
-    browser.settle()
-    assert browser.problems == []
-    assert all(address.startswith(("file:", "about:")) for address in browser.requests), browser.requests
+def tab(browser: Browser) -> Iterator[Tab]:
+    """A new tab; whatever its page complained about fails the test."""
+    with new_tab(browser) as opened:
+        yield opened
+        expect_no_problems(opened)
+
+
+@pytest.fixture
+def dark_tab(browser: Browser) -> Iterator[Tab]:
+    """The same for a reader who prefers dark pages."""
+    with new_tab(browser, dark=True) as opened:
+        yield opened
+        expect_no_problems(opened)
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Tab]:
+    with new_tab(browser, PHONE_WIDTH, 844, phone=True) as opened:
+        yield opened
+        expect_no_problems(opened)
+
+
+def expect_no_problems(tab: Tab) -> None:
+    tab.settle()
+    assert tab.problems == []
+    assert all(address.startswith(("file:", "about:")) for address in tab.requests), tab.requests
 
 
 @pytest.fixture(scope="session")
-def page_of(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+def page_of(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     """A page by its name, made when it is first asked for."""
     folder = tmp_path_factory.mktemp("pages")
 

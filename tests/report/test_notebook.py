@@ -1,13 +1,19 @@
+"""What notebooks show of measurements and verdicts: complete, safe, and without anything that runs."""
+
 from __future__ import annotations
 
+import dataclasses
 import random
 from html.parser import HTMLParser
 
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
 from photometer.model.measurement import Measurement
-from photometer.model.measurement_html import bar_counts, histogram_svg, measurement_html
 from photometer.model.task import TaskSpec
+from photometer.report.notebook import MOST_ROWS, bar_counts, histogram_svg, measurement_html
+from tests.report.page.fake_results import comparison_records, verdict
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m\u202e\ud800"
+MARKUP = "</td><script>alert(1)</script>\x1b[31m\u202e"
 
 
 class Reader(HTMLParser):
@@ -39,7 +45,7 @@ def noisy(count: int) -> list[float]:
     return [1e-6 * source.gauss(1, 0.02) for _ in range(count)]
 
 
-def test_hostile_text_is_only_text() -> None:
+def test_hostile_text_of_a_measurement_is_only_text() -> None:
     spec = TaskSpec(HOSTILE, HOSTILE, label=HOSTILE, sub_label=HOSTILE, description=HOSTILE, env=HOSTILE)
     text = measurement_html(Measurement(1, noisy(30), spec))
     page = Reader(text)
@@ -78,3 +84,39 @@ def test_one_hiccup_does_not_flatten_the_histogram() -> None:
     svg = histogram_svg([*noisy(50), 1.0], 1e-6)
     assert svg.count("<rect") > 5
     assert "(1 beyond)" in svg
+
+
+def results() -> tuple[ComparisonResult, ...]:
+    return tuple(ComparisonResult.from_json(r) for r in comparison_records() if r["kind"] == "comparison")
+
+
+def test_a_verdict_says_word_change_and_reason() -> None:
+    text = verdict("slower", 1.05, 0.01, 2e-6, "slower by 5 %, surely.")._repr_html_()
+    for said in (">slower<", "+5.0 %", "+4.0 % to +6.0 %", "+100 ns", "slower by 5 %, surely."):
+        assert said in text, said
+
+
+def test_a_comparison_shows_what_matters_first_and_says_how_much_it_leaves_out() -> None:
+    text = EnvironmentComparison("main", "mine", "standard", results())._repr_html_()
+    assert "mine against main" in text
+    assert "3 slower, 2 undecided, 2 faster, 145 same" in text
+    assert Reader(text).tags.count("tr") == MOST_ROWS + 1
+    assert f"{152 - MOST_ROWS} more" in text
+    assert text.index(">slower<") < text.index(">undecided<") < text.index(">faster<") < text.index(">same<")
+    assert "nothing was compared" in EnvironmentComparison("a", "b", "s", ())._repr_html_()
+
+
+def test_hostile_text_of_a_comparison_is_only_text() -> None:
+    [first, *_] = results()
+    hostile = dataclasses.replace(
+        first,
+        title=MARKUP,
+        judged=dataclasses.replace(first.judged, reason=MARKUP + '" onclick="x', notes=(MARKUP,)),
+    )
+    failure = ComparisonFailure("1", MARKUP, "base", MARKUP)
+    comparison = EnvironmentComparison(MARKUP, MARKUP, MARKUP, (hostile,), (failure,), warnings=(MARKUP,))
+    for text in (comparison._repr_html_(), hostile.judged._repr_html_()):
+        assert "script" not in Reader(text).tags
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert '" onclick' not in text

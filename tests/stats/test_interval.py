@@ -22,7 +22,7 @@ def skewed(source: np.random.Generator, count: int) -> np.ndarray:
 
 
 def wandering(source: np.random.Generator, count: int) -> np.ndarray:
-    """Neighbours share their luck: an autoregressive series, with a correlation of 0.7 a step."""
+    """Neighbours share their noise: an autoregressive series, with a correlation of 0.7 per step."""
     steps = source.normal(0, 1, count + 50)
     values = np.zeros(count + 50)
     for i in range(1, len(values)):
@@ -78,7 +78,7 @@ def test_one_value_says_nothing_and_equal_values_say_all() -> None:
 
 
 def test_states_that_take_turns_are_seen_whatever_share_of_a_run_each_has_got() -> None:
-    """Two states of the machine; a short run meets one of them three times as long as the other, by luck."""
+    """Two states of the machine; by chance a short measurement meets one three times as long as the other."""
     source = np.random.default_rng(3)
     held = naive = 0
     for _ in range(200):

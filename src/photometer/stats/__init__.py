@@ -1,1 +1,1 @@
-"""Numbers in, numbers out: nothing here knows what a benchmark is, and nothing here imports torch."""
+"""Numbers in, numbers out: no module here knows what a benchmark is or imports torch."""

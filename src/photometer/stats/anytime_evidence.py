@@ -1,9 +1,9 @@
-"""Evidence that replicates lie above a point, valid however often one looks: an e-process.
+"""Evidence that replicates lie above a point, valid however often it is checked: an e-process.
 
 In: replicate log-ratios minus the point of the hypothesis "the true change is at most this point". Out: the log of
 the evidence after each replicate. If the hypothesis holds, the evidence ever reaches 1/α with probability at most α
-(Ville's inequality), so one may look after every replicate, stop when one likes, and go on later. Four kinds of bet
-run side by side and are averaged; ``log_evidence_above`` says what each assumes.
+(Ville's inequality), so it may be checked after every replicate, and measuring may stop and resume at any time. Four
+kinds of bet run side by side and are averaged; ``log_evidence_above`` lists what each assumes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ FloatArray = NDArray[np.float64]
 # and spreads of the replicates: 0.05 % to 0.8 %, in steps of 2.
 SHIFTS: tuple[float, ...] = tuple(0.001 * 2.0 ** (k / 2.0) for k in range(14))
 SPREADS: tuple[float, ...] = tuple(0.0005 * 2.0**k for k in range(5))
-# Most replicates of `x * w` agree to 0.15 %, but one in six had a fork 1 to 3 % off (its pages lie badly in the cache).
+# Most replicates of `x * w` agree to 0.15 %, but one in six had a fork 1 to 3 % off (its pages collide in the cache).
 # Tails as heavy as Student's with three degrees make such a replicate nearly worthless instead of decisive.
 DEGREES_OF_FREEDOM = 3.0
 
-# What a bump bet keeps of its stake on a replicate that misses the bump, for one in six may be a stray. In simulation
-# with such strays 0.3 found +0.83 % in fewer replicates than 0.15 (29 against 33 at the 99 % point).
+# What a bump bet keeps of its stake on a replicate that misses the bump: one in six may be an outlier. In simulation
+# with such outliers 0.3 found +0.83 % in fewer replicates than 0.15 (29 against 33 at the 99 % point).
 BUMP_KEPT = 0.3
 
 # Scale of a Student distribution with two degrees of freedom that replicates stay well inside: it allows one in nine
@@ -37,8 +37,8 @@ REFERENCE_EXPONENTS: tuple[float, ...] = (0.1, 0.2, 0.35)
 # Prior precisions of the effect, in units of the replicates' spread, for the Student bets: effects of about one and
 # of about three spreads.
 EFFECT_PRECISIONS: tuple[float, ...] = (1.0, 0.1)
-# Replicates that agree better than this by luck (or by a coarse clock) are not believed to: the tightest set measured
-# had a spread of 0.11 %.
+# A smaller spread is taken for chance (or for a coarse clock) and replaced by this: the tightest set measured had a
+# spread of 0.11 %.
 MINIMUM_SPREAD = 0.001
 
 # Shares of the stake: coin, bump, reference, Student. A share w delays a verdict by log(1/w): one replicate or two.
@@ -46,19 +46,19 @@ SHARES: tuple[float, float, float, float] = (0.25, 0.2, 0.35, 0.2)
 
 
 def log_evidence_above(excess: ArrayLike, *, reference_scale: float = REFERENCE_SCALE) -> FloatArray:
-    """Log-evidence after each replicate against "the true change is at most zero" (the last axis is time).
+    """Return the log-evidence after each replicate against "the true change is at most zero" (the last axis is time).
 
     ``excess`` is a replicate's log-ratio minus the point tested; pass ``-excess`` for evidence of lying below.
 
     - *coin* bets assume symmetric noise: with nothing changed, swapping the sides flips a replicate's sign, so that
       given its size its sign is a fair coin. No variance is estimated. Nine replicates are the fewest that can
       convict.
-    - *bump* bets also assume that small errors are commoner than large ones: replicates that agree on one value well
-      away from zero are then worth more than a coin each.
+    - *bump* bets also assume that small errors are more common than large ones: replicates that agree on one value
+      well away from zero are then worth more than a coin each.
     - *reference* bets assume only that replicates are no worse than a very noisy machine's (``reference_scale``). They
       let three or four replicates convict a gross change.
-    - *Student* bets are the always-valid t-test, for normal noise of unknown spread: the fastest of all where the noise
-      is tame, and slow rather than wrong where outliers swell the spread.
+    - *Student* bets are the always-valid t-test, for normal noise of unknown spread: the fastest of all if the noise
+      is well-behaved, and slow rather than wrong if outliers inflate the spread.
     """
     values = np.asarray(excess, dtype=np.float64)
     parts = (
@@ -73,7 +73,7 @@ def log_evidence_above(excess: ArrayLike, *, reference_scale: float = REFERENCE_
 
 
 def log_coin_evidence(excess: FloatArray) -> FloatArray:
-    """Bets on the signs, sized by the magnitudes; a martingale for independent noise symmetric about zero."""
+    """Bet on the signs, sized by the magnitudes: a martingale for independent noise symmetric about zero."""
     shift, spread = _shapes()
     size = np.abs(excess)[..., np.newaxis]
     core = DEGREES_OF_FREEDOM * spread**2
@@ -86,7 +86,7 @@ def log_coin_evidence(excess: FloatArray) -> FloatArray:
 
 
 def log_bump_evidence(excess: FloatArray) -> FloatArray:
-    """Bets that replicates gather around a shift; a supermartingale for symmetric noise with one peak, at zero."""
+    """Bet that replicates gather around a shift: a supermartingale for symmetric noise with one peak, at zero."""
     shift, spread = _shapes()
     distance = (excess[..., np.newaxis] - shift) / spread
     bump = (1.0 + distance**2 / DEGREES_OF_FREEDOM) ** (-(DEGREES_OF_FREEDOM + 1.0) / 2.0)
@@ -95,7 +95,7 @@ def log_bump_evidence(excess: FloatArray) -> FloatArray:
 
 
 def log_reference_evidence(excess: FloatArray, *, reference_scale: float = REFERENCE_SCALE) -> FloatArray:
-    """Bets that grow with the excess; a supermartingale if the noise's upper tail is nowhere above the reference's."""
+    """Bet more as the excess grows: a supermartingale if the noise's upper tail is nowhere above the reference's."""
     scaled = excess / reference_scale
     root = np.sqrt(2.0 + scaled**2)
     # Upper tail of Student's distribution with two degrees of freedom; the first form does not cancel for large values.
@@ -106,14 +106,14 @@ def log_reference_evidence(excess: FloatArray, *, reference_scale: float = REFER
 
 
 def log_student_evidence(excess: FloatArray) -> FloatArray:
-    """The t-test as a bet (Lai; Wang and Ramdas): normal mixture over the effect, any spread; zero below the point.
+    """Bet by a t-test (Lai; Wang and Ramdas): normal mixture over the effect, any spread; zero below the point.
 
-    Where the mean lies above the point, a truth below the point would be refuted more strongly still, so the two-sided
+    If the mean lies above the point, a true value below the point would be refuted even more strongly, so the two-sided
     bet serves the one-sided hypothesis.
     """
     count = np.arange(1, excess.shape[-1] + 1)
     mean = np.cumsum(excess, axis=-1) / count
-    # Welford's sum of squares by its increments: no cancellation where the mean is far above the spread.
+    # Welford's sum of squares by its increments: no cancellation if the mean is far above the spread.
     previous_mean = np.concatenate([np.zeros_like(mean[..., :1]), mean[..., :-1]], axis=-1)
     squares = np.cumsum((excess - previous_mean) * (excess - mean), axis=-1)
     squares = np.maximum(squares, count * MINIMUM_SPREAD**2)
@@ -122,14 +122,14 @@ def log_student_evidence(excess: FloatArray) -> FloatArray:
     precision = np.asarray(EFFECT_PRECISIONS)
     shrink = precision / (count[:, np.newaxis] + precision)
     growth = 0.5 * np.log(shrink) + count[:, np.newaxis] / 2.0 * (np.log1p(strength) - np.log1p(shrink * strength))
-    # One replicate has no spread, hence says nothing; a mean below the point is no evidence at all.
+    # One replicate has no spread, so it says nothing; a mean below the point is no evidence at all.
     evidence = np.where(count > 1, _log_mean_exp(growth), 0.0)
     return np.where((mean > 0.0) | (count == 1), evidence, -np.inf)
 
 
 @lru_cache(maxsize=1)
 def _shapes() -> tuple[FloatArray, FloatArray]:
-    """All pairs of shift and spread; a spread beyond its shift makes a bet too flat to grow."""
+    """Return all pairs of shift and spread but those whose spread exceeds the shift: such bets are too flat to grow."""
     shift, spread = (grid.ravel() for grid in np.meshgrid(SHIFTS, SPREADS))
     sharp = shift >= spread
     return shift[sharp], spread[sharp]
@@ -137,9 +137,9 @@ def _shapes() -> tuple[FloatArray, FloatArray]:
 
 @lru_cache(maxsize=1)
 def _bump_payout() -> FloatArray:
-    """Largest payouts at which no symmetric single-peaked noise expects to win.
+    """Return the largest payouts at which no symmetric single-peaked noise expects to win.
 
-    Such noise is a mixture of uniforms on [−r, r] (Khinchin), so it is enough that the bump's mean over [−r, r]
+    Such noise is a mixture of uniforms on [−r, r] (Khinchin), so it is enough if the bump's mean over [−r, r]
     times the payout is at most one for every r.
     """
     from scipy import stats

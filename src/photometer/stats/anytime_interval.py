@@ -1,8 +1,7 @@
-"""Where the true change may lie, and how sure we are that it is not zero; both valid at any stopping time.
+"""Where the true change may lie, and how certain it is that it is not zero; both valid at any stopping time.
 
 In: replicate log-ratios, in the order they were taken. Out: a centre, a confidence sequence's current interval (all
-changes that the evidence does not refute), and the evidence for a change with its p-value. Nothing here knows what
-was measured.
+changes that the evidence does not refute), and the evidence for a change with its p-value.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from photometer.stats.anytime_evidence import REFERENCE_SCALE, FloatArray, log_evidence_above
 
 # A bias that all replicates of a pair of servers may share (their own pages, start order), as a log-ratio. No number
-# of replicates of one pair shows it, so every hypothesis allows it and every interval is widened by it. Centres of 60
-# pairs of identical sides (10 to 20 replicates each) lay within 0.1 % of zero but for three at 0.15 to 0.23 %.
-# Simulated: with biases of 0.1 % and a restart every six replicates it keeps false alarms at 0.2 % where none allowed
-# makes 4.5 %; with a restart every 20 it is not enough.
+# of replicates of one pair shows it, so every hypothesis allows for it and every interval is widened by it. Centres of
+# 60 pairs of identical sides (10 to 20 replicates each) lay within 0.1 % of zero, except three at 0.15 to 0.23 %.
+# Simulated: with biases of 0.1 % and a restart every six replicates it keeps false alarms at 0.2 %, against 4.5 %
+# without it; with a restart every 20 it is not enough.
 SHARED_BIAS = 0.0005
 
 # The search for an interval's ends looks at distances from the centre of 0.01 % to a factor of e**2, a quarter apart,
@@ -30,7 +29,7 @@ _REFINEMENTS = 2
 
 @dataclass(frozen=True)
 class ChangeEvidence:
-    """Evidence for a change so far: logs of e-values now, and the p-value of the best moment yet."""
+    """Evidence for a change so far: logs of the current e-values, and the p-value of the highest evidence so far."""
 
     log_slower: float
     log_faster: float
@@ -39,7 +38,7 @@ class ChangeEvidence:
 
 
 def hodges_lehmann(values: ArrayLike) -> float:
-    """Median of all pairwise means: near the mean's precision for normal noise, unmoved by a quarter of strays."""
+    """Return the median of all pairwise means: nearly as precise as the mean, and unmoved by a quarter of outliers."""
     data = np.asarray(values, dtype=np.float64)
     first, second = np.triu_indices(data.size)
     return float(np.median((data[first] + data[second]) / 2.0))
@@ -48,10 +47,10 @@ def hodges_lehmann(values: ArrayLike) -> float:
 def change_evidence(
     log_ratios: ArrayLike, *, shared_bias: float = SHARED_BIAS, reference_scale: float = REFERENCE_SCALE
 ) -> ChangeEvidence:
-    """Evidence against "no change beyond the shared bias", in each direction and in either.
+    """Return the evidence against "no change beyond the shared bias", in each direction and in either.
 
-    ``log_changed`` is the log of the two directions' mean and is what to threshold: a true "no change" sends it past
-    log(1/α) at any time with probability at most α. The p-value uses the highest evidence at any look so far.
+    ``log_changed`` is the log of the two directions' mean; compare it with a threshold: if nothing changed, it ever
+    passes log(1/α) with probability at most α. The p-value uses the highest evidence so far.
     """
     data = np.asarray(log_ratios, dtype=np.float64)
     if data.size == 0:
@@ -71,10 +70,10 @@ def anytime_interval(
     shared_bias: float = SHARED_BIAS,
     reference_scale: float = REFERENCE_SCALE,
 ) -> tuple[float, float]:
-    """Interval of log-ratios that contains the truth with this confidence at every look at once.
+    """Return an interval of log-ratios that contains the true change, with this confidence for all checks together.
 
-    Definition: the changes θ for which neither "at most θ" nor "at least θ" is refuted with evidence 2/(1 −
-    confidence), widened by ``shared_bias``. Too few replicates give an infinite end rather than a guess.
+    It holds the changes θ for which neither "at most θ" nor "at least θ" is refuted with evidence 2/(1 − confidence),
+    widened by ``shared_bias``. With too few replicates an end is infinite rather than a guess.
     """
     data = np.asarray(log_ratios, dtype=np.float64)
     if data.size == 0:
@@ -87,10 +86,10 @@ def anytime_interval(
 
 
 def _reach(residuals: FloatArray, log_needed: float, reference_scale: float) -> float:
-    """Distance below the centre beyond which every "the truth lies that low" is refuted; infinite if there is none.
+    """Return the distance below the centre beyond which every true value is refuted; infinite if there is none.
 
-    From the outside in: strays can leave a pocket that is not refuted beyond a distance that is, and the truth may lie
-    in it.
+    Search from the outside in: outliers can leave a gap that is not refuted beyond a distance that is, and the true
+    value may lie in it.
     """
 
     def refuted(distances: FloatArray) -> NDArray[np.bool_]:
@@ -101,7 +100,7 @@ def _reach(residuals: FloatArray, log_needed: float, reference_scale: float) -> 
     nearest = float("inf")
     for _ in range(_REFINEMENTS + 1):
         possible = np.flatnonzero(~refuted(distances))
-        # No distance is possible only where the centre itself is refuted; then the first gap is kept as it is.
+        # No distance is possible only if the centre itself is refuted; then the first gap is kept as it is.
         last = int(possible[-1]) if possible.size else 0
         if last + 1 == distances.size:
             return nearest

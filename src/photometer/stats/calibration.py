@@ -1,7 +1,7 @@
-"""What comparisons of identical sides teach about a machine: its false-alarm rate, and how wide its noise is.
+"""What comparisons of identical sides tell about a machine: its false-alarm rate, and how wide its noise is.
 
 In: counts of such comparisons, or their replicates' log-ratios. Out: rates with their uncertainty, and a scale for the
-reference bets of ``anytime_evidence`` that this machine's replicates stay inside.
+reference bets of ``anytime_evidence`` that covers this machine's replicates.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FalseAlarmRate:
 
 
 def false_alarm_rate(alarms: int, comparisons: int, *, confidence: float = 0.95) -> FalseAlarmRate:
-    """The rate measured, with an exact interval: no alarm in 300 still leaves up to 1.2 %."""
+    """Return the measured rate with an exact interval: no alarm in 300 still allows up to 1.2 %."""
     if not 0 <= alarms <= comparisons or comparisons == 0:
         raise DefinitionError(
             f"{alarms} alarms of {comparisons} comparisons make no rate.", remedy="Run at least one comparison."
@@ -43,7 +43,7 @@ def false_alarm_rate(alarms: int, comparisons: int, *, confidence: float = 0.95)
 
 
 def reference_scale_for(log_ratios: ArrayLike) -> float:
-    """Scale for ``reference_scale`` on this machine: never below the built-in one, wider where its tails ask for it.
+    """Return the ``reference_scale`` for this machine: the built-in one, or a wider one if its tails need it.
 
     Each of the larger half of the sizes must lie inside the reference's quantile of the same rank.
     """

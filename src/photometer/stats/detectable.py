@@ -1,7 +1,7 @@
-"""The smallest change that replicates as noisy as these would have shown, now and with more of them.
+"""The smallest change that replicates as noisy as these would have shown, with as many of them or with more.
 
 In: replicate log-ratios and the log-evidence a verdict needs. Out: log-ratios. The replicates' own scatter is the noise
-model: it is resampled, shifted, and put to the same test as the real data.
+model: it is resampled, shifted, and tested as the real data are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RESAMPLES = 25
 _SEED = 20
 # Changes searched: 0.01 % to a factor of e in steps of 5 %, finer than the scatter of a few replicates deserves.
 _SEARCH = np.geomspace(1e-4, 1.0, 190)
-# Below this many replicates their scatter says nothing about tails: three agreeing by luck would promise anything.
+# Fewer replicates say nothing about tails: three that agree by chance would make any change look detectable.
 MINIMUM_REPLICATES = 4
 
 
@@ -34,14 +34,14 @@ def smallest_detectable_change(
     shared_bias: float = SHARED_BIAS,
     reference_scale: float = REFERENCE_SCALE,
 ) -> float:
-    """Log-ratio that ``time_factor`` times as many such replicates would call a change with probability POWER.
+    """Return the log-ratio that ``time_factor`` times as many replicates would call a change with probability POWER.
 
     Infinite if there are too few replicates to tell, or if no change up to a factor of e would be seen.
     """
     data = np.asarray(log_ratios, dtype=np.float64)
     if data.size < MINIMUM_REPLICATES:
         return float("inf")
-    # Residuals about a centre fitted to them are a little too small; the factor gives back what the fit took.
+    # Residuals about a centre fitted to them are a little too small; the factor corrects for that.
     residuals = (data - hodges_lehmann(data)) * np.sqrt(data.size / (data.size - 1))
     count = max(1, round(data.size * time_factor))
     generator = np.random.default_rng(_SEED)
@@ -52,7 +52,7 @@ def smallest_detectable_change(
 
     def seen(change: float) -> bool:
         log_evidence = log_evidence_above(noise + (change - shared_bias), reference_scale=reference_scale)[:, -1]
-        # Minus log 2: a verdict averages the evidence of both directions, and the other one has next to none.
+        # Minus log 2: a verdict averages the evidence of both directions, and the other one has almost none.
         return bool(np.mean(log_evidence - np.log(2.0) >= log_needed) >= POWER)
 
     return _first_seen(seen)

@@ -1,10 +1,11 @@
 """A confidence interval for the median of samples taken one after another on a real machine.
 
-Neighbouring samples share their luck (clock frequency, a neighbour on the same core, cache state), so the textbook
-interval from order statistics, which takes them as independent, is far too narrow. Slow noise shows in two ways:
-the machine moves between a few states, and how much of a run each has got is luck, so that the long-run median may be
-anywhere in the middle of what was seen; and consecutive batches disagree, as the next run will. Neither is divided by a
-number of samples, for this noise has no known end. The widest interval is stated. benchmarks/precision.py measures it.
+Neighbouring samples share the same noise (clock frequency, a neighbour on the same core, cache state), so the textbook
+interval from order statistics, which takes them as independent, is far too narrow. Slow noise shows in two ways: the
+machine moves between a few states, each for a random share of the measurement, so that the long-run median may be
+anywhere in the middle of what was seen; and consecutive batches disagree, as the next measurement will. Neither is
+divided by a number of samples, because this noise has no known time scale. The widest interval is returned.
+benchmarks/precision.py measures its coverage.
 """
 
 from __future__ import annotations
@@ -18,24 +19,25 @@ from photometer.stats.summary import median, quantile, standard_deviation
 # With few batches, each is long enough to average out fast correlation, and Student's t pays for their small number.
 MOST_BATCHES = 10
 FEWEST_PER_BATCH = 4
-# What differs from run to run is more than what differs within one. Batches alone, on a shared two-core machine, over
+# Measurements differ from each other by more than their parts do. Batches alone, on a shared two-core machine, over
 # four statements, quiet and under load: 76 to 98 % of intervals of 0.1 s held the long-run median with 1.0, 81 to 97 %
 # with this; together with the middle of the samples, 91 to 100 %.
 SLOW_NOISE_ALLOWANCE = 1.6
-# The middle leaves out, on either side, so many times the share that the confidence leaves open: 10 % for 95 %.
+# On either side, the middle leaves out this many times the share that the confidence leaves open: 10 % for 95 %.
 TAIL_ALLOWANCE = 2.0
-# A longer run is cut into so many windows, and the middle is that of their medians: so more data help.
+# A longer measurement is cut into this many windows, and the middle is that of their medians: so more data help.
 MOST_WINDOWS = 200
 
-# Student's t, two-sided 95 %, for 1 to 9 degrees of freedom: a short run then needs no scipy, whose import costs 0.3 s.
+# Student's t, two-sided 95 %, for 1 to 9 degrees of freedom: a short measurement then needs no scipy, whose import
+# takes 0.3 s.
 _T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 _Z_95 = 1.959964
 
 
 def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """The interval for the median of `values`, which stand in the order they were measured.
+    """Return the interval for the median of `values`, which are in the order they were measured.
 
-    With one value nothing is known of the spread: the interval is everything.
+    With one value nothing is known of the spread: the interval is infinite.
     """
     n = len(values)
     if n < 2:
@@ -51,10 +53,10 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[
 
 
 def order_statistic_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """The distribution-free interval between two order statistics, for independent values.
+    """Return the distribution-free interval between two order statistics, for independent values.
 
-    Under six values even minimum to maximum covers less than 95 %: the interval is then widened by the range
-    the few values have, times Student's t for their number.
+    With fewer than six values even minimum to maximum covers less than 95 %: the interval is then widened by their
+    standard error, times Student's t for their number.
     """
     ordered = sorted(values)
     n = len(ordered)
@@ -70,23 +72,23 @@ def order_statistic_interval(values: Sequence[float], confidence: float = 0.95) 
 
 
 def batch_half_width(values: Sequence[float], batches: int, confidence: float = 0.95) -> float:
-    """How far from the median of this run the long-run median may lie, from the medians of consecutive batches.
+    """Return how far from this median the long-run median may lie, from the medians of consecutive batches.
 
-    Not divided by the root of their number: see above. More data still help, for each batch is then longer.
+    It is not divided by the root of their number (see above). More data still help: each batch is then longer.
     """
     medians = _medians_of_parts(values, batches)
     return SLOW_NOISE_ALLOWANCE * _student(batches - 1, confidence) * standard_deviation(medians)
 
 
 def middle(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """What all but the tails of the samples lie between; of a long run, of the medians of its windows."""
+    """Return the bounds of all samples but the tails; of a long measurement, those of the medians of its windows."""
     ordered = sorted(values if len(values) <= MOST_WINDOWS else _medians_of_parts(values, MOST_WINDOWS))
     tail = min(TAIL_ALLOWANCE * (1.0 - confidence), 0.5)
     return quantile(ordered, tail), quantile(ordered, 1.0 - tail)
 
 
 def _medians_of_parts(values: Sequence[float], parts: int) -> list[float]:
-    """Consecutive parts, as equal in length as can be."""
+    """Return the medians of consecutive parts, as equal in length as possible."""
     n = len(values)
     edges = [round(i * n / parts) for i in range(parts + 1)]
     return [median(values[a:b]) for a, b in itertools.pairwise(edges)]

@@ -1,8 +1,8 @@
 """One replicate (a fresh fork on each side, blocks alternating on one core) to one log-ratio.
 
-In: seconds per run of each side's blocks, where the i-th blocks of the two sides were neighbours in time. Out: the
-log of side B's time over side A's, and a diagnostic standard error. The replicate is the unit of the statistics: its
-own standard error knows nothing of what differs between forks and must not be used to judge a change.
+In: seconds per run of each side's blocks; the i-th blocks of the two sides were neighbours in time. Out: the log of
+side B's time over side A's, and a standard error for diagnosis. The replicate is the unit of the statistics: its own
+standard error does not cover what differs between forks and must not be used to judge a change.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from photometer.errors import MeasurementError
 
 # A block's noise is one-sided: interrupts, neighbours on the core and slow clocks only ever add time, often to more
 # than half of the blocks at once. So the sides are compared by their floors, the mean of the 5 % to 15 % quantiles.
-# On a loaded machine its spread between replicates was 0.12 % where paired trimmed means had 0.3 to 0.4 %, medians
-# 0.7 %, minima 0.3 %.
+# On a loaded machine its spread between replicates was 0.12 %; that of paired trimmed means was 0.3 to 0.4 %, of
+# medians 0.7 %, of minima 0.3 %.
 FLOOR_QUANTILES = np.linspace(0.05, 0.15, 9)
 
 # Groups of consecutive pairs that the standard error leaves out in turn: few enough that a group outlasts an
 # interruption.
 JACKKNIFE_GROUPS = 10
 
-# Fewer blocks a side than this have no 5 % quantile to speak of.
+# Fewer blocks per side than this have no meaningful 5 % quantile.
 MINIMUM_BLOCKS = 5
 
 
@@ -54,13 +54,13 @@ def estimate_replicate(seconds_per_run_a: ArrayLike, seconds_per_run_b: ArrayLik
         )
     if times_a.size < MINIMUM_BLOCKS:
         raise MeasurementError(
-            f"A replicate of {times_a.size} blocks a side is too short to compare; {MINIMUM_BLOCKS} are the least.",
+            f"A replicate of {times_a.size} blocks per side is too short to compare: it needs {MINIMUM_BLOCKS}.",
             remedy="Give the replicate more time, or the statement smaller blocks.",
         )
     if not (np.all(np.isfinite(times_a) & (times_a > 0)) and np.all(np.isfinite(times_b) & (times_b > 0))):
         raise MeasurementError(
             "A block took no time, or its time is not a number.",
-            remedy="Run the statement more often in a block, so that the clock can see it.",
+            remedy="Run the statement more often per block, so that the clock can see it.",
         )
     logs = np.stack([np.log(times_a), np.log(times_b)])
     floor_a, floor_b = _floors(logs)
@@ -80,7 +80,7 @@ def _floors(logs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _jackknife_error(logs: NDArray[np.float64]) -> float:
-    """Standard error by leaving out groups of consecutive pairs, so that noise which lasts is counted as one."""
+    """Return the standard error by leaving out groups of consecutive pairs, so that lasting noise is counted once."""
     pairs = logs.shape[1]
     groups = min(JACKKNIFE_GROUPS, pairs)
     left_out = np.array_split(np.arange(pairs), groups)

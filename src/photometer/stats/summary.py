@@ -1,7 +1,7 @@
 """Order statistics of a handful of numbers, in plain Python.
 
 A measurement has tens to a few thousand samples and a table may hold ten thousand measurements; for such
-short lists the plain code is several times faster than building an array for each.
+short lists plain code is several times faster than building an array for each.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 
 def quantile(ordered: Sequence[float], q: float) -> float:
-    """The q-quantile of numbers already in ascending order, linear between neighbours."""
+    """Return the q-quantile of numbers already in ascending order, linear between neighbours."""
     if not ordered:
         raise ValueError("quantile of no numbers")
     position = q * (len(ordered) - 1)
@@ -23,7 +23,7 @@ def quantile(ordered: Sequence[float], q: float) -> float:
 def median(values: Sequence[float]) -> float:
     if not values:
         raise ValueError("median of no numbers")
-    # Not by `quantile`: this is called some twenty times for a measurement, and is up to twice as fast so.
+    # Not by `quantile`: this is called some twenty times per measurement, and is up to twice as fast.
     ordered = sorted(values)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
@@ -34,7 +34,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def standard_deviation(values: Sequence[float]) -> float:
-    """The sample standard deviation (n - 1 below the line); zero for a single number."""
+    """Return the sample standard deviation (divided by n - 1); zero for a single number."""
     n = len(values)
     if n < 2:
         return 0.0
@@ -43,6 +43,6 @@ def standard_deviation(values: Sequence[float]) -> float:
 
 
 def median_absolute_deviation(values: Sequence[float]) -> float:
-    """Scaled so that it estimates the standard deviation of normal data."""
+    """Return the deviation, scaled so that it estimates the standard deviation of normal data."""
     centre = median(values)
     return 1.4826 * median([abs(v - centre) for v in values])

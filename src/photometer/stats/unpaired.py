@@ -1,7 +1,7 @@
-"""Two measurements that were not taken side by side: what the luck of processes leaves of the difference.
+"""Compare measurements that were not taken side by side: how much of a difference the noise of processes explains.
 
-In: one time per process (or several processes') of each side. Out: a log-ratio and an interval that carries, besides
-the scatter seen, a bias for each process that no number of samples inside it can show.
+In: one time per process of each side, from one or several processes. Out: a log-ratio and an interval that covers,
+besides the scatter seen, a bias of each process that no number of samples inside it can show.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ PAIR_BIAS_RANDOM_LAYOUT = 0.04
 # The same with randomisation off and equal hash seed and environment. Measured: 0.24 to 0.67 %.
 PAIR_BIAS_FROZEN_LAYOUT = 0.0067
 # What a machine's state (clock, neighbours) moves between two sessions, which side-by-side blocks would cancel.
-# Floors of one statement over 40 minutes, while the load went from one to seven, had a standard deviation of 0.4 to
-# 0.5 % (1.8 % between extremes); twice that is taken, for days differ more than minutes.
+# Floors of one statement over 40 minutes, while the load rose from one to seven, had a standard deviation of 0.4 to
+# 0.5 % (1.8 % between extremes); twice that is taken, because days differ more than minutes.
 SESSION_DRIFT = 0.01
-# The biases are known by a few dozen pairs: Student quantiles with so many degrees, not normal ones.
+# The biases are known from a few dozen pairs: Student quantiles with this many degrees of freedom, not normal ones.
 BIAS_DEGREES_OF_FREEDOM = 10.0
 
 
@@ -39,7 +39,7 @@ class UnpairedEstimate:
     bias: float
 
     def detectable(self, p: float) -> float:
-        """Log-ratio that would reach this p-value in four runs of five."""
+        """Return the log-ratio that would reach this p-value in four comparisons of five."""
         from scipy import stats
 
         student = stats.t(BIAS_DEGREES_OF_FREEDOM)
@@ -55,9 +55,9 @@ def estimate_unpaired(
     relative_error_a: float = 0.0,
     relative_error_b: float = 0.0,
 ) -> UnpairedEstimate:
-    """Compare the times of side A's processes with those of side B's, one time a process.
+    """Compare the times of side A's processes with those of side B's, one time per process.
 
-    ``relative_error_*`` are the standard errors inside a process, for sides of one process whose scatter is not seen.
+    ``relative_error_*`` are the standard errors inside a process, for sides of one process, whose scatter is unknown.
     """
     times = [np.asarray(seconds, dtype=np.float64) for seconds in (seconds_a, seconds_b)]
     if any(side.size == 0 or not np.all(np.isfinite(side) & (side > 0.0)) for side in times):

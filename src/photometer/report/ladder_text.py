@@ -1,4 +1,4 @@
-"""A Ladder as text for a terminal or as Markdown: a block for each call, a line for each rung; expectations below."""
+"""A Ladder as text for a terminal: one block per call, one line per rung; and its expectations, one sentence each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from photometer.analysis.ladder import Ladder, LadderStep
 from photometer.analysis.ladder_expectations import Expectation, signed_seconds
 from photometer.model.units import format_seconds
-from photometer.report.escape import markdown_text
 from photometer.report.text_width import pad, width_of
 
 HEADS = ("time", "added", "95 % interval", "instructions", "added", "over")
 
 
 def render_ladder(ladder: Ladder) -> str:
-    """Columns as wide as they need to be; figures to the right, names to the left."""
+    """Return the ladder in columns as wide as they need to be, figures aligned to the right."""
     rows = {call: [_cells(step) for step in steps] for call, steps in ladder.by_call().items()}
     names = [f"  {step.rung}" for step in ladder] + list(rows)
     name_width = max((width_of(name) for name in names), default=0)
@@ -25,16 +24,6 @@ def render_ladder(ladder: Ladder) -> str:
         lines += ["", _line(call, name_width, HEADS, widths)]
         lines += [_line(f"  {step.rung}", name_width, _cells(step), widths) for step in steps]
     return "\n".join(lines) + "\n"
-
-
-def render_ladder_markdown(ladder: Ladder) -> str:
-    blocks = []
-    for call, steps in ladder.by_call().items():
-        rows = [[markdown_text(step.rung), *map(markdown_text, _cells(step))] for step in steps]
-        head = [markdown_text(call), *HEADS]
-        rule = ["---", *["---:"] * (len(HEADS) - 1), "---"]
-        blocks.append("\n".join("| " + " | ".join(row) + " |" for row in [head, rule, *rows]))
-    return "\n\n".join(blocks) + "\n"
 
 
 def render_expectations(expectations: Sequence[Expectation]) -> str:

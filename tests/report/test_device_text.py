@@ -4,7 +4,7 @@ import dataclasses
 
 from photometer.model.device_measurement import KernelTime
 from photometer.model.device_mode import DeviceMode, ModeName, Source
-from photometer.report.device_table import format_bytes, render_device
+from photometer.report.device_text import format_bytes, render_device
 from tests.model.test_device_measurement import measurement
 
 
@@ -12,12 +12,12 @@ def test_the_table_says_mode_time_and_source() -> None:
     text = render_device(measurement())
     lines = text.splitlines()
     (hot,) = [line for line in lines if line.startswith("  device hot  ")]
-    assert hot.startswith("  device hot      1.000 us  ")
+    assert hot.startswith("  device hot        1.000 us  ")
     assert hot.endswith("us  profiler (events: 2.000 us)")
     assert "not measured: it waits" in text
     assert "launch-bound" in text
-    assert "2 kernels a run, and 1 copy or fill" in text
-    assert "memory: 2.9 KiB at most, 2.0 KiB of it by the run" in text
+    assert "2 kernels per run, and 1 copy or fill" in text
+    assert "memory: 2.9 KiB at most, 2.0 KiB of it by the statement" in text
     assert "4000000 GB/s" in text
     assert "WARNING: slow start." in text
     assert "SM 1400 to 1980 MHz, memory 3201 MHz, 41 °C" in text

@@ -1,7 +1,7 @@
-"""A table to plain text for terminals and logs, laid out as users of torch.utils.benchmark know it.
+"""A table as plain text for terminals and logs, laid out as users of torch.utils.benchmark know it.
 
-In: a finished Table and a width. Out: one string. Names wrap, and columns that do not fit side by side are put
-below each other. Written by hand because a rich.Table of ten thousand rows takes many seconds.
+In: a finished Table and a width. Out: one string. Names wrap, and columns that do not fit side by side continue
+below. Written by hand because a rich.Table of ten thousand rows takes many seconds.
 """
 
 from __future__ import annotations
@@ -9,18 +9,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from photometer.analysis.table import Standing, Table
+from photometer.analysis.table import Cell, Standing, Table
 from photometer.model.visible_text import visible
-from photometer.report.cell_text import CellText, cell_text
-from photometer.report.legend import legend_lines
+from photometer.report.tables.cells import CellText, cell_text, legend_lines
 from photometer.report.text_width import centre, pad, width_of, wrap
 
 SEPARATOR = "  |  "
-# Names wider than this wrap even where there is room: the eye must find its way from the name to the number.
+# Wider names wrap even if there is room: the eye must find its way from the name to the number.
 WIDEST_NAME = 72
 WIDEST_HEAD = 24
 WIDEST_ENV = 24
-# In a narrow terminal a name still gets this much.
+# A name gets at least this much, however narrow the terminal.
 NARROWEST_NAME = 12
 _COLOURS = {
     Standing.BEST: "\033[1;32m",
@@ -36,12 +35,15 @@ _PLAIN = "\033[0m"
 class _Column:
     head: list[str]
     width: int
-    # One for each row of the table; None where there is no measurement.
+    # One per row of the table; None if there is no measurement.
     texts: list[str | None]
 
 
 def render_terminal(table: Table, width: int | None = None, colour: bool = True) -> str:
-    """`width` is the most columns a line may take; None is no limit. `colour` shows standings if the table has them."""
+    """Return the table and its legend, in lines of at most `width` columns (None: no limit).
+
+    With `colour`, cells are coloured by their standing, if the table has standings.
+    """
     limit = max(width, NARROWEST_NAME) if width is not None else None
     env_width = _env_width(table, limit)
     names = _wrapped_names(table, env_width, limit)
@@ -57,7 +59,7 @@ def render_terminal(table: Table, width: int | None = None, colour: bool = True)
 
 
 def _env_width(table: Table, limit: int | None) -> int:
-    """The room for envs before the names: none where there is one env, or where a long one gets a line of its own."""
+    """Return the room for envs before the names: 0 if there is only one env, or if a long one needs its own line."""
     if not table.has_envs:
         return 0
     widest = max(width_of(_env_text(group.env)) for block in table.blocks for group in block.groups)
@@ -77,7 +79,7 @@ def _wrapped_names(table: Table, env_width: int, limit: int | None) -> list[list
 def _column(table: Table, index: int, head: str | None) -> _Column:
     found = [row.cells[index] for _, _, row in table.rows()]
     texts = [None if cell is None else cell_text(cell, table) for cell in found]
-    # Numbers have as many digits as they deserve: they stand with their decimal points below each other.
+    # The number of digits varies from cell to cell, so numbers are aligned at their decimal points.
     whole = max((len(text.number.partition(".")[0]) for text in texts if text), default=0)
     fraction = max((len(text.number) - len(text.number.partition(".")[0]) for text in texts if text), default=0)
     note = max((width_of(text.note) for text in texts if text), default=0)
@@ -94,7 +96,7 @@ def _aligned(text: CellText, whole: int, fraction: int, note: int) -> str:
 
 
 def _panels(columns: Sequence[_Column], names_width: int, limit: int | None) -> Iterator[list[int]]:
-    """Runs of columns that fit beside the names; at least one a panel, however narrow the terminal."""
+    """Yield groups of columns that fit beside the names; at least one column per group, however narrow the terminal."""
     panel: list[int] = []
     used = names_width
     for i, column in enumerate(columns):
@@ -134,7 +136,7 @@ def _panel_lines(
                 yield from wrap(_env_text(group.env), total)
             for row in group.rows:
                 number += 1
-                # A row with nothing in these columns is left to the panel where it has something.
+                # A row that is empty in these columns is shown only in the panel that has its numbers.
                 if len(panel) < len(columns) and all(row.cells[i] is None for i in panel):
                     continue
                 name = "  " + pad(env, env_width) + names[number][0]
@@ -153,8 +155,8 @@ def _title_lines(title: str, total: int) -> Iterator[str]:
         yield "[" + "-" * left + words + "-" * (total - 2 - width_of(words) - left) + "]"
 
 
-def _coloured(text: str | None, width: int, cell: object, colour: bool) -> str:
-    if text is None:
+def _coloured(text: str | None, width: int, cell: Cell | None, colour: bool) -> str:
+    if text is None or cell is None:
         return " " * width
-    code = _COLOURS[cell.standing] if colour and cell.standing is not None else ""  # type: ignore[attr-defined]
+    code = _COLOURS[cell.standing] if colour and cell.standing is not None else ""
     return f"{code}{text}{_PLAIN}" if code else text

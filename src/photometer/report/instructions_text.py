@@ -1,6 +1,6 @@
-"""Instruction counts to plain text: three figures a statement, its costliest functions, and what differs between two.
+"""Instruction counts as text: three figures per statement, the costliest functions, and what differs between two.
 
-In: InstructionCounts and FunctionCounts; out: strings of lines no wider than asked for where that can be.
+In: InstructionCounts and FunctionCounts. Out: strings whose lines are no wider than asked for, if that is possible.
 """
 
 from __future__ import annotations
@@ -11,32 +11,31 @@ from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.visible_text import visible
 
+# Rows of a table of functions: it fits a terminal together with its heads.
 SHOWN_FUNCTIONS = 15
-"""Rows of a table of functions: it fits a terminal together with its heads."""
-
 NARROWEST_NAME = 20
 _COUNT_WIDTH = 14
 _ELLIPSIS = " … "
 
 
 def render_counts(all_counts: Sequence[InstructionCounts], width: int = 100) -> str:
-    """A line a statement: instructions a run, those outside the allocator, calls of it."""
-    names = [_cut(counts.task_spec.title.replace("\n", "; "), max(width - 47, NARROWEST_NAME)) for counts in all_counts]
-    name_width = max(*(len(name) for name in names), len("a run of"))
-    lines = [f"{'a run of':<{name_width}}{'instructions':>15}{'outside allocator':>19}{'calls of it':>13}"]
+    """Return one line per statement: instructions per run, those outside the allocator, and calls of the allocator."""
+    names = [_cut(counts.task_spec.title.replace("\n", "; "), max(width - 51, NARROWEST_NAME)) for counts in all_counts]
+    name_width = max(*(len(name) for name in names), len("per run of"))
+    lines = [f"{'per run of':<{name_width}}{'instructions':>15}{'outside allocator':>19}{'allocator calls':>17}"]
     for name, counts in zip(names, all_counts, strict=True):
         lines.append(
             f"{name:<{name_width}}{counts.instructions_per_run:>15,.2f}"
-            f"{counts.outside_allocator_per_run:>19,.2f}{counts.allocator_calls_per_run:>13,.2f}"
+            f"{counts.outside_allocator_per_run:>19,.2f}{counts.allocator_calls_per_run:>17,.2f}"
         )
     lines += ["", *_notes(all_counts)]
     return "\n".join(lines)
 
 
 def render_top_functions(functions: FunctionCounts, number_per_run: int, width: int = 100) -> str:
-    """The functions that executed most themselves, with the loop's own among them."""
+    """Return the functions that executed most instructions themselves. The loop's own are not subtracted."""
     total = functions.sum()
-    lines = [f"{'a run':>{_COUNT_WIDTH}}{'share':>8}  function"]
+    lines = [f"{'per run':>{_COUNT_WIDTH}}{'share':>8}  function"]
     for count, function in functions[:SHOWN_FUNCTIONS]:
         share = count / total if total else 0.0
         name = _cut(visible(function), max(width - _COUNT_WIDTH - 10, NARROWEST_NAME))
@@ -45,12 +44,12 @@ def render_top_functions(functions: FunctionCounts, number_per_run: int, width: 
 
 
 def render_difference(first: FunctionCounts, second: FunctionCounts, number_per_run: int, width: int = 100) -> str:
-    """What the second executes more or less than the first, a run, by function: the largest change first."""
+    """Return how many instructions per run the second executes more or less than the first, largest change first."""
     before = {function: count for count, function in first}
     after = {function: count for count, function in second}
     changes = sorted((second - first), key=lambda row: (-abs(row.count), row.function))
     if not changes:
-        return "No function executes another number of instructions."
+        return "Every function executes the same number of instructions."
     lines = [f"{'first':>{_COUNT_WIDTH}}{'second':>{_COUNT_WIDTH}}{'difference':>{_COUNT_WIDTH}}  function"]
     for count, function in changes[:SHOWN_FUNCTIONS]:
         columns = (before.get(function, 0), after.get(function, 0))
@@ -71,8 +70,8 @@ def _notes(all_counts: Sequence[InstructionCounts]) -> list[str]:
     for counts in all_counts:
         head = "" if len(all_counts) == 1 else f"{visible(counts.task_spec.title)}: "
         notes += [f"{head}{reason}" for reason in counts.difference_reasons]
-        told = counts.reasons if counts.frozen_layout else tuple(f"not frozen: {reason}" for reason in counts.reasons)
-        notes += [f"{head}{reason}" for reason in told]
+        frozen = "" if counts.frozen_layout else "not frozen: "
+        notes += [f"{head}{frozen}{reason}" for reason in counts.reasons]
     return notes
 
 
@@ -81,7 +80,7 @@ def _rest(rows: int) -> list[str]:
 
 
 def _cut(text: str, width: int) -> str:
-    """The middle left out: the end of a function's name tells as much as its beginning."""
+    """Leave out the middle: the end of a function's name says as much as its beginning."""
     text = visible(text)
     if len(text) <= width:
         return text

@@ -1,4 +1,4 @@
-"""The terminal's view of a comparison: the answer first, details where they matter, nothing that acts on the screen."""
+"""A comparison in the terminal and in a pull request: the answer first, details below or folded, text stays text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ import pytest
 
 from photometer.analysis.comparison_result import ComparisonFailure
 from photometer.analysis.verdict import DetectableChange
-from photometer.report.verdict_table import duration, headline, interval_text, render_verdicts
+from photometer.report.verdict_text import (
+    duration,
+    headline,
+    interval_text,
+    render_verdicts,
+    render_verdicts_markdown,
+)
 from tests.analysis.verdicts import comparison, result, verdict
 
 
@@ -51,7 +57,7 @@ def test_failures_and_what_was_not_reached() -> None:
     assert headline(comparison()) == "Nothing ran."
 
 
-def test_strangers_text_does_not_act() -> None:
+def test_hostile_text_does_not_act_on_the_terminal() -> None:
     text = render_verdicts(comparison(result("slower", 1.1, title="a\x1b[31m\nb", warnings=("w\x1b]0;x\x07",))))
     assert "\x1b" not in text
     assert "\x07" not in text
@@ -90,3 +96,41 @@ def test_an_unknown_detectable_change() -> None:
     text = render_verdicts(comparison(open_one))
     assert " ? " in text
     assert "twice the time" not in text
+
+
+def test_the_first_line_of_markdown_is_the_answer() -> None:
+    text = render_verdicts_markdown(comparison(result("slower", 1.08, title="add"), result("same", title="mul")))
+    assert text.splitlines()[0] == "🔴 **The branch is slower. 1 slower, 1 same.**"
+    assert render_verdicts_markdown(comparison(result("same"))).startswith("🟢 **Nothing is slower.")
+
+
+def test_markdown_shows_what_changed_and_folds_the_rest() -> None:
+    text = render_verdicts_markdown(comparison(result("slower", 1.08, title="add"), result("same", title="mul")))
+    assert text.index("| **slower** |") < text.index("<details><summary>1 same</summary>") < text.index("| mul |")
+
+
+def test_markdown_folds_causes_too() -> None:
+    text = render_verdicts_markdown(comparison(result("slower", 1.08, cause="more instructions and slower")))
+    assert text.index("Causes and notes") < text.index("more instructions and slower")
+
+
+def test_markdown_names_failures() -> None:
+    failure = ComparisonFailure("id", "mul", "base", "ValueError: no")
+    text = render_verdicts_markdown(comparison(failures=(failure,), not_reached=("late",)))
+    assert "failed on the base side: mul: ValueError: no" in text
+    assert "not reached within the budget: late" in text
+
+
+def test_hostile_text_is_no_markup() -> None:
+    evil = "</summary><script>x</script> |a| @someone [x](http://y) `code`"
+    whole = comparison(
+        result("slower", 1.08, title=evil, cause=evil, warnings=(evil,)),
+        failures=(ComparisonFailure("id", evil, "base", evil),),
+        warnings=(evil,),
+    )
+    text = render_verdicts_markdown(whole)
+    assert "<script>" not in text
+    assert "@someone" not in text
+    assert "http://" not in text
+    assert "|a|" not in text.replace("\\|", "")
+    assert text.count("<details>") == text.count("</details>") == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from photometer.model.function_counts import FunctionCount, FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures, RepeatDifference
 from photometer.model.task import TaskSpec
-from photometer.report.instructions_table import (
+from photometer.report.instructions_text import (
     SHOWN_FUNCTIONS,
     render_counts,
     render_difference,
@@ -23,15 +23,15 @@ def functions(**rows: int) -> FunctionCounts:
     return FunctionCounts.from_mapping(rows, inclusive=False)
 
 
-def test_three_figures_a_statement_less_the_loop() -> None:
+def test_three_figures_per_statement_without_the_loop() -> None:
     lines = render_counts([counts("x + 1", 11_000), counts("x + 1; x is x", 18_000)]).splitlines()
-    assert lines[0].split() == ["a", "run", "of", "instructions", "outside", "allocator", "calls", "of", "it"]
+    assert lines[0].split() == ["per", "run", "of", "instructions", "outside", "allocator", "allocator", "calls"]
     assert lines[1].split()[-3:] == ["100.00", "96.00", "2.00"]
     assert lines[2].split()[-3:] == ["170.00", "166.00", "2.00"]
     assert len({len(line) for line in lines[:3]}) == 1
 
 
-def test_reasons_are_told() -> None:
+def test_reasons_are_named() -> None:
     difference = RepeatDifference(0, 12, (FunctionCount(12, "gc_collect"),))
     text = render_counts([counts("a", 5000, differences=(difference,), frozen_layout=False, reasons=("filtered",))])
     assert "repeat 1 executed 12 instructions more: +12 gc_collect" in text
@@ -63,4 +63,4 @@ def test_what_differs_largest_first_whatever_its_sign() -> None:
 
 
 def test_nothing_differs() -> None:
-    assert "No function" in render_difference(functions(a=1), functions(a=1), 1)
+    assert "Every function executes the same" in render_difference(functions(a=1), functions(a=1), 1)

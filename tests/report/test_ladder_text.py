@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from photometer.analysis.ladder import Ladder, LadderStep
 from photometer.analysis.ladder_expectations import Expectation
-from photometer.report.ladder_table import render_expectations, render_ladder, render_ladder_markdown
+from photometer.report.ladder_text import render_expectations, render_ladder
 
 LADDER = Ladder(
     (
@@ -26,16 +26,7 @@ def test_what_is_not_known_is_a_dash() -> None:
     assert render_ladder(LADDER).splitlines()[-1].split() == ["Broken", "-", "-", "Tensor"]
 
 
-def test_markdown_has_a_table_for_each_call_and_escapes_names() -> None:
-    text = render_ladder_markdown(LADDER)
-    first, second = text.split("\n\n")
-    assert first.splitlines()[0].startswith("| torch.add | time | added | 95 % interval |")
-    assert "| SubTensor | 5.100 us | +3.96 us |" in first
-    assert second.startswith("| meth\\|od |")
-    assert {line.count(" | ") for line in first.splitlines()} == {6}
-
-
-def test_expectations_are_a_line_each() -> None:
+def test_expectations_are_one_line_each() -> None:
     text = render_expectations([Expectation("a", "b", True), Expectation("c", "d", False)])
     assert text == "a: b: as expected\nc: d: NOT as expected\n"
 

@@ -1,4 +1,4 @@
-"""A device measurement to plain text for terminals and logs: the table of modes, the bound, kernels, memory, clocks."""
+"""A device measurement as text for terminals and logs: a table of modes, the bound, kernels, memory and clocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from photometer.model.device_mode import DeviceMode
 from photometer.model.units import format_seconds, select_unit
 from photometer.model.visible_text import visible
 
-# Kernel names of templates run to hundreds of characters; the beginning names the kernel.
+# Names of template kernels have hundreds of characters; the beginning names the kernel.
 WIDEST_KERNEL_NAME = 72
 MOST_KERNELS = 5
 
@@ -24,7 +24,7 @@ def _lines(m: DeviceMeasurement) -> Iterator[str]:
     yield visible(m.task_spec.summarize())
     yield f"  on {visible(m.device_name)}"
     yield ""
-    rows = [("", "time a run", "95 % interval", "taken from"), *(_row(mode) for mode in m.modes)]
+    rows = [("", "time per run", "95 % interval", "taken from"), *(_row(mode) for mode in m.modes)]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for name, time, interval, source in rows:
         yield f"  {name:<{widths[0]}}  {time:>{widths[1]}}  {interval:<{widths[2]}}  {source}".rstrip()
@@ -34,7 +34,7 @@ def _lines(m: DeviceMeasurement) -> Iterator[str]:
     yield from _kernels(m)
     if m.memory is not None:
         added = format_bytes(m.memory.added_bytes)
-        yield f"  memory: {format_bytes(m.memory.peak_bytes)} at most, {added} of it by the run"
+        yield f"  memory: {format_bytes(m.memory.peak_bytes)} at most, {added} of it by the statement"
     yield from _clocks([reading for mode in m.modes for reading in mode.clocks])
     for warning in m.warnings:
         yield f"  WARNING: {warning.message}"
@@ -54,7 +54,7 @@ def _row(mode: DeviceMode) -> tuple[str, str, str, str]:
 
 
 def _rates(m: DeviceMeasurement) -> Iterator[str]:
-    """Rates by the hot and by the cold time, with shares of the card's measured peaks."""
+    """Yield rates at the hot and at the cold time, as shares of the card's measured peaks."""
     peak = m.peak
     for mode in (m.hot, m.cold):
         if not mode.measured:
@@ -79,7 +79,7 @@ def _kernels(m: DeviceMeasurement) -> Iterator[str]:
     if m.kernels is None:
         return
     count, others = m.kernels_per_run or 0.0, m.copies_and_fills_per_run or 0.0
-    text = f"{count:g} kernel{'' if count == 1 else 's'} a run"
+    text = f"{count:g} kernel{'' if count == 1 else 's'} per run"
     if others:
         text += f", and {others:g} cop{'y' if others == 1 else 'ies'} or fill{'' if others == 1 else 's'}"
     yield f"  {text}"

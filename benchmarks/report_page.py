@@ -2,7 +2,7 @@
 
     python -m benchmarks.report_page
 
-Needs Chromium and websocket-client. The results are made by code: 166 of the standard suite's benchmarks, 180 blocks
+Needs Chromium and playwright. The results are made by code: 166 of the standard suite's benchmarks, 180 blocks
 with call stacks, a comparison of it, and 10,000 benchmarks of 150 blocks. "Opened" is from the start of the navigation
 to the moment the table stands and the script is done, the median of five loads from disk.
 """
@@ -13,7 +13,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from tests.report.browser.chromium import Tab, chromium
+from tests.report.browser.tab import Tab, chromium, new_tab
 from tests.report.page.fake_results import comparison_records, loaded, many_records, run_records
 
 from photometer.report.page.page import render_report
@@ -47,8 +47,7 @@ def main() -> None:
         "10,000 benchmarks": render_report(report_view([loaded(many_records(10_000))])),
     }
     print(f"{'page':<30}{'MB':>8}{'opened, ms':>14}")
-    with tempfile.TemporaryDirectory() as folder, chromium() as tab:
-        tab.look()
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser, new_tab(browser) as tab:
         for name, text in pages.items():
             path = Path(folder) / f"{name.replace(' ', '-').replace(',', '')}.html"
             path.write_text(text, encoding="utf-8")

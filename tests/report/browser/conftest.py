@@ -55,15 +55,8 @@ def tab(browser: Browser) -> Iterator[Tab]:
 
 
 @pytest.fixture
-def dark_tab(browser: Browser) -> Iterator[Tab]:
-    """The same for a reader who prefers dark pages."""
-    with new_tab(browser, dark=True) as opened:
-        yield opened
-        expect_no_problems(opened)
-
-
-@pytest.fixture
 def phone(browser: Browser) -> Iterator[Tab]:
+    """The same with a phone's small screen."""
     with new_tab(browser, PHONE_WIDTH, 844, phone=True) as opened:
         yield opened
         expect_no_problems(opened)

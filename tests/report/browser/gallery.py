@@ -12,11 +12,13 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
+from playwright.sync_api import Browser
+
 from photometer.model.results_reader import Results, load_results
 from photometer.report.page.page import render_report
 from photometer.report.page.view_report import report_view
-from tests.report.browser.chromium import Tab, chromium
-from tests.report.browser.conftest import PAGES
+from tests.report.browser.conftest import PAGES, PHONE_WIDTH
+from tests.report.browser.tab import chromium, new_tab
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images"
 FIRST = "document.querySelector('tr.line').click()"
@@ -25,17 +27,17 @@ MOST_BYTES = 300_000
 
 
 def take(
-    tab: Tab, page: Path, name: str, height: int, script: str = "", dark: bool = False, phone: bool = False
+    browser: Browser, page: Path, name: str, height: int, script: str = "", *, dark: bool = False, phone: bool = False
 ) -> None:
-    tab.look(390 if phone else 1100, height, dark, phone)
-    tab.open(page)
-    if script:
-        tab.run(script)
-        tab.settle()
-    path = tab.picture(IMAGES / f"{name}.png")
-    size = path.stat().st_size
-    assert size < MOST_BYTES, f"{path} has {size:,} bytes"
-    assert tab.problems == []
+    with new_tab(browser, PHONE_WIDTH if phone else 1100, height, dark=dark, phone=phone) as tab:
+        tab.open(page)
+        if script:
+            tab.run(script)
+            tab.settle()
+        path = tab.picture(IMAGES / f"{name}.png")
+        size = path.stat().st_size
+        assert size < MOST_BYTES, f"{path} has {size:,} bytes"
+        assert tab.problems == []
 
 
 def _usual(results: Results) -> Results:
@@ -48,19 +50,19 @@ def main() -> None:
     for name in ("run", "comparison"):
         parser.add_argument(f"--{name}", type=Path, help="a results file")
     given = vars(parser.parse_args())
-    with tempfile.TemporaryDirectory() as folder, chromium() as tab:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         pages = {}
         for name in ("run", "comparison", "fuzz", "ladder"):
             files = [load_results(given[name])] if given.get(name) else [_usual(file) for file in PAGES[name]()]
             pages[name] = Path(folder) / f"{name}.html"
             pages[name].write_text(render_report(report_view(files)), encoding="utf-8")
-        take(tab, pages["comparison"], "report-comparison", 900)
-        take(tab, pages["comparison"], "report-slower", 1160, TO_FIRST, dark=True)
-        take(tab, pages["run"], "report-run", 860)
-        take(tab, pages["run"], "report-benchmark", 900, TO_FIRST)
-        take(tab, pages["fuzz"], "report-fuzz", 900)
-        take(tab, pages["ladder"], "report-ladder", 720)
-        take(tab, pages["comparison"], "report-phone", 844, phone=True)
+        take(browser, pages["comparison"], "report-comparison", 900)
+        take(browser, pages["comparison"], "report-slower", 1160, TO_FIRST, dark=True)
+        take(browser, pages["run"], "report-run", 860)
+        take(browser, pages["run"], "report-benchmark", 900, TO_FIRST)
+        take(browser, pages["fuzz"], "report-fuzz", 900)
+        take(browser, pages["ladder"], "report-ladder", 720)
+        take(browser, pages["comparison"], "report-phone", 844, phone=True)
 
 
 if __name__ == "__main__":

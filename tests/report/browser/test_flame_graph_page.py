@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from photometer.report.flame_graph import render_flame_difference, render_flame_graph
-from tests.report.browser.chromium import Tab
+from tests.report.browser.tab import Tab
 
 pytestmark = pytest.mark.browser
 
@@ -47,8 +48,8 @@ def test_a_click_zooms_and_reset_goes_back(graph: Tab) -> None:
     assert set(zoomed) == {"loop", "f", "g", "h"}
     assert zoomed["f"] == pytest.approx(before["loop"], abs=0.1)
     assert zoomed["g"] == pytest.approx(before["loop"] * 60 / 90, abs=1)
-    assert graph.run("document.getElementById('reset').style.display") == ""
-    graph.run("document.getElementById('reset').dispatchEvent(new MouseEvent('click'))")
+    expect(graph.find("#reset")).to_be_visible()
+    graph.find("#reset").click()
     assert shown(graph) == before
 
 
@@ -58,17 +59,17 @@ def test_search_marks_frames_and_counts_each_part_once(graph: Tab) -> None:
         "document.documentElement.flame.frames.filter(f => f.g.classList.contains('hit')).map(f => f.name)"
     )
     assert hits == ["f", "g"]
-    assert graph.run("document.getElementById('matched').textContent") == "matched: 90.0 %"
+    expect(graph.find("#matched")).to_have_text("matched: 90.0 %")
     # Not a regular expression: looked for as it is.
     graph.run("document.documentElement.flame.find('other(')")
-    assert graph.run("document.getElementById('matched').textContent") == "matched: 0.0 %"
+    expect(graph.find("#matched")).to_have_text("matched: 0.0 %")
 
 
 def test_pointing_at_a_frame_tells_its_figures(graph: Tab) -> None:
     graph.run(
         "document.documentElement.flame.frames.find(f => f.name === 'g').g.dispatchEvent(new MouseEvent('mouseenter'))"
     )
-    assert graph.run("document.getElementById('details').textContent") == "g   60.0 ns a run, 60.0 %"
+    assert graph.find("#details").text_content() == "g   60.0 ns a run, 60.0 %"
 
 
 def test_a_hostile_name_is_text(tab: Tab, tmp_path: Path) -> None:

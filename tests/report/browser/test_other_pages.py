@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from photometer.report.page.plot_files import write_plots
 from photometer.report.page.view_report import report_view
-from tests.report.browser.chromium import Tab
-from tests.report.browser.conftest import PAGES, PICTURES
+from tests.report.browser.conftest import PAGES, PHONE_WIDTH, PICTURES, Pages
+from tests.report.browser.tab import Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-Pages = Callable[[str], Path]
-ROWS = "[...document.querySelectorAll('tr.line')]"
+ROW = "tr.line"
 NAMES = ("run", "comparison", "fuzz", "ladder")
 
 
@@ -30,23 +28,24 @@ def luminance(colour: str) -> float:
 def test_a_comparison_shows_verdicts_first(tab: Tab, page_of: Pages) -> None:
     tab.open(page_of("comparison"))
     tab.picture(PICTURES / "comparison.png")
-    tiles = tab.run("[...document.querySelectorAll('.tile')].map(t => t.innerText.replace(/\\s+/g, ' '))")
+    rows = tab.find(ROW)
+    tiles = [" ".join(text.split()) for text in tab.find(".tile").all_inner_texts()]
     assert tiles == ["3 slower", "2 undecided", "2 faster", "145 same"]
-    words = tab.run(f"{ROWS}.slice(0, 8).map(r => r.querySelector('.verdict').textContent.slice(1))")
+    words = [text[1:] for text in tab.find(f"{ROW} .verdict").all_text_contents()[:8]]
     assert words == ["slower"] * 3 + ["undecided"] * 2 + ["faster"] * 2 + ["same"]
-    tab.run("document.querySelector('.tile.is-undecided').click()")
-    assert tab.run(f"{ROWS}.length") == 2
-    tab.run("document.querySelector('.tile.is-undecided').click()")
-    assert tab.run(f"{ROWS}.length") > 100
-    assert tab.run("document.querySelectorAll('[data-figure] .mark').length") == 152
+    tab.find(".tile.is-undecided").click()
+    expect(rows).to_have_count(2)
+    tab.find(".tile.is-undecided").click()
+    assert rows.count() > 100
+    expect(tab.find("[data-figure] .mark")).to_have_count(152)
 
 
 def test_a_slower_benchmark_shows_why(tab: Tab, page_of: Pages) -> None:
     tab.open(page_of("comparison"))
-    tab.run("document.querySelector('.told a').click()")
-    tab.wait_for("document.querySelectorAll('.icicle .frame').length > 5")
+    tab.find(".told a").first.click()
+    expect(tab.find(".icicle .frame").nth(5)).to_be_attached()
     tab.picture(PICTURES / "comparison-detail.png")
-    shown = tab.run("document.querySelector('.detail-body').innerText")
+    shown = tab.find(".detail-body").inner_text()
     for said in (
         "Slower by 6.7",
         "More instructions and slower",
@@ -54,96 +53,95 @@ def test_a_slower_benchmark_shows_why(tab: Tab, page_of: Pages) -> None:
         "at::TensorIteratorBase::build",
     ):
         assert said in shown, said
-    assert tab.run("document.querySelectorAll('.dots').length") == 2
-    assert "Luck of the layout" in tab.run("document.querySelector('.detail-body').textContent")
-    gained = tab.run("[...document.querySelectorAll('.frame.gained-3')].map(f => f.getAttribute('aria-label'))")
-    assert len(gained) == 1, "the guilty function and not those that lead to it"
-    assert "TensorIteratorBase::build" in gained[0]
+    expect(tab.find(".dots")).to_have_count(2)
+    expect(tab.find(".detail-body")).to_contain_text("Luck of the layout")
+    gained = tab.find(".frame.gained-3")
+    assert gained.count() == 1, "the guilty function and not those that lead to it"
+    assert "TensorIteratorBase::build" in (gained.get_attribute("aria-label") or "")
 
 
 def test_a_point_of_the_scatter_leads_to_its_benchmark(tab: Tab, page_of: Pages) -> None:
     tab.open(page_of("comparison"))
-    tab.run("document.querySelector('[data-figure] .mark.is-slower').dispatchEvent(new MouseEvent('click'))")
-    tab.wait_for("document.querySelector('.detail-body') !== null")
-    assert "slower" in tab.run("document.querySelector('tr.open').innerText")
+    # Points may lie on each other, so the event is sent to the one that is meant.
+    tab.find("[data-figure] .mark.is-slower").first.dispatch_event("click")
+    expect(tab.find(".detail-body")).to_be_visible()
+    expect(tab.find("tr.open")).to_contain_text("slower", use_inner_text=True)
 
 
 def test_tooltips_tell_what_a_mark_is(tab: Tab, page_of: Pages) -> None:
     tab.open(page_of("fuzz"))
-    moved = "new PointerEvent('pointermove', {clientX: 200, clientY: 200})"
-    tab.run(f"document.querySelector('[data-figure] .mark.is-branch').dispatchEvent({moved})")
-    told = tab.run("document.querySelector('.tip').innerText")
+    at = {"clientX": 200, "clientY": 200}
+    tab.find("[data-figure] .mark.is-branch").first.dispatch_event("pointermove", at)
+    tip = tab.find(".tip")
+    told = tip.inner_text()
     assert "not contiguous" in told
     assert "ratio of the times" in told
-    tab.press("Escape")
-    assert tab.run("document.querySelector('.tip').hidden")
+    tab.page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
 
 
 def test_the_fuzz_map_and_the_ladder_are_drawn(tab: Tab, page_of: Pages) -> None:
     tab.open(page_of("fuzz"))
     tab.picture(PICTURES / "fuzz.png")
-    assert tab.run("document.querySelectorAll('[data-figure] .mark').length") == 120
-    assert "Slower where x is not contiguous" in tab.run("document.body.innerText")
+    expect(tab.find("[data-figure] .mark")).to_have_count(120)
+    expect(tab.find("body")).to_contain_text("Slower where x is not contiguous", use_inner_text=True)
     tab.open(page_of("ladder"))
     tab.picture(PICTURES / "ladder.png")
-    assert tab.run("document.querySelectorAll('[data-figure] .bar').length") == 12
-    assert "+ 600 instr." in tab.run("document.querySelector('[data-figure]').textContent")
+    expect(tab.find("[data-figure] .bar")).to_have_count(12)
+    expect(tab.find("[data-figure]").first).to_contain_text("+ 600 instr.")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_dark_and_light(tab: Tab, page_of: Pages, name: str) -> None:
     colours = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
-    tab.look(dark=True)
+    tab.page.emulate_media(color_scheme="dark")
     tab.open(page_of(name))
     tab.picture(PICTURES / f"{name}-dark.png")
     paper, ink = tab.run(colours)
     assert luminance(paper) < 0.2 < 0.7 < luminance(ink)
-    tab.run("document.getElementById('theme').click()")
+    tab.find("#theme").click()
     paper, ink = tab.run(colours)
     assert luminance(paper) > 0.9 > 0.3 > luminance(ink)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_phone_needs_no_sideways_scrolling(tab: Tab, page_of: Pages, name: str) -> None:
-    tab.look(390, 844, phone=True)
-    tab.open(page_of(name))
-    if tab.run(f"{ROWS}.length"):
-        tab.run(f"{ROWS}[0].click()")
-        tab.wait_for("document.querySelector('.detail-body svg') !== null")
-    tab.picture(PICTURES / f"{name}-phone.png")
-    assert tab.run("document.documentElement.scrollWidth") <= 390
+def test_a_phone_needs_no_sideways_scrolling(phone: Tab, page_of: Pages, name: str) -> None:
+    phone.open(page_of(name))
+    rows = phone.find(ROW)
+    if rows.count():
+        rows.first.click()
+        expect(phone.find(".detail-body svg").first).to_be_attached()
+    phone.picture(PICTURES / f"{name}-phone.png")
+    assert phone.run("document.documentElement.scrollWidth") <= PHONE_WIDTH
 
 
 def test_printed_it_is_black_on_white_without_controls(tab: Tab, page_of: Pages) -> None:
-    tab.look(dark=True)
+    tab.page.emulate_media(color_scheme="dark")
     tab.open(page_of("run"))
-    tab.call("Emulation.setEmulatedMedia", media="print")
+    tab.page.emulate_media(color_scheme="dark", media="print")
     assert luminance(tab.run("getComputedStyle(document.body).backgroundColor")) > 0.99
-    assert tab.run("getComputedStyle(document.querySelector('.controls')).display") == "none"
+    expect(tab.find(".controls").first).to_have_css("display", "none")
     tab.run("window.dispatchEvent(new Event('beforeprint'))")
-    assert tab.run(f"{ROWS}.length") == 166
-    answer = tab.call("Page.printToPDF", printBackground=True)
-    printed = base64.b64decode(answer["data"])
-    (PICTURES / "run.pdf").write_bytes(printed)
+    expect(tab.find(ROW)).to_have_count(166)
+    printed = tab.page.pdf(path=PICTURES / "run.pdf", print_background=True)
     assert printed.startswith(b"%PDF")
-    tab.call("Emulation.setEmulatedMedia", media="")
 
 
 def test_hostile_labels_do_nothing(tab: Tab, page_of: Pages) -> None:
-    tab.call("Page.addScriptToEvaluateOnNewDocument", source="window.alert = (x) => { window.alarmed = x; };")
+    tab.page.add_init_script("window.alert = (x) => { window.alarmed = x; };")
     tab.open(page_of("hostile"))
     for i in range(2):
-        tab.run(f"{ROWS}[{i}].click()")
-    tab.wait_for("document.querySelectorAll('.detail-body').length === 2")
+        tab.find(ROW).nth(i).click()
+    expect(tab.find(".detail-body")).to_have_count(2)
     tab.settle()
     tab.picture(PICTURES / "hostile.png")
     assert tab.run("window.alarmed === undefined")
-    assert tab.run("document.querySelectorAll('img').length") == 0
-    shown = tab.run("document.body.innerText")
+    expect(tab.find("img")).to_have_count(0)
+    shown = tab.find("body").inner_text()
     assert "<img src=x onerror=alert(2)>" in shown
     assert "\\u202e" in shown
     assert "\u202e" not in shown
-    assert tab.run("document.querySelectorAll('script').length") == 3
+    expect(tab.find("script")).to_have_count(3)
 
 
 def test_the_policy_stops_what_an_attacker_would_try(tab: Tab, page_of: Pages) -> None:

@@ -106,7 +106,7 @@ def modes(repetitions: int) -> list[dict[str, Any]]:
     import triton.testing
 
     from photometer import Timer
-    from photometer.report.device_table import render_device
+    from photometer.report.device_text import render_device
 
     rows = []
     for name, (stmt, setup) in SETUPS.items():
@@ -281,7 +281,7 @@ SHAPES = {
 
 def shapes() -> None:
     from photometer import Timer
-    from photometer.report.device_table import render_device
+    from photometer.report.device_text import render_device
 
     for name, (stmt, setup) in SHAPES.items():
         start = time.perf_counter()

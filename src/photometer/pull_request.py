@@ -30,7 +30,7 @@ from photometer.model.results_reader import Results, load_results
 from photometer.plan.work_order import WorkOrders
 from photometer.report.page.page import render_report
 from photometer.report.page.view_report import report_view
-from photometer.report.verdict_markdown import render_verdicts_markdown
+from photometer.report.verdict_text import render_verdicts_markdown
 
 FLAME_FOLDER = "flame-graphs"
 WhichFlames = Literal["all", "slower", "none"]

@@ -16,12 +16,10 @@ from photometer.analysis.tabulate import tabulate
 from photometer.analysis.transpose import transpose
 from photometer.errors import DefinitionError
 from photometer.model.measurement import Measurement
-from photometer.report.csv_table import render_csv
 from photometer.report.escape import encodable
-from photometer.report.html_table import render_html
-from photometer.report.json_table import render_json
-from photometer.report.markdown_table import render_markdown
-from photometer.report.terminal_table import render_terminal
+from photometer.report.tables.csv_json import render_csv, render_json
+from photometer.report.tables.markup import render_html, render_markdown
+from photometer.report.tables.terminal import render_terminal
 
 __all__ = ["Colorize", "Compare"]
 

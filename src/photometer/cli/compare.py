@@ -127,8 +127,7 @@ def compare(
 
 def _print(comparison: EnvironmentComparison, format: Format) -> None:
     from photometer.report.escape import encodable
-    from photometer.report.verdict_markdown import render_verdicts_markdown
-    from photometer.report.verdict_table import render_verdicts
+    from photometer.report.verdict_text import render_verdicts, render_verdicts_markdown
 
     if format is Format.JSON:
         text = json.dumps([result.to_json() for result in comparison], indent=2) + "\n"
@@ -145,7 +144,7 @@ def _print(comparison: EnvironmentComparison, format: Format) -> None:
 
 def _write_markdown(comparison: EnvironmentComparison, folder: Path) -> None:
     from photometer.errors import ResultsFileError
-    from photometer.report.verdict_markdown import render_verdicts_markdown
+    from photometer.report.verdict_text import render_verdicts_markdown
 
     path = folder / MARKDOWN_NAME
     try:

@@ -17,7 +17,7 @@ REPEATS = 3
 
 def print_instructions(timers: list[Timer], number: int, as_json: bool) -> None:
     """Count every statement with one server and print what came out."""
-    from photometer.report.instructions_table import render_counts, render_difference, render_top_functions
+    from photometer.report.instructions_text import render_counts, render_difference, render_top_functions
 
     counted = [_count(timer, number) for timer in timers]
     counts = [each.instruction_counts() for each in counted]

@@ -68,7 +68,7 @@ def _tell(title: str, outcome: Climbed) -> None:
 def _print(ladder: Ladder) -> None:
     from photometer.analysis.ladder_expectations import check_expectations
     from photometer.report.escape import encodable
-    from photometer.report.ladder_table import render_expectations, render_ladder
+    from photometer.report.ladder_text import render_expectations, render_ladder
 
     text = render_ladder(ladder)
     if "torch.add" in ladder.by_call():

@@ -116,7 +116,7 @@ def _render(comparison: Compare, format: Format, machines: list[str], to_termina
     if format is Format.JSON:
         return comparison.to_json()
     if format is Format.HTML:
-        from photometer.report.html_table import render_page
+        from photometer.report.tables.markup import render_page
 
         return render_page(comparison.tables(), "photometer", machines)
     if format is Format.MARKDOWN:

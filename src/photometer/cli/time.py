@@ -92,7 +92,7 @@ def _build_together(timers: list[Timer]) -> None:
 
 
 def _time_on_device(timers: list[Timer], options: dict[str, Any], as_json: bool) -> None:
-    from photometer.report.device_table import render_device
+    from photometer.report.device_text import render_device
 
     for timer in timers:
         with _failures_of(timer._task_spec.stmt):

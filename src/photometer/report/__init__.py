@@ -1,1 +1,5 @@
-"""A finished table or verdict to characters: terminal, Markdown, HTML, CSV, JSON. Nothing here imports torch."""
+"""From finished records to text: for terminals, pull requests, notebooks, browsers and other programs.
+
+`*_text.py` write one kind of result each; `tables/` is for `Compare`; `page/` is the HTML report; `notebook.py` is for
+notebooks; `flame_graph.py` draws SVG. Nothing here imports torch.
+"""

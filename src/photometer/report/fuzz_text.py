@@ -1,29 +1,51 @@
-"""The map of a fuzz run as text for terminals and logs: what was found, the ends of the list, and what failed."""
+"""The map of a fuzz run as text for terminals and logs: findings, both ends of the list of inputs, and failures.
+
+In: a FuzzMap. Out: one string. The cells of an input are also what the page shows (`page/view_fuzz.py`).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from photometer.analysis.fuzz_map import FuzzMap
+from photometer.analysis.fuzz_map import FuzzMap, figure_of
+from photometer.model.fuzz_trial import FuzzTrial
+from photometer.model.units import format_seconds
 from photometer.model.visible_text import visible
-from photometer.report.fuzz_cells import trial_cells, trial_heads
 from photometer.report.text_width import pad, width_of, wrap
 
 # Rows shown from each end of the list; the page and the file have all of them.
 ROWS_AT_EACH_END = 8
-# Failures shown in full; more of them usually fail alike.
+# Failures shown in full; further ones usually have the same cause.
 FAILURES_SHOWN = 5
 NARROWEST = 40
 
 
 def render_fuzz_text(found: FuzzMap, width: int | None = None, rows_at_each_end: int = ROWS_AT_EACH_END) -> str:
-    """The whole text, ending in a line break. `width` is the terminal's; None is no limit."""
+    """Return the whole text. `width` is that of the terminal; None means 100."""
     limit = max(width or 100, NARROWEST)
     lines = [*_head(found, limit), ""]
     if found.trials:
         lines += [*_rows(found, rows_at_each_end), ""]
     lines += _failures(found, limit)
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+
+
+def trial_heads(found: FuzzMap) -> list[str]:
+    """Return the heads of the table of inputs, in the terminal and on the page."""
+    if found.is_comparison:
+        return ["input", "ratio", "±", "time", "against", "what it is"]
+    return ["input", "per element", "time", "what it is"]
+
+
+def trial_cells(found: FuzzMap, trial: FuzzTrial) -> list[str]:
+    """Return plain text, one cell per head, for each renderer to lay out and escape."""
+    times = [format_seconds(seconds, 3) for seconds in trial.seconds_per_run]
+    if trial.log_ratio is None:
+        figures = [format_seconds(math.exp(figure_of(trial)), 3)]
+    else:
+        figures = [f"{math.exp(trial.log_ratio):.2f}", f"{(trial.standard_error or 0.0) * 100:.1f}%"]
+    return [f"#{trial.index}", *figures, *times, visible(found.describe(trial))]
 
 
 def _head(found: FuzzMap, limit: int) -> Iterator[str]:
@@ -50,7 +72,7 @@ def _rows(found: FuzzMap, at_each_end: int) -> Iterator[str]:
     for place, cells in enumerate(shown):
         if skipped > 0 and place == gap:
             yield f"  … {skipped} more …"
-        # Numbers stand to the right of their column, the input's description to the left.
+        # Numbers are aligned to the right, the input's description to the left.
         numbers = [" " * (room - width_of(cell)) + cell for cell, room in zip(cells[:-1], widths, strict=False)]
         yield "  ".join(["", *numbers, pad(cells[-1], widths[-1])])
 
@@ -67,7 +89,7 @@ def _failures(found: FuzzMap, limit: int) -> Iterator[str]:
         yield f"    in {_one_line(failure.where)}: {failure.exception_type}: {_one_line(failure.message)}"
         params = ", ".join(f"{name}={value}" for name, value in trial.params.items())
         yield from (f"    {line}" for line in wrap(f"parameters: {visible(params)}", limit - 4))
-        # Not wrapped: it is for pasting.
+        # Not wrapped: it is for copying.
         yield f"    {_one_line(trial.rebuild_line)}"
     if count > FAILURES_SHOWN:
         yield f"  … and {count - FAILURES_SHOWN} more"

@@ -1,4 +1,7 @@
-"""A RunTable as text for a terminal of a given width: times and instructions side by side, failures below."""
+"""The results of a suite as text for a terminal: times and instructions side by side, failures below.
+
+In: a RunTable and a width. Out: one string.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ HEADS = {"python": "Python", "cpp": "C++"}
 # Wide enough for "123.4 us" with its mark, and for a count of tens of millions.
 TIME_WIDTH = 10
 COUNT_WIDTH = 15
-# A name is cut, not the figures; below this it would say nothing.
+# Names are cut and figures are not; a shorter name would say nothing.
 NARROWEST_NAME = 16
 STEP_WORDS = {
     "time": "timing",
@@ -23,6 +26,7 @@ STEP_WORDS = {
 
 
 def render_run(table: RunTable, width: int) -> str:
+    """Return one block of rows per section; only what was measured has a column."""
     languages = table.languages
     cells = table.cells()
     times = any(cell.seconds is not None for cell in cells)
@@ -48,9 +52,10 @@ def render_run(table: RunTable, width: int) -> str:
 
 
 def render_failure(failure: RunFailure) -> str:
+    """Return one line: what failed, at which step, and the cause."""
     step = STEP_WORDS.get(failure.step, failure.step)
     first = failure.message.split("\n", 1)[0]
-    # A compiler's message has the cause somewhere in it; an exception's is its own first line.
+    # A compiler's log has the cause somewhere in it; the first line of an exception's message is the cause.
     causes = [line.strip() for line in failure.log.splitlines() if "error: " in line]
     cause = f": {causes[0]}" if failure.step == "build" and causes else ""
     return visible(f"{failure.title}: {step} failed: {first}{cause}")
@@ -72,7 +77,7 @@ def _time(cell: RunCell | None) -> str:
         return ""
     if cell.seconds is None:
         return "failed" if cell.has_failed else "-"
-    # At least two digits: "9 us" beside "9.2 us" reads as if they differed in kind.
+    # At least two digits: "9 us" beside "9.2 us" looks like another kind of number.
     return ("? " if cell.is_doubtful else "") + format_seconds(cell.seconds, max(cell.significant_figures, 2))
 
 
@@ -89,7 +94,7 @@ def _count(cell: RunCell | None) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    """What sets a variant apart stands in brackets at the end, and is cut last."""
+    """Cut the name, but keep the brackets at its end if possible: they say which variant it is."""
     start, bracket, end = text.rpartition(" [")
     if not bracket or width_of(end) > width // 2:
         start, bracket, end = text, "", ""

@@ -1,4 +1,4 @@
-"""How many columns of a terminal a text takes, and padding and wrapping by that measure, wide characters included."""
+"""The width of text in columns of a terminal, where some characters take two; padding and wrapping by that width."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def centre(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The text's lines, none wider than `width`, broken at spaces where there are any; its own line ends are kept."""
+    """Return lines no wider than `width`, broken at spaces if possible. Line breaks in the text are kept."""
     lines: list[str] = []
     for line in text.split("\n"):
         lines += [line] if width_of(line) <= width else _wrap_line(line, width)
@@ -32,7 +32,7 @@ def _wrap_line(line: str, width: int) -> list[str]:
     if line.isascii():
         import textwrap
 
-        # Continuation lines keep the indentation that code has a meaning by.
+        # Code keeps its indentation in continuation lines.
         indent = line[: len(line) - len(line.lstrip())][: width // 2]
         return textwrap.wrap(line, width, subsequent_indent=indent, drop_whitespace=True) or [""]
     from rich.cells import chop_cells

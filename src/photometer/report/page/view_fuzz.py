@@ -11,7 +11,7 @@ from typing import Any
 
 from photometer.analysis.fuzz_map import FuzzMap, make_map, verdict_of
 from photometer.model.fuzz_trial import KIND, FuzzTrial
-from photometer.report.fuzz_cells import trial_cells, trial_heads
+from photometer.report.fuzz_text import trial_cells, trial_heads
 
 STANDINGS = {1: "slower", -1: "faster", 0: "same"}
 

@@ -1,7 +1,8 @@
-"""FlameTree: folded stacks of one side, or of two, as a tree of frames with the weight of each side.
+"""A flame tree: folded stacks of one side, or of two, as a tree of frames with the weight of each side.
 
 In: stacks such as `(("f", "g"), 120.0)`, from py-spy (nanoseconds per run) or from Callgrind (instructions). Out: a
-tree to draw, and the frames whose weight changed. Weights of both sides must be in one unit and for as many runs.
+tree to draw, and the frames whose weight changed. Both sides must have the same unit and the same number of runs.
+Whole numbers stay whole.
 """
 
 from __future__ import annotations
@@ -15,23 +16,33 @@ FoldedStacks = Iterable[tuple[tuple[str, ...], float]]
 
 @dataclasses.dataclass
 class FlameNode:
-    """A frame where it stands. `base` and `branch` hold what is below it too; of one side alone, `base` is 0.
+    """A frame below its callers. `base` and `branch` include its callees, `own_base` and `own_branch` do not.
 
-    `width` is what it needs to be drawn: the larger side's own weight and the widths of its children. So a frame that
-    is gone keeps its place beside one that is new.
+    `width` is what it needs in a flame graph: the larger side's own weight and the widths of its children. So a frame
+    that is gone keeps its place beside one that is new. A tree of one side leaves the other at 0.
     """
 
     name: str
-    base: float = 0.0
-    branch: float = 0.0
-    own_base: float = 0.0
-    own_branch: float = 0.0
+    base: float = 0
+    branch: float = 0
+    own_base: float = 0
+    own_branch: float = 0
     children: dict[str, FlameNode] = dataclasses.field(default_factory=dict)
-    width: float = 0.0
+    width: float = 0
+
+    @property
+    def size(self) -> float:
+        """The weight of the larger side, callees included."""
+        return max(self.base, self.branch)
 
     @property
     def change(self) -> float:
         return self.branch - self.base
+
+    @property
+    def own_change(self) -> float:
+        """The change without callees: it points at the function that changed, not at its callers."""
+        return self.own_branch - self.own_base
 
     @property
     def is_new(self) -> bool:
@@ -40,7 +51,7 @@ class FlameNode:
 
 @dataclasses.dataclass(frozen=True)
 class FrameChange:
-    """A function by name, wherever it stands: its weight on both sides, callees included."""
+    """A function, wherever it is called: its weight on both sides, callees included."""
 
     name: str
     base: float
@@ -56,7 +67,7 @@ class FrameChange:
 
 
 def flame_tree(branch: FoldedStacks, base: FoldedStacks = (), *, root: str = "all") -> FlameNode:
-    """The tree of one side, or of `branch` against `base`. Children are in the order of their names."""
+    """Return the tree of one side, or of `branch` against `base`. Children are sorted by name."""
     top = FlameNode(root)
     for stack, weight in base:
         _add(top, stack, base=weight)
@@ -67,7 +78,7 @@ def flame_tree(branch: FoldedStacks, base: FoldedStacks = (), *, root: str = "al
 
 
 def frame_changes(base: FoldedStacks, branch: FoldedStacks) -> tuple[FrameChange, ...]:
-    """Every function of either side, what grew most first. A function that calls itself counts once a stack."""
+    """Return every function of either side, largest growth first. Recursive calls count once per stack."""
     weights: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for side, stacks in enumerate((base, branch)):
         for stack, weight in stacks:
@@ -77,7 +88,7 @@ def frame_changes(base: FoldedStacks, branch: FoldedStacks) -> tuple[FrameChange
     return tuple(sorted(changes, key=lambda change: (-change.change, change.name)))
 
 
-def _add(top: FlameNode, stack: tuple[str, ...], *, base: float = 0.0, branch: float = 0.0) -> None:
+def _add(top: FlameNode, stack: tuple[str, ...], *, base: float = 0, branch: float = 0) -> None:
     node = top
     path = [top]
     for name in stack:
@@ -91,7 +102,7 @@ def _add(top: FlameNode, stack: tuple[str, ...], *, base: float = 0.0, branch: f
 
 
 def _settle(top: FlameNode) -> None:
-    """Widths, from the leaves up, and the order of children. Not by recursion: stacks may be hundreds deep."""
+    """Sort children, and set widths from the leaves up. Not by recursion: stacks may be hundreds of frames deep."""
     nodes = [top]
     for node in nodes:
         node.children = dict(sorted(node.children.items()))

@@ -12,8 +12,7 @@ import pytest
 from photometer.errors import ResultsFileError
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
-from photometer.report.page.content_policy import script_json
-from photometer.report.page.page import render_report
+from photometer.report.page.page import render_report, script_json
 from photometer.report.page.view_report import ReportView, report_view
 from tests.report.page.fake_results import comparison_records, fuzz_records, ladder_records, loaded, run_records
 

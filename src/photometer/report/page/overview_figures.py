@@ -1,4 +1,7 @@
-"""Views to overview figures: the forest, the scatter of time against instructions, the fuzz map, the ladders."""
+"""The overview figures of a report: the forest, time against instructions, the fuzz map and the ladders.
+
+In: views. Out: figures as data, which the page and `plot_files.py` draw.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ from collections.abc import Sequence
 
 from photometer.analysis.fuzz_map import figure_of
 from photometer.model.units import format_seconds
-from photometer.report.page.figure import Axis, Point, PointFigure, Row, RowFigure, Series
-from photometer.report.page.view_benchmark import USUAL_WORDS, BenchmarkView
+from photometer.report.page.figure import Axis, Figure, Point, PointFigure, Row, RowFigure, Series
+from photometer.report.page.record_identity import USUAL_WORDS
 from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView
 from photometer.report.page.view_fuzz import FuzzView
 from photometer.report.page.view_ladder import LadderView, RungView
+from photometer.report.page.view_report import ReportView
+from photometer.report.page.view_run import BenchmarkView
 
 # A forest of more rows is not looked at but searched: the page's table has them all.
 MOST_FOREST_ROWS = 60
@@ -22,6 +27,27 @@ MOST_TIMES_USUAL = 6
 # A scatter of fewer points says less than the table; one of more is a blot, and would weigh on the page.
 FEWEST_POINTS, MOST_POINTS = 5, 3000
 _SHAPES = {"slower": "up", "faster": "down", "same": "circle", "undecided": "diamond"}
+
+
+def page_figures(view: ReportView) -> dict[str, Figure]:
+    """Return the figures that the page draws, by name. The forest is not among them: the page's table shows it."""
+    figures: Sequence[Figure | None] = (
+        time_against_instructions(view.comparisons),
+        instructions_against_time(view.benchmarks),
+        *(ladder_figure(ladder, number) for number, ladder in enumerate(view.ladders, start=1)),
+        *(fuzz_map_figure(fuzz) for fuzz in view.fuzz),
+    )
+    named: dict[str, Figure] = {}
+    for figure in figures:
+        if figure is not None:
+            named[figure.name if figure.name not in named else f"{figure.name}-{len(named) + 1}"] = figure
+    return named
+
+
+def all_figures(view: ReportView) -> dict[str, Figure]:
+    """Return the figures that are written to files, by name: those of the page, and the forest."""
+    head: dict[str, Figure] = {"forest": forest(view.comparisons)} if view.comparisons else {}
+    return {**head, **page_figures(view)}
 
 
 def reach_of(views: Sequence[ComparisonView]) -> float:

@@ -1,33 +1,31 @@
-"""The page itself: a ReportView to one HTML document with style, script and data inside. It asks for nothing outside.
+"""The page itself: one HTML document with style, script and data inside, which asks for nothing from outside.
 
-In comes a view (view_report.py makes it from results files); out comes the document's text.
+In: a ReportView (`report_view` makes it from results files) or a FuzzMap. Out: the text of the document.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from photometer.analysis.fuzz_map import FuzzMap
 from photometer.model.visible_text import visible
-from photometer.report.page.content_policy import content_policy, script_json
-from photometer.report.page.figure import Figure
-from photometer.report.page.overview_figures import (
-    forest,
-    fuzz_map_figure,
-    instructions_against_time,
-    ladder_figure,
-    time_against_instructions,
-)
+from photometer.report.page.overview_figures import page_figures
 from photometer.report.page.page_data import page_data
+from photometer.report.page.view_fuzz import fuzz_view
 from photometer.report.page.view_report import ReportView
 
 _FOLDER = Path(__file__).parent
-# One after the other, each uses what stands before it.
+# In this order: each uses those before it.
 _SCRIPTS = ("dom", "format", "scale", "figure", "distribution", "icicle", "table", "details", "page")
 
 
 def render_report(view: ReportView) -> str:
-    """The whole document."""
+    """Return the whole document."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined)
@@ -43,32 +41,33 @@ def render_report(view: ReportView) -> str:
         chunk_jsons=[script_json(chunk) for chunk in data.chunks],
         script=script,
         style=style,
-        policy=content_policy([script], [style]),
+        policy=content_policy(script, style),
     )
 
 
-def page_figures(view: ReportView) -> dict[str, Figure]:
-    """The figures that the page draws, by name. The forest is not among them: on the page the table is the forest."""
-    figures: Sequence[Figure | None] = (
-        time_against_instructions(view.comparisons),
-        instructions_against_time(view.benchmarks),
-        *(ladder_figure(ladder, number) for number, ladder in enumerate(view.ladders, start=1)),
-        *(fuzz_map_figure(fuzz) for fuzz in view.fuzz),
-    )
-    named: dict[str, Figure] = {}
-    for figure in figures:
-        if figure is not None:
-            named[figure.name if figure.name not in named else f"{figure.name}-{len(named) + 1}"] = figure
-    return named
-
-
-def all_figures(view: ReportView) -> dict[str, Figure]:
-    """As files: those of the page, and the forest."""
-    head: dict[str, Figure] = {"forest": forest(view.comparisons)} if view.comparisons else {}
-    return {**head, **page_figures(view)}
+def render_fuzz_page(found: FuzzMap, title: str = "Fuzzed inputs", notes: Sequence[str] = ()) -> str:
+    """Return the document for one fuzz run. `notes` stand below the findings: the fuzzer, the seed, the machine."""
+    return render_report(ReportView(title, fuzz=(fuzz_view(found, notes),)))
 
 
 def page_script() -> str:
-    """All scripts as one, in a scope of its own."""
+    """Return all scripts as one, in a scope of its own."""
     texts = [(_FOLDER / "script" / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
     return '"use strict";\n(() => {\n' + "\n".join(texts) + "})();\n"
+
+
+def content_policy(script: str, style: str) -> str:
+    """Return the Content-Security-Policy that allows this script and this style, and no address at all."""
+    allowed = f"script-src {_source_hash(script)}; style-src {_source_hash(style)}"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+
+
+def _source_hash(text: str) -> str:
+    """Return the name that a policy has for an inline script or style."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def script_json(value: Any) -> str:
+    """Return JSON that can neither end the script element it stands in nor open a comment there."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

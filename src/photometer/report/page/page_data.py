@@ -1,31 +1,36 @@
-"""A ReportView as the JSON that lies in the page: a light part that is read at once, and chunks read when asked for.
+"""A ReportView as the JSON inside the page: a light part that is read at once, and chunks that are read on demand.
 
-In comes the view; out come plain lists and dicts. Every string passes through `visible` here, so that none can be
-forgotten: nothing that reaches the page's script turns the reading direction or hides.
+In: the view. Out: plain lists and dicts. Every string passes through `visible` here, so that none can be forgotten:
+no text that reaches the page's script can change the reading direction or hide.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from photometer.analysis.flame_tree import FlameNode, flame_tree
 from photometer.model.visible_text import visible
 from photometer.report.page.figure import Figure, figure_json
-from photometer.report.page.function_tree import Frame, tree_of_functions, tree_of_stacks
 from photometer.report.page.overview_figures import reach_of
-from photometer.report.page.view_benchmark import USUAL_WORDS, BenchmarkView, CodeView, Stack
+from photometer.report.page.record_identity import USUAL_WORDS, CodeView
 from photometer.report.page.view_comparison import ComparisonView
 from photometer.report.page.view_report import ReportView
+from photometer.report.page.view_run import BenchmarkView, FunctionRow, Stack
 from photometer.stats.summary import quantile
 
-# Opening one benchmark reads the chunk it is in: so many are read in a moment, and share the names of functions.
+# Opening one benchmark reads its chunk: this many are read in a moment, and share the names of functions.
 DETAILS_IN_A_CHUNK = 40
 # Five digits of a sample are more than a pixel can show.
 SAMPLE_DIGITS = 5
-# Nobody prints ten thousand rows by intention.
+# Ten thousand rows are never printed on purpose.
 MOST_PRINTED_ROWS = 2000
+# On a chart of a thousand pixels, a frame below three of them can be neither read nor hit.
+SMALLEST_SHARE = 0.003
+_OBJECT = re.compile(r"^(?P<function>.*) \[(?P<object>[^\]]+)\]$", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +58,7 @@ def page_data(view: ReportView, figures: Sequence[Figure]) -> PageData:
 
 
 def clean(value: Any) -> Any:
-    """Every text made visible, every number one that JSON has."""
+    """Return the value with every text made visible and every number one that JSON has."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, float):
@@ -75,7 +80,7 @@ def _named(view: BenchmarkView | ComparisonView, place: int) -> dict[str, Any]:
         "group": view.group,
         "name": view.name,
         "words": view.words,
-        # For the filter, which knows the code too; a long statement's beginning is enough.
+        # For the filter, which also searches the code; the beginning of a long statement is enough.
         "stmt": view.code.stmt[:200],
         **_place(place),
     }
@@ -139,7 +144,7 @@ def _comparison_row(view: ComparisonView, place: int) -> dict[str, Any]:
         **_named(view, place),
         "verdict": view.verdict,
         "ratio": view.ratio,
-        # A ratio of 0 is "nothing is known of this end", as an infinite one is.
+        # A ratio of 0, like an infinite one, means that nothing is known about this end.
         "interval": [end if math.isfinite(end) and end > 0 else None for end in view.interval],
         "difference": view.difference_seconds,
         "seconds": view.base_seconds,
@@ -166,7 +171,7 @@ def _comparison_detail(view: ComparisonView) -> dict[str, Any]:
     }
 
 
-def _two_sided(base: Sequence[Stack], branch: Sequence[Stack]) -> Frame | None:
+def _two_sided(base: Sequence[Stack], branch: Sequence[Stack]) -> FlameNode | None:
     return tree_of_stacks(base, branch) if base and branch else None
 
 
@@ -179,7 +184,7 @@ def rounded(value: float) -> float:
 
 
 def packed_samples(samples: Sequence[float]) -> dict[str, Any]:
-    """Whole numbers and what to multiply them by: half as long as floats, and all that a plot needs."""
+    """Return whole numbers and their scale: half as long as floats, and all that a plot needs."""
     largest = max(samples, default=0.0)
     if largest <= 0:
         return {"scale": 1.0, "values": [0] * len(samples)}
@@ -188,18 +193,56 @@ def packed_samples(samples: Sequence[float]) -> dict[str, Any]:
     return {"scale": scale, "values": [round(value / scale) for value in samples]}
 
 
+def tree_of_stacks(base: Sequence[Stack], branch: Sequence[Stack] = ()) -> FlameNode | None:
+    """Return the frames wide enough to be seen, the widest first; None if there is nothing to draw.
+
+    The stacks of a run are all `base`.
+    """
+    root = flame_tree(branch, base)
+    _prune(root, root.size * SMALLEST_SHARE)
+    return root if root.size > 0 and root.children else None
+
+
+def tree_of_functions(functions: Sequence[FunctionRow], total: int = 0) -> FlameNode | None:
+    """Return the tree for records that have functions but no stacks: libraries, with their functions below.
+
+    `total` is that of all functions; what the given ones do not account for gets a frame of its own.
+    """
+    stacks: list[Stack] = []
+    for count, name in functions:
+        if count <= 0:
+            continue
+        found = _OBJECT.match(name)
+        function = found["function"] if found else name
+        library = found["object"].rsplit("/", 1)[-1] if found else "other"
+        stacks.append(((library, function), int(count)))
+    rest = total - sum(count for _, count in stacks)
+    if stacks and rest > 0:
+        stacks.append((("all other functions",), rest))
+    return tree_of_stacks(stacks)
+
+
+def _prune(root: FlameNode, smallest: float) -> None:
+    open_frames = [root]
+    while open_frames:
+        frame = open_frames.pop()
+        kept = sorted((c for c in frame.children.values() if c.size >= smallest), key=lambda c: (-c.size, c.name))
+        frame.children = {child.name: child for child in kept}
+        open_frames += kept
+
+
 def _chunk(details: list[dict[str, Any]]) -> dict[str, Any]:
-    """Details that share one list of the names of functions, which are long and come again and again."""
+    """Return details that share one list of the names of functions, which are long and repeat."""
     names: dict[str, int] = {}
     for detail in details:
         for holder in (detail, detail.get("counts") or {}):
-            if isinstance(holder.get("tree"), Frame):
+            if isinstance(holder.get("tree"), FlameNode):
                 holder["tree"] = _packed_tree(holder["tree"], names)
     return {"names": list(names), "details": details}
 
 
-def _packed_tree(frame: Frame, names: dict[str, int]) -> list[Any]:
-    """`[index of the name, base, branch, own change, children]`, as script/icicle.js reads it."""
+def _packed_tree(frame: FlameNode, names: dict[str, int]) -> list[Any]:
+    """Return `[index of the name, base, branch, own change, children]`, as script/icicle.js reads it."""
     index = names.setdefault(frame.name, len(names))
     children = [_packed_tree(child, names) for child in frame.children.values()]
     return [index, frame.base, frame.branch, frame.own_change, children]

@@ -1,26 +1,41 @@
-"""What a record is of: its id, its label from the group down, the words that set the variant apart, and its code.
+"""What a record of a results file is about: an id, the label from the group down, words for the variant, and the code.
 
-In comes a record of a results file as a plain dict; records of a run carry their work order, others only a task spec.
+In: a record as a plain dict. Records of a run have a work order, others only a task spec or a title. Out: an Identity.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.model.task import TaskSpec
-from photometer.report.page.view_benchmark import CodeView, content_id
 
-# Said by nearly every row, so that naming them would only hide what differs.
-_UNTOLD_WORDS = {"cpu", "explicit"}
+# Most benchmarks are these: a row does not show them, but can be filtered by them.
+USUAL_WORDS = ("eager", "forward", "1 thread")
+# True of nearly every row: showing them would only hide what differs.
+_OMITTED_WORDS = {"cpu", "explicit"}
 _LANGUAGES = ("python", "cpp")
 _TITLE = re.compile(r"^(?P<label>.*?) \[(?P<words>[^\[\]]*)\]$", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True)
+class CodeView:
+    """The code as it ran."""
+
+    stmt: str
+    setup: str = ""
+    global_setup: str = ""
+    language: str = "python"
+
+
+@dataclasses.dataclass(frozen=True)
 class Identity:
+    """`path` is the label from the group down; `words` name the variant and are what tags filter by."""
+
     id: str
     path: tuple[str, ...]
     words: tuple[str, ...]
@@ -28,7 +43,7 @@ class Identity:
 
 
 def identity_of(record: Mapping[str, Any], source: str = "") -> Identity:
-    """`source` tells apart equal benchmarks of several files; it is empty where there is one file."""
+    """Return the identity. `source` distinguishes equal benchmarks of several files; with one file it is empty."""
     spec = TaskSpec.from_json(record["task_spec"]) if isinstance(record.get("task_spec"), Mapping) else None
     order = record.get("order")
     if isinstance(order, Mapping) and isinstance(order.get("label"), Sequence):
@@ -45,7 +60,7 @@ def _of_order(order: Mapping[str, Any], spec: TaskSpec | None, source: str) -> I
     threads = auto.get("num_threads", 1 if spec is None else spec.num_threads)
     words.append("1 thread" if threads == 1 else f"{threads} threads")
     words += [f"{size[0]}={size[1]}" for size in auto.get("sizes", ()) if isinstance(size, Sequence) and len(size) == 2]
-    words = [word for word in words if word not in _UNTOLD_WORDS]
+    words = [word for word in words if word not in _OMITTED_WORDS]
     path = tuple(str(part) for part in order["label"]) or ("unnamed",)
     tags = tuple(str(tag) for tag in order.get("tags", ()))
     language = str(auto.get("language", "python"))
@@ -53,18 +68,18 @@ def _of_order(order: Mapping[str, Any], spec: TaskSpec | None, source: str) -> I
 
 
 def _of_title(title: str, source: str) -> Identity:
-    """A title as WorkOrder.title writes it: `label › label [runtime, autograd, language, threads, device, sizes]`."""
+    """Read what `WorkOrder.title` writes: `label › label [runtime, autograd, language, threads, device, sizes]`."""
     found = _TITLE.match(title)
-    label, told = (found["label"], found["words"].split(", ")) if found else (title, [])
-    words = ["1 thread" if word == "1" else f"{word} threads" if word.isdecimal() else word for word in told]
-    words = sorted((word for word in words if word not in _UNTOLD_WORDS), key=lambda word: word not in _LANGUAGES)
+    label, variant = (found["label"], found["words"].split(", ")) if found else (title, [])
+    words = ["1 thread" if word == "1" else f"{word} threads" if word.isdecimal() else word for word in variant]
+    words = sorted((word for word in words if word not in _OMITTED_WORDS), key=lambda word: word not in _LANGUAGES)
     path = tuple(label.split(" › "))
     language = "cpp" if "cpp" in words else "python"
     return Identity(_id(path, words, source), path, _with(source, tuple(words)), CodeView("", language=language))
 
 
 def _id(path: Sequence[str], words: Sequence[str], source: str) -> str:
-    # Not the order's own id: that is of the code too, and a link should outlive an edit of the statement.
+    # Not the order's own id, which depends on the code too: a link should outlive an edit of the statement.
     return content_id([path, sorted(words), source])
 
 
@@ -90,3 +105,9 @@ def _code(spec: TaskSpec | None, language: str) -> CodeView:
 
 def _with(source: str, words: tuple[str, ...]) -> tuple[str, ...]:
     return (*words, source) if source else words
+
+
+def content_id(parts: Sequence[object]) -> str:
+    """Return an id for a link that stays valid: it depends on the benchmark, not on its place in a file."""
+    text = json.dumps(parts, ensure_ascii=True, default=str)
+    return "b-" + hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,18 +1,34 @@
-"""ComparisonView: all that the page says of one benchmark of a comparison, always of the branch against the base."""
+"""What the page says of a comparison: one ComparisonView per benchmark, of the branch against the base.
+
+In: the records of one results file. Out: ComparisonViews, the slower ones first, with the samples and counts they were
+judged by; and SkipViews for benchmarks without a verdict. Benchmarks that changed may have call stacks.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from photometer.report.page.view_benchmark import CodeView, FunctionRow, Stack
+from photometer.analysis.comparison_result import FAILURE_KIND, KIND, ComparisonResult
+from photometer.model import comparison_replicate, comparison_stacks
+from photometer.model.comparison_replicate import ComparisonReplicate
+from photometer.model.comparison_stacks import ComparisonStacks
+from photometer.report.page.record_identity import CodeView, identity_of
+from photometer.report.page.view_run import FunctionRow, SkipView, Stack, sentence_case, thinned
 
-# What a reader acts on comes first; "same" is what may be skipped.
+KINDS = (KIND, FAILURE_KIND, comparison_replicate.KIND, comparison_stacks.KIND)
+# What a reader acts on comes first; "same" may be skipped.
 VERDICT_ORDER = ("slower", "undecided", "faster", "same")
+
+Samples = tuple[list[float], list[float]]
 
 
 @dataclasses.dataclass(frozen=True)
 class LayoutBand:
-    """How far the luck of the memory layout alone moves a figure: its lowest and highest, as ratios to the base."""
+    """How far the memory layout alone moves a time: the lowest and the highest, as ratios to the base."""
 
     low: float
     high: float
@@ -21,16 +37,15 @@ class LayoutBand:
 
 @dataclasses.dataclass(frozen=True)
 class SideView:
-    """One side: its samples (seconds per run) and, where they were counted, its instructions of one run."""
+    """One side: its samples (seconds per run) and, if they were recorded, its call stacks."""
 
     samples: tuple[float, ...] = ()
-    instructions: float | None = None
     stacks: tuple[Stack, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonView:
-    """`ratio` 1.01 is one per cent slower. An end of `interval` may be 0 or infinite where too little is known."""
+    """`ratio` 1.01 is one per cent slower. An end of `interval` is 0 or infinite if too little is known."""
 
     id: str
     path: tuple[str, ...]
@@ -44,7 +59,7 @@ class ComparisonView:
     code: CodeView
     base: SideView = dataclasses.field(default_factory=SideView)
     branch: SideView = dataclasses.field(default_factory=SideView)
-    # Each side's stacks are of so many runs together.
+    # The stacks of each side are of this many runs.
     stack_runs: int = 1
     replicates: int = 0
     margin: float = 0.0
@@ -54,7 +69,6 @@ class ComparisonView:
     layout_band: LayoutBand | None = None
     cause: str = ""
     notes: tuple[str, ...] = ()
-    paired: bool = True
 
     @property
     def group(self) -> str:
@@ -66,6 +80,86 @@ class ComparisonView:
 
     @property
     def rank(self) -> tuple[int, float]:
-        """Sorts as a reader wants it: by verdict, then the largest change first."""
+        """Sort by verdict, then by the size of the change, the largest first."""
         place = VERDICT_ORDER.index(self.verdict) if self.verdict in VERDICT_ORDER else len(VERDICT_ORDER)
         return place, -abs(self.ratio - 1.0)
+
+
+def comparison_views(
+    records: Sequence[Mapping[str, Any]], source: str = "", most_samples: int = 1000
+) -> tuple[ComparisonView, ...]:
+    samples, stacks = _samples(records), _stacks(records)
+    # A comparison that was resumed may have judged a benchmark twice: the later verdict counts.
+    latest = {str(record.get("order_id")): record for record in records if record["kind"] == KIND}
+    views = (
+        _view(record, source, samples[order_id], stacks.get(order_id), most_samples)
+        for order_id, record in latest.items()
+    )
+    return tuple(sorted(views, key=lambda view: view.rank))
+
+
+def comparison_skips(records: Sequence[Mapping[str, Any]]) -> tuple[SkipView, ...]:
+    skips = []
+    for record in records:
+        if record["kind"] == FAILURE_KIND:
+            side = f"on the {record['side']} side: " if record.get("side") else ""
+            title, message = str(record.get("title", "a benchmark")), str(record.get("message", ""))
+            skips.append(SkipView(title, side + message, str(record.get("log") or "")))
+    return tuple(skips)
+
+
+def _samples(records: Sequence[Mapping[str, Any]]) -> defaultdict[str, Samples]:
+    """Return seconds per run of every block in the frozen layout, in the order measured."""
+    samples: defaultdict[str, Samples] = defaultdict(lambda: ([], []))
+    for record in records:
+        if record["kind"] == comparison_replicate.KIND:
+            replicate = ComparisonReplicate.from_json(record)
+            if replicate.layout == 0:
+                samples[replicate.order_id][0].extend(replicate.base_seconds_per_run)
+                samples[replicate.order_id][1].extend(replicate.branch_seconds_per_run)
+    return samples
+
+
+def _stacks(records: Sequence[Mapping[str, Any]]) -> dict[str, ComparisonStacks]:
+    found = (ComparisonStacks.from_json(record) for record in records if record["kind"] == comparison_stacks.KIND)
+    return {stacks.order_id: stacks for stacks in found}
+
+
+def _view(
+    record: Mapping[str, Any], source: str, samples: Samples, stacks: ComparisonStacks | None, most_samples: int
+) -> ComparisonView:
+    result = ComparisonResult.from_json(record)
+    identity, verdict, change = identity_of(record, source), result.judged, result.instructions
+    detectable = verdict.detectable.now if verdict.detectable is not None else math.inf
+    ratios = result.layout_ratios
+    return ComparisonView(
+        id=identity.id,
+        path=identity.path,
+        words=identity.words,
+        verdict=verdict.verdict,
+        ratio=verdict.ratio,
+        interval=verdict.interval,
+        difference_seconds=verdict.difference_seconds,
+        base_seconds=verdict.base_seconds,
+        sentence=sentence_case(verdict.reason),
+        code=identity.code,
+        base=SideView(
+            thinned(samples[0], most_samples),
+            () if stacks is None else stacks.base_stacks,
+        ),
+        branch=SideView(
+            thinned(samples[1], most_samples),
+            () if stacks is None else stacks.branch_stacks,
+        ),
+        stack_runs=1 if stacks is None else stacks.number_per_run,
+        replicates=verdict.replicates,
+        margin=verdict.margin,
+        detectable=detectable if math.isfinite(detectable) else None,
+        instruction_ratio=None if change is None else change.ratio,
+        functions=()
+        if change is None
+        else tuple((each.instructions_per_run, each.function) for each in change.functions),
+        layout_band=LayoutBand(min(ratios), max(ratios), len(ratios)) if ratios else None,
+        cause=sentence_case(result.cause),
+        notes=tuple(sentence_case(note) for note in (*verdict.notes, *result.warnings)),
+    )

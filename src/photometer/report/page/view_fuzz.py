@@ -1,6 +1,6 @@
 """FuzzView: the map of a fuzz run as the page shows it: sentences, rows of cells, failures.
 
-In come the records and the header of a results file of `photometer fuzz`, or a finished FuzzMap; out comes the view.
+In: the records and the header of a results file of `photometer fuzz`, or a finished FuzzMap. Out: the view.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def fuzz_view(found: FuzzMap, notes: Sequence[str] = ()) -> FuzzView:
 
 
 def fuzz_view_of(records: Sequence[Mapping[str, Any]], header: Mapping[str, Any]) -> FuzzView | None:
-    """None where the file holds no fuzz run."""
+    """Return the view; None if the file holds no fuzz run."""
     trials = [FuzzTrial.from_json(record) for record in records if record["kind"] == KIND]
     if not trials:
         return None

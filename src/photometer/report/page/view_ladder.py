@@ -1,7 +1,7 @@
-"""LadderView: rungs of one call, each with what it adds to the rung it stands on: what the overrides suite is read for.
+"""LadderView: the rungs of one call, each with what it adds to the rung below. The overrides suite is run for this.
 
-In comes a Ladder (comparison/ladder.py) or, where a results file has only the run's own measurements, benchmarks; out
-come ladders, one a call.
+In: a Ladder (analysis/ladder.py) or, if a results file has no ladder, the benchmarks of the run. Out: one ladder per
+call.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.ladder import KIND, Ladder, LadderStep
-from photometer.report.page.view_benchmark import BenchmarkView
+from photometer.report.page.view_run import BenchmarkView
 
 SUITE = "overrides"
 
 
 @dataclasses.dataclass(frozen=True)
 class RungView:
-    """`added` is over the rung `below`; the lowest rung has none. `start_seconds` is the time of the rung below."""
+    """`added_…` are over the rung below; the lowest rung has none. `start_seconds` is the time of the rung below."""
 
     id: str
     name: str
-    below: str | None
     seconds: float
     start_seconds: float
     added_seconds: float | None = None
@@ -38,7 +37,7 @@ class LadderView:
 
 
 def ladder_views(ladder: Ladder) -> tuple[LadderView, ...]:
-    """Rungs without a time are left out: there is nothing to draw."""
+    """Return the ladders, without rungs that have no time: there is nothing to draw."""
     views = []
     for call, steps in ladder.by_call().items():
         seconds = {step.rung: step.seconds for step in steps}
@@ -55,7 +54,6 @@ def ladder_views(ladder: Ladder) -> tuple[LadderView, ...]:
                 RungView(
                     "",
                     step.rung,
-                    step.below,
                     step.seconds,
                     start,
                     step.added_seconds,
@@ -69,7 +67,7 @@ def ladder_views(ladder: Ladder) -> tuple[LadderView, ...]:
 
 
 def ladders_of_records(records: Sequence[Mapping[str, Any]]) -> tuple[LadderView, ...]:
-    """Of records of kind "ladder_step": the fields of a LadderStep."""
+    """Return the ladders from records of kind "ladder_step", which have the fields of a LadderStep."""
     fields = {field.name for field in dataclasses.fields(LadderStep)}
     steps = []
     for record in records:
@@ -83,7 +81,7 @@ def ladders_of_records(records: Sequence[Mapping[str, Any]]) -> tuple[LadderView
 
 
 def ladders_of_benchmarks(benchmarks: Sequence[BenchmarkView]) -> tuple[LadderView, ...]:
-    """From times measured one after the other, so with wider intervals: each rung over the one before it."""
+    """Return the ladders from separate measurements, with wider intervals: each rung over the one before it."""
     calls: dict[str, list[BenchmarkView]] = {}
     for view in benchmarks:
         if view.time is not None and len(view.path) > 1:
@@ -98,9 +96,9 @@ def ladders_of_benchmarks(benchmarks: Sequence[BenchmarkView]) -> tuple[LadderVi
 def _rung(view: BenchmarkView, below: BenchmarkView | None) -> RungView:
     assert view.time is not None
     if below is None or below.time is None:
-        return RungView(view.id, view.path[-1], None, view.time.median, 0.0)
+        return RungView(view.id, view.path[-1], view.time.median, 0.0)
     added = view.time.median - below.time.median
-    # Two independent estimates: their half-widths add as the sides of a right angle do.
+    # The estimates are independent: the half-width of the difference is the root of the sum of squares.
     half = math.hypot(*((each.interval[1] - each.interval[0]) / 2 for each in (view.time, below.time)))
     instructions = None
     if view.counts is not None and below.counts is not None:
@@ -108,7 +106,6 @@ def _rung(view: BenchmarkView, below: BenchmarkView | None) -> RungView:
     return RungView(
         view.id,
         view.path[-1],
-        below.path[-1],
         view.time.median,
         below.time.median,
         added,

@@ -1,6 +1,6 @@
-"""MachineView: where and with what something was measured, and how quiet it was there, in words.
+"""MachineView: the machine and software of a measurement, and how quiet the machine was, in words.
 
-In come a results file's machine facts and the conditions of its measurements; out come names with values.
+In: the machine facts of a results file, and the conditions of its measurements. Out: names with values, and a sentence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from photometer.model.conditions import Conditions
 from photometer.model.machine import Machine
 
-# From here the processor was taken away often enough to reach the third digit of a median.
+# With a larger share, lost processor time reaches the third digit of a median.
 NOISY_SHARE = 0.01
 _GIB = 2**30
 
@@ -38,7 +38,7 @@ def machine_view(
 
 
 def sides_of(header: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Of a comparison: what was compared with what, as the header says it."""
+    """Return base and branch of a comparison, as the header describes them."""
     about = header.get("comparison")
     if not isinstance(about, Mapping):
         return ()
@@ -83,7 +83,7 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
 
 
 def _date(date: str | None) -> str | None:
-    """To the minute: nobody reads the seconds of a run that took minutes."""
+    """Return the date to the minute: a run takes minutes anyway."""
     try:
         parsed = datetime.datetime.fromisoformat(date or "")
     except ValueError:
@@ -93,7 +93,7 @@ def _date(date: str | None) -> str | None:
 
 
 def quietness(machine: Machine | None, conditions: Sequence[Conditions]) -> str:
-    """One sentence on what else the machine was doing, from what the instruments noticed."""
+    """Return one sentence on what else the machine was doing, from what the instruments noticed."""
     stolen = None if machine is None else machine.stolen_share
     wall = sum(c.wall_seconds for c in conditions if c.wall_seconds and c.cpu_seconds is not None)
     cpu = sum(c.cpu_seconds for c in conditions if c.wall_seconds and c.cpu_seconds is not None)

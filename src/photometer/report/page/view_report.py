@@ -1,6 +1,7 @@
-"""ReportView: everything the page shows, from one or several results files.
+"""ReportView: everything the page shows.
 
-In come loaded results files; out comes the view. Kinds of record that the page does not know are counted and named.
+In: one or several loaded results files. Out: the view. Kinds of record that the page does not know are counted and
+named.
 """
 
 from __future__ import annotations
@@ -14,20 +15,18 @@ from photometer.errors import ResultsFileError
 from photometer.model.conditions import Conditions
 from photometer.model.fuzz_trial import KIND as FUZZ_KIND
 from photometer.model.results_reader import Results
-from photometer.report.page import records_of_comparison, records_of_run
-from photometer.report.page.records_of_comparison import comparison_skips, comparison_views
-from photometer.report.page.records_of_run import run_views
-from photometer.report.page.view_benchmark import BenchmarkView, SkipView
-from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView
+from photometer.report.page import view_comparison, view_run
+from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView, comparison_skips, comparison_views
 from photometer.report.page.view_fuzz import FuzzView, fuzz_view_of
 from photometer.report.page.view_ladder import SUITE, LadderView, ladders_of_benchmarks, ladders_of_records
 from photometer.report.page.view_machine import MachineView, machine_view
+from photometer.report.page.view_run import BenchmarkView, SkipView, run_views
 
 # All samples of all benchmarks together: at about 5 bytes each the page stays under 6 MB.
 MOST_SAMPLES = 600_000
-# A plot a thousand pixels wide shows no more; and with fewer a drift would no longer show.
+# At least and at most: with fewer samples a drift would not show, and a plot a thousand pixels wide shows no more.
 SAMPLES_OF_ONE = (60, 1000)
-_KNOWN = {*records_of_run.KINDS, *records_of_comparison.KINDS, FUZZ_KIND, LADDER_KIND}
+_KNOWN = {*view_run.KINDS, *view_comparison.KINDS, FUZZ_KIND, LADDER_KIND}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +47,7 @@ class ReportView:
 
     @property
     def headline(self) -> str:
-        """What a reader in a hurry takes away."""
+        """The result in one line."""
         parts = []
         if self.comparisons:
             counts = self.verdict_counts
@@ -59,12 +58,12 @@ class ReportView:
             parts.append(f"{len(self.skipped)} skipped")
         cautioned = sum(bool(view.warnings) for view in self.benchmarks)
         if cautioned:
-            parts.append(f"{cautioned} to be read with care")
+            parts.append(f"{cautioned} with warnings")
         return "; ".join(parts) + "." if parts else ""
 
 
 def report_view(files: Sequence[Results], title: str | None = None) -> ReportView:
-    """The files in the order given; benchmarks of several files are told apart by the file's name."""
+    """Return the view of the files, in the order given. The file's name distinguishes equal benchmarks."""
     known = sum(record["kind"] in _KNOWN for results in files for record in results.records)
     if not known:
         names = ", ".join(str(results.path) for results in files)
@@ -105,7 +104,7 @@ def _title(files: Sequence[Results]) -> str:
 
 
 def suite_of(results: Results) -> str:
-    """As the header of a run or of a comparison names it; empty where it names none."""
+    """Return the suite as the header of a run or of a comparison names it; empty if it names none."""
     for about in (results.header.get("run"), results.header.get("comparison")):
         if isinstance(about, Mapping) and isinstance(about.get("suite"), str):
             return str(about["suite"])
@@ -113,7 +112,7 @@ def suite_of(results: Results) -> str:
 
 
 def _sources(files: Sequence[Results]) -> list[str]:
-    """What tells the files apart: nothing where there is one, the stem, or where stems repeat the path."""
+    """Return what distinguishes the files: nothing if there is only one, else the stem or, if it repeats, the path."""
     if len(files) == 1:
         return [""]
     stems = Counter(results.path.stem for results in files)
@@ -121,7 +120,7 @@ def _sources(files: Sequence[Results]) -> list[str]:
 
 
 def _distinct(views: Iterable[BenchmarkView]) -> Iterable[BenchmarkView]:
-    """The same file twice would give the same id twice; a link must lead to one place."""
+    """Make ids distinct, even if the same file is given twice: a link must lead to one place."""
     seen: Counter[str] = Counter()
     for view in views:
         seen[view.id] += 1

@@ -5,8 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from photometer.report.page.figure import Axis
-from photometer.report.page.figure_scale import Scale, nice_step, padded, tick_text
+from photometer.report.page.figure import Axis, Scale, nice_step, padded, tick_text
 
 CHANGE = Axis("change", "change")
 SECONDS = Axis("time", "seconds")

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from photometer.analysis.comparison_result import ComparisonFailure
-from photometer.report.page.records_of_comparison import comparison_skips, comparison_views
+from photometer.report.page.view_comparison import comparison_skips, comparison_views
 from tests.report.page.fake_results import comparison_records
 
 

@@ -1,6 +1,7 @@
-"""Records of a run to views: wall times, instruction counts and device times of one benchmark are brought together.
+"""What the page says of a run: one BenchmarkView per benchmark, with its wall time, instructions and device times.
 
-In come the records of one results file; out come BenchmarkViews in the order of the file, and SkipViews for failures.
+In: the records of one results file. Out: BenchmarkViews in the order of the file, and SkipViews for failures; all of
+them plain frozen values. `page_data` writes them into the page.
 """
 
 from __future__ import annotations
@@ -15,19 +16,105 @@ from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.measurement import Measurement
 from photometer.model.packed_stacks import unpack_stacks
-from photometer.report.page.record_identity import Identity, identity_of
-from photometer.report.page.view_benchmark import (
-    BenchmarkView,
-    CountView,
-    DeviceModeView,
-    DeviceView,
-    SkipView,
-    Stack,
-    TimeView,
-    WarningView,
-)
+from photometer.report.page.record_identity import CodeView, Identity, identity_of
 
 KINDS = ("measurement", "instruction_counts", "device_measurement", "failure")
+
+Stack = tuple[tuple[str, ...], int]
+FunctionRow = tuple[float, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class WarningView:
+    """A reason to doubt, and what to do about it."""
+
+    message: str
+    remedy: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class TimeView:
+    """Wall time: seconds per run of each block, in the order measured, and their statistics.
+
+    `samples` may be fewer than the `blocks` that were measured; median and interval are always of all blocks.
+    """
+
+    samples: tuple[float, ...]
+    median: float
+    interval: tuple[float, float]
+    digits: int
+    runs_per_block: int
+    blocks: int
+
+
+@dataclasses.dataclass(frozen=True)
+class CountView:
+    """Instructions per run; but `functions`, `stacks` and `executed` (their sum) are those of all runs of a repeat."""
+
+    total: float
+    outside_allocator: float
+    allocator_calls: float
+    is_exact: bool
+    repeats: int
+    runs: int = 1
+    executed: int = 0
+    functions: tuple[FunctionRow, ...] = ()
+    stacks: tuple[Stack, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceModeView:
+    """A row of a device measurement: a time with its interval, or why there is none."""
+
+    name: str
+    median: float | None
+    interval: tuple[float, float] | None
+    source: str
+    absent_because: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceView:
+    """What the statement costs on an accelerator."""
+
+    device: str
+    bound: str
+    modes: tuple[DeviceModeView, ...]
+    kernels: tuple[tuple[str, float, float], ...] = ()
+    added_bytes: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class BenchmarkView:
+    """One benchmark; `path` and `words` are those of its Identity."""
+
+    id: str
+    path: tuple[str, ...]
+    words: tuple[str, ...]
+    code: CodeView
+    time: TimeView | None = None
+    counts: CountView | None = None
+    device: DeviceView | None = None
+    warnings: tuple[WarningView, ...] = ()
+    source: str = ""
+
+    @property
+    def group(self) -> str:
+        return self.path[0] if len(self.path) > 1 else ""
+
+    @property
+    def name(self) -> str:
+        return " › ".join(self.path[1:] if len(self.path) > 1 else self.path)
+
+
+@dataclasses.dataclass(frozen=True)
+class SkipView:
+    """A benchmark that was asked for and has no result."""
+
+    title: str
+    reason: str
+    log: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +124,7 @@ class RunViews:
 
 
 def run_views(records: Sequence[Mapping[str, Any]], source: str = "", most_samples: int = 1000) -> RunViews:
-    """`most_samples` of a benchmark are kept for its plot; what is said of them is always of all."""
+    """Collect the records of each benchmark. Its plot gets at most `most_samples` samples; statistics are of all."""
     views: dict[str, BenchmarkView] = {}
     skipped = []
     for record in records:
@@ -87,13 +174,18 @@ def time_view(measurement: Measurement, most_samples: int) -> TimeView:
 
 
 def thinned(samples: Sequence[float], most: int) -> tuple[float, ...]:
-    """Every k-th, so that what is left still shows the drift over time."""
+    """Return every k-th sample, so that a drift over time still shows."""
     step = math.ceil(len(samples) / most) if len(samples) > most else 1
     return tuple(samples[::step])
 
 
+def sentence_case(text: str) -> str:
+    """Return the text with a capital: reasons begin in lower case, because they also follow a name and a colon."""
+    return text[:1].upper() + text[1:]
+
+
 def count_view(counts: InstructionCounts, record: Mapping[str, Any]) -> CountView:
-    remarks = [reason[:1].upper() + reason[1:] for reason in counts.difference_reasons]
+    remarks = [sentence_case(reason) for reason in counts.difference_reasons]
     if not counts.frozen_layout:
         remarks.append("The memory layout was not frozen: " + "; ".join(counts.reasons))
     return CountView(
@@ -111,7 +203,7 @@ def count_view(counts: InstructionCounts, record: Mapping[str, Any]) -> CountVie
 
 
 def stacks_of(record: Mapping[str, Any]) -> tuple[Stack, ...]:
-    """Call stacks, where a record has them."""
+    """Return the call stacks; none if the record has none."""
     return () if record.get("stacks") is None else unpack_stacks(record["stacks"])
 
 
@@ -140,7 +232,7 @@ def _skip(record: Mapping[str, Any], identity: Identity) -> SkipView:
     if identity.path == ("unnamed",):
         title = "A benchmark"
     kind = str(record.get("type") or "")
-    message = str(record.get("message") or record.get("reason") or "no reason was written down")
+    message = str(record.get("message") or record.get("reason") or "no reason was recorded")
     step = f"{record['step']}: " if record.get("step") else ""
     reason = step + (message if not kind or kind in message else f"{kind}: {message}")
     remedy = str(record.get("remedy") or "")

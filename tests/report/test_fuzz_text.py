@@ -1,4 +1,4 @@
-"""The page and the text of a fuzz run: complete, offline, and unharmed by what strangers write."""
+"""The text and the page of a fuzz run: complete, offline, and safe whatever the names are."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 from photometer.analysis.fuzz_map import make_map
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
-from photometer.report.fuzz_page import render_fuzz_page
 from photometer.report.fuzz_text import render_fuzz_text
+from photometer.report.page.page import render_fuzz_page
 
 EVIL = "</script><script>alert(1)</script><b onmouseover=alert(2)>&\x1b[31m"
 

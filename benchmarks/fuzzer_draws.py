@@ -16,7 +16,7 @@ from importlib import import_module
 import numpy as np
 import torch.utils.benchmark as torch_benchmark
 
-from photometer.fuzzing.presets import PRESETS, make_preset
+from photometer.op_fuzzers import PRESETS, make_preset
 
 SHARED = {"unary": "UnaryOpFuzzer", "binary": "BinaryOpFuzzer", "spectral": "SpectralOpFuzzer"}
 

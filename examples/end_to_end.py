@@ -15,11 +15,11 @@ from pathlib import Path
 import photometer
 from photometer.analysis.fuzz_map import make_map
 from photometer.execution.fuzz_run import FuzzRequest, run_trials
-from photometer.fuzzing.explaining import explaining_parameters, shown_parameters
-from photometer.fuzzing.presets.reduction import ReductionFuzzer
+from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
 from photometer.model.results_file import save_measurements
-from photometer.report.fuzz_page import render_fuzz_page
+from photometer.op_fuzzers.reduction import ReductionFuzzer
 from photometer.report.fuzz_text import render_fuzz_text
+from photometer.report.page.page import render_fuzz_page
 
 IMPLEMENTATIONS = {
     "by hand": "((x - x.mean(axis, keepdim=True)) ** 2).mean(axis)",

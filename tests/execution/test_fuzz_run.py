@@ -13,8 +13,8 @@ from photometer.execution.alternating_blocks import alternate
 from photometer.execution.forked_call import can_fork
 from photometer.execution.fuzz_run import MAKING_THE_INPUT, FuzzRequest, run_trials
 from photometer.fuzzing import FuzzedParameter, FuzzedSparseTensor, FuzzedTensor, Fuzzer
-from photometer.fuzzing.explaining import explaining_parameters, shown_parameters
-from photometer.fuzzing.presets import make_preset
+from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
+from photometer.op_fuzzers import make_preset
 
 
 def small(seed: int = 0, **tensor) -> Fuzzer:

@@ -114,7 +114,7 @@ def test_a_constructor_of_ones_own_draws_the_same_alone_and_in_turn():
 
 def test_another_process_draws_the_same():
     program = (
-        "import json, photometer.fuzzing.presets as p;"
+        "import json, photometer.op_fuzzers as p;"
         "f = p.make_preset('unary', 5, max_elements=2**16, max_allocation_bytes=2**20);"
         "print(json.dumps([[q, t['x'].double().sum().item()] for t, _, q in f.take(3)]))"
     )
@@ -134,7 +134,7 @@ def test_another_process_draws_the_same():
 
 def test_parameters_are_drawn_without_torch():
     program = (
-        "import sys; from photometer.fuzzing.presets import make_preset;"
+        "import sys; from photometer.op_fuzzers import make_preset;"
         "assert len(list(make_preset('binary', 1).take_params(5))) == 5; assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)

@@ -71,5 +71,5 @@ def test_an_alias_that_is_never_chosen_makes_no_circle():
 
 
 def test_what_is_no_parameter_is_refused():
-    with pytest.raises(DefinitionError, match="no FuzzedParameter"):
+    with pytest.raises(DefinitionError, match="not a FuzzedParameter"):
         Fuzzer([["k"]], [])

@@ -55,7 +55,7 @@ def fuzz(
     fuzzer, rebuild = _fuzzer(preset, spec, seed, limits)
     from photometer.analysis.fuzz_map import make_map
     from photometer.execution.fuzz_run import FuzzRequest
-    from photometer.fuzzing.explaining import explaining_parameters, shown_parameters
+    from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
     from photometer.report.escape import encodable
     from photometer.report.fuzz_text import render_fuzz_text
 
@@ -85,7 +85,7 @@ def _fuzzer(
     if (preset is None) == (spec is None):
         raise typer.BadParameter("give either --fuzzer NAME or --spec FILE")
     if preset is not None:
-        from photometer.fuzzing.presets import make_preset
+        from photometer.op_fuzzers import make_preset
 
         return make_preset(preset, seed, **limits), None
     given = [name for name, value in limits.items() if value is not None]
@@ -150,7 +150,7 @@ def _write_pages(found: FuzzMap, paths: list[Path], note: str) -> None:
     if not paths:
         return
     from photometer.errors import PhotometerError
-    from photometer.report.fuzz_page import render_fuzz_page
+    from photometer.report.page.page import render_fuzz_page
 
     text = render_fuzz_page(found, notes=[note])
     for path in paths:

@@ -1,7 +1,7 @@
 """The names and sizes of torch's element types, known without importing torch.
 
-In comes a `torch.dtype` or its name; out comes the bare name ("float32"), the bytes of one element, or the dtype
-itself.
+In comes a `torch.dtype` or its name; out comes the bare name ("float32"), the size of one element in bytes, or the
+dtype itself.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ DEFAULT_DTYPE = "float32"
 
 
 def dtype_name(dtype: Any) -> str:
-    """The name without "torch."; None is the default, float32."""
+    """Return the name without "torch."; None means the default, float32."""
     name = str(DEFAULT_DTYPE if dtype is None else dtype).removeprefix("torch.")
     name = _OTHER_NAMES.get(name, name)
-    # A dtype object newer than the table brings its own size; a mistyped name does not.
+    # A dtype object newer than the table has its own size; a mistyped name does not.
     if name not in _BYTES and not hasattr(dtype, "itemsize"):
         raise DefinitionError(f"Unknown dtype {dtype!r}.", remedy=f"Give a torch.dtype or one of {', '.join(_BYTES)}.")
     return name
 
 
 def dtype_size(dtype: Any) -> int:
-    """Bytes of one element. A complex element counts both its parts (torch's function of this name counts one)."""
+    """Return the bytes of one element: both parts of a complex one (torch's function of this name counts one)."""
     name = dtype_name(dtype)
     return _BYTES[name] if name in _BYTES else int(dtype.itemsize)
 
 
 def torch_dtype(dtype: Any) -> Any:
-    """The `torch.dtype` itself."""
+    """Return the `torch.dtype` itself."""
     import torch
 
     return getattr(torch, dtype_name(dtype))

@@ -1,7 +1,8 @@
 """Fuzzer: a specification of random inputs, and the inputs it stands for.
 
-In come parameters, tensors, constraints and a seed; out come inputs, the same ones each time they are taken: in
-this process or another, all in turn or one alone by its index. Parameters alone are drawn without torch.
+In come parameters, tensors, constraints and a seed; out come inputs, the same ones each time they are taken: in this
+process or another, all in turn or one alone by its index. Parameters alone are drawn without torch. A fuzzer also knows
+which of its parameters may explain that an input is slow.
 """
 
 from __future__ import annotations
@@ -16,29 +17,31 @@ import numpy as np
 
 from photometer.errors import DefinitionError, ImpossibleSpec
 from photometer.fuzzing.candidate import Candidate, CandidateSource
-from photometer.fuzzing.parameter import FuzzedParameter
-from photometer.fuzzing.prepared_input import Draw, FuzzedInput, PreparedInput
+from photometer.fuzzing.parameter import FuzzedParameter, ParameterAlias
+from photometer.fuzzing.prepared_input import Draw, FuzzedInput, PreparedInput, TorchStream
 from photometer.fuzzing.spec_check import check_spec
 from photometer.fuzzing.tensor import FuzzedTensor
-from photometer.fuzzing.torch_stream import TorchStream
 from photometer.fuzzing.word_stream import WordStream
 
-# torch's fuzzer gives up after 1,000, which small limits on three dimensions need more often than not. This many take
-# about a second.
+# torch's fuzzer gives up after 1,000, but small limits on three dimensions mostly need more. This many take about a
+# second.
 MAX_CANDIDATES = 100_000
+# A parameter with more values than this is a seed for the statement, not something that explains its speed.
+WIDEST_EXPLAINING_RANGE = 2**20
 
 Constraint = Callable[[dict[str, Any]], Any]
 _Spec = TypeVar("_Spec", FuzzedParameter, FuzzedTensor)
 
 
 class Fuzzer:
-    """Random inputs that can be had again.
+    """Random inputs that can be made again.
 
     `parameters` and `tensors` may hold lists of them, which are unpacked. Each constraint is called with the dict of a
-    candidate's parameters and rejects it by a false answer. `seed` is chosen at random if it is None; see `seed`.
+    candidate's parameters and rejects it by returning something false. If `seed` is None, one is chosen at random; the
+    property `seed` has it.
     """
 
-    # Parameters that are drawn, so that the stream stays what it was, but that nothing uses.
+    # Parameters that nothing uses; they are drawn only to keep the random stream as it was.
     idle_parameters: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
@@ -71,25 +74,25 @@ class Fuzzer:
 
     @property
     def rejection_rate(self) -> float:
-        """The share of all candidates so far that a constraint or a limit turned down."""
+        """The share of all candidates so far that a constraint or a limit rejected."""
         return self._rejections / self._candidates if self._candidates else 0.0
 
     def with_seed(self, seed: int) -> Fuzzer:
-        """The same specification under another seed."""
+        """Return the same specification with another seed."""
         other = copy.copy(self)
         other._seed = _checked_seed(seed)
         other._rejections = other._candidates = 0
         return other
 
     def take(self, n: int) -> Iterator[FuzzedInput]:
-        """The first `n` inputs: tensors by name, their properties by name, and the parameters."""
+        """Yield the first `n` inputs: tensors by name, their properties by name, and the parameters."""
         for prepared in self.prepare(n):
             yield prepared.make()
 
     def prepare(self, n: int) -> Iterator[PreparedInput]:
-        """The first `n` inputs, drawn but not made: `make` those that are wanted before asking for the next.
+        """Yield the first `n` inputs, drawn but not made: `make` the ones you want before taking the next.
 
-        An input that is passed over, or whose making fails, leaves those after it as they are in `take`.
+        An input that is skipped or cannot be made does not change those after it: they are as in `take`.
         """
         state = np.random.RandomState(self._seed)
         values = TorchStream(_torch_seed(state))
@@ -100,7 +103,7 @@ class Fuzzer:
             prepared.leave()
 
     def take_params(self, n: int) -> Iterator[dict[str, Any]]:
-        """The parameters of the first `n` inputs, without tensors and without torch."""
+        """Yield the parameters of the first `n` inputs, without tensors and without torch."""
         state = np.random.RandomState(self._seed)
         _torch_seed(state)
         stream = WordStream(state)
@@ -108,15 +111,15 @@ class Fuzzer:
             yield self._draw(stream).params
 
     def at(self, index: int) -> FuzzedInput:
-        """The input that `take` yields at place `index`, counted from 0, without making those before it."""
+        """Return the input that `take` yields at `index`, counted from 0, without making those before it."""
         if index < 0:
             raise DefinitionError(f"There is no input {index}.", remedy="Inputs count from 0.")
         return next(itertools.islice(self.prepare(index + 1), index, None)).make()
 
     def rebuild_line(self, index: int) -> str:
-        """One line of Python that makes input `index` again, from nothing where every part has a printed form."""
+        """Return one line of Python that makes input `index` again, complete if every part has a printed form."""
         if self._constraints or any(tensor.tensor_constructor is not None for tensor in self._tensors):
-            # Functions of the author's have no printed form; the author has them.
+            # The author's own functions have no printed form.
             return f"tensors, properties, params = fuzzer.with_seed({self._seed}).at({index})  # fuzzer: your own"
         made = f"{self!r}.at({index})"
         imports = "import torch; " if "torch." in made else ""
@@ -138,12 +141,12 @@ class Fuzzer:
         raise self._impossible(refusals)
 
     def _refusal(self, candidate: Candidate) -> tuple[str, str | int] | None:
-        """The limit and the tensor whose limit it is, or the place of the constraint, that this candidate breaks."""
+        """Return what this candidate breaks: a limit and its tensor, or "constraint" and its index; None if nothing."""
         if self._constraints:
             params = self._source.in_order(candidate)
-            for place, constraint in enumerate(self._constraints):
+            for index, constraint in enumerate(self._constraints):
                 if not constraint(params):
-                    return "constraint", place
+                    return "constraint", index
         for tensor in self._tensors:
             limit = tensor.broken_limit(candidate)
             if limit is not None:
@@ -170,13 +173,39 @@ class Fuzzer:
         return f"Fuzzer({', '.join(parts)}, seed={self._seed})"
 
 
+def explaining_parameters(fuzzer: Fuzzer) -> frozenset[str]:
+    """Return the parameters that may explain a difference: not those that only serve to draw others, nor seeds."""
+    serving = set(fuzzer.idle_parameters)
+    for parameter in fuzzer.parameters:
+        serving |= {choice.alias_to for choice in parameter.possible_choices if isinstance(choice, ParameterAlias)}
+    for tensor in fuzzer.tensors:
+        serving |= {*tensor.step_names, *tensor.other_names}
+        if tensor.dim_parameter is not None:  # a size that may be dropped says little; the shape itself shows it
+            serving |= set(tensor.size_names)
+    return frozenset(each.name for each in fuzzer.parameters if each.name not in serving and not _is_seed(each))
+
+
+def shown_parameters(fuzzer: Fuzzer) -> tuple[str, ...]:
+    """Return the explaining parameters that the tensors' shapes do not show, in the fuzzer's order."""
+    sizes = {name for tensor in fuzzer.tensors for name in tensor.size_names}
+    explaining = explaining_parameters(fuzzer) - sizes
+    return tuple(parameter.name for parameter in fuzzer.parameters if parameter.name in explaining)
+
+
+def _is_seed(parameter: FuzzedParameter) -> bool:
+    low, high = parameter.minval, parameter.maxval
+    if not parameter.is_whole_number_range or low is None or high is None:
+        return False
+    return high - low > WIDEST_EXPLAINING_RANGE
+
+
 def _unpack(values: Iterable[_Spec | Iterable[_Spec]], kind: type[_Spec]) -> tuple[_Spec, ...]:
     flat: list[_Spec] = []
     for value in values:
         flat.extend([value] if isinstance(value, kind) else value)  # type: ignore[arg-type]
     wrong = [value for value in flat if not isinstance(value, kind)]
     if wrong:
-        raise DefinitionError(f"{wrong[0]!r} is no {kind.__name__}.", remedy=f"Give a list of {kind.__name__}s.")
+        raise DefinitionError(f"{wrong[0]!r} is not a {kind.__name__}.", remedy=f"Give a list of {kind.__name__}s.")
     return tuple(flat)
 
 
@@ -189,7 +218,7 @@ def _checked_seed(seed: int | None) -> int:
 
 
 def _torch_seed(state: np.random.RandomState) -> int:
-    """The first number of the stream seeds torch's."""
+    """Return the first number of the stream, which seeds torch's."""
     return int(state.randint(low=0, high=2**63, dtype=np.int64))
 
 

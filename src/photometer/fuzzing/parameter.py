@@ -1,25 +1,24 @@
 """FuzzedParameter: one named number (or other value) that differs from input to input, and how it is drawn.
 
-In comes a random source with numpy's `random_sample` and `randint`; out comes a value, or the alias of another
-parameter. A bad specification is refused here, where it is written.
+In comes a random source with numpy's `random_sample` and `randint`; out comes a value, or a `ParameterAlias` that
+stands for the value of another parameter. A bad specification raises a DefinitionError when it is written.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from photometer.errors import DefinitionError
-from photometer.fuzzing.constructor_text import constructor_text
 
 DISTRIBUTIONS = ("loguniform", "uniform")
-# Probabilities like 1/3 are typed with a few digits; torch's fuzzer allows the same slack.
+# Probabilities like 1/3 are typed with a few digits; torch's fuzzer has the same tolerance.
 PROBABILITY_SUM_TOLERANCE = 1e-5
-# Ranges of these lengths need no second try when bits are masked off a word.
+# A range of one of these lengths is drawn by masking bits off one word, without a second try.
 _WHOLE_BITS = frozenset(1 << bits for bits in range(1, 33))
 # numpy's RandomState draws 64-bit integers.
 _INTEGER_MIN, _INTEGER_MAX = -(2**63), 2**63 - 1
@@ -33,12 +32,26 @@ class RandomSource(Protocol):
     def randint(self, low: int, high: int) -> int: ...
 
 
+class ParameterAlias:
+    """The value of another parameter, for a dict distribution: so two sizes are sometimes the same.
+
+    An alias may name a parameter that is itself an alias. Two aliases of one parameter are separate choices, so they
+    compare by identity.
+    """
+
+    def __init__(self, alias_to: str) -> None:
+        self.alias_to = alias_to
+
+    def __repr__(self) -> str:
+        return f"ParameterAlias({self.alias_to!r})"
+
+
 class FuzzedParameter:
     """A parameter drawn anew for each input.
 
     `distribution` is "loguniform" (whole numbers from `minval` to `maxval`, each octave as likely as the next),
-    "uniform" (whole numbers when both bounds are integers, otherwise a float), or a dict from value to
-    probability, whose values may be aliases of other parameters. A `strict` parameter keeps its value while the
+    "uniform" (whole numbers if both bounds are integers, otherwise a float), or a dict from value to probability,
+    whose values may be aliases of other parameters. A `strict` parameter keeps its value while the
     others are redrawn to satisfy the constraints, so that the constraints cannot skew it.
     """
 
@@ -57,9 +70,9 @@ class FuzzedParameter:
         self.strict = strict
         if not isinstance(name, str) or not name:
             raise DefinitionError(f"A parameter's name must be a string, not {name!r}.", remedy='Name it, e.g. "k0".')
-        # True when the value comes from `randint`; every other parameter takes exactly one double from the stream.
+        # True if the value comes from `randint`; every other parameter takes exactly one double from the stream.
         self.is_whole_number_range = distribution == "uniform" and isinstance(minval, int) and isinstance(maxval, int)
-        # Whether a whole number is always one word of the stream: where its range is all of the bits that are drawn.
+        # True if a whole number always takes one word of the stream: its range fills the bits that are drawn.
         self.takes_one_word = False
         if self.is_whole_number_range and minval is not None and maxval is not None:
             self.takes_one_word = int(maxval) - int(minval) + 1 in _WHOLE_BITS
@@ -73,14 +86,14 @@ class FuzzedParameter:
             self.value_at = _power_at(low, high) if distribution == "loguniform" else _float_at(low, high)
 
     def value_at_word(self, word: int) -> int:
-        """The whole number that one word stands for, where `takes_one_word`."""
+        """Return the whole number that one word stands for, if `takes_one_word`."""
         assert isinstance(self.minval, int)
         assert isinstance(self.maxval, int)
         return self.minval + (int(word) & (self.maxval - self.minval))
 
     @property
     def possible_choices(self) -> tuple[Any, ...]:
-        """The values of a dict distribution that can be drawn at all; empty for a range."""
+        """The values of a dict distribution whose probability is not zero; empty for a range."""
         if not isinstance(self.distribution, Mapping):
             return ()
         return tuple(_python_value(value) for value, probability in self.distribution.items() if probability > 0)
@@ -156,6 +169,19 @@ class FuzzedParameter:
         return constructor_text(type(self).__name__, (self.name,), arguments, {"strict": False})
 
 
+def constructor_text(
+    name: str, positional: Sequence[Any], keywords: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> str:
+    """Return the call `Name(positional, key=value)`, without keywords that are None or have their default value.
+
+    So a printed parameter, tensor or fuzzer can be pasted and run.
+    """
+    known = defaults or {}
+    parts = [repr(value) for value in positional]
+    parts += [f"{key}={value!r}" for key, value in keywords.items() if value is not None and value != known.get(key)]
+    return f"{name}({', '.join(parts)})"
+
+
 def _choice_at(choices: Mapping[Any, float]) -> Callable[[float], Any]:
     values = tuple(_python_value(choice) for choice in choices)
     sums = np.cumsum(np.asarray(tuple(choices.values()), dtype=np.float64))
@@ -164,7 +190,7 @@ def _choice_at(choices: Mapping[Any, float]) -> Callable[[float], Any]:
 
 
 def _python_value(value: Any) -> Any:
-    """numpy's scalars as Python's: a product of sizes must not overflow."""
+    """Return a numpy scalar as Python's, so that a product of sizes cannot overflow."""
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -1,20 +1,47 @@
-"""PreparedInput: an input that has been drawn, and is made if someone asks for it.
+"""PreparedInput: an input that has been drawn, and whose tensors are made only on request.
 
-In come the draw and torch's random stream; out come tensors, or nothing but the stream at the place where they would
-have left it. So inputs can be passed over without room for their tensors, and one that fails changes none after it.
+In come the draw and torch's random stream, kept apart from the user's; out come the tensors, or only the stream as it
+is after them. So an input can be skipped without memory for its tensors, and one that fails changes none after it.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from photometer.fuzzing.tensor import FuzzedTensor
-from photometer.fuzzing.torch_stream import TorchStream
 
 FuzzedInput = tuple[dict[str, Any], dict[str, dict[str, Any]], dict[str, Any]]
+
+
+class TorchStream:
+    """The CPU random stream that follows `torch.manual_seed(seed)`, whatever else draws in between.
+
+    A statement that draws random numbers between two inputs must not change the second one. So this stream is put in
+    place only while a tensor is made, and the user's is put back afterwards.
+    """
+
+    def __init__(self, seed: int) -> None:
+        import torch
+
+        # Seeds the user's stream and the accelerators' too, as torch's fuzzer does: a statement's own draws repeat.
+        torch.manual_seed(seed)
+        self.state: Any = torch.get_rng_state()
+
+    @contextlib.contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Make this stream torch's global CPU stream inside the `with` block."""
+        import torch
+
+        users_state = torch.get_rng_state()
+        torch.set_rng_state(self.state)
+        try:
+            yield
+        finally:
+            self.state = torch.get_rng_state()
+            torch.set_rng_state(users_state)
 
 
 @dataclass(frozen=True)
@@ -40,7 +67,7 @@ class PreparedInput:
         return self._draw.params
 
     def make(self) -> FuzzedInput:
-        """Tensors by name, their properties by name, and the parameters."""
+        """Return tensors by name, their properties by name, and the parameters."""
         tensors: dict[str, Any] = {}
         properties: dict[str, dict[str, Any]] = {}
         for tensor, order in zip(self._tensors, self._draw.orders, strict=True):
@@ -50,13 +77,13 @@ class PreparedInput:
         return tensors, properties, self._draw.params
 
     def leave(self) -> None:
-        """Bring the stream to where it stands after this input, made or not."""
+        """Move the stream to where it is after this input, whether it was made or not."""
         if self._is_made:
             return
         self._values.state = self._start
         for tensor in self._tensors:
             before = self._values.state
-            # A constructor that raises takes nothing from the stream. Whoever asks for this input hears of it.
+            # A constructor that raises takes nothing from the stream. It raises again if this input is made.
             with contextlib.suppress(Exception):
                 with self._values.in_place():
                     tensor.skip(self._draw.params)

@@ -1,7 +1,7 @@
 """FuzzedSparseTensor: a sparse COO tensor whose size, density and form follow the parameters of its input.
 
-As `FuzzedTensor`: parameters in, tensor and properties out, limits checked before anything is allocated. A hybrid
-tensor (dense below some dimension) holds far more values than its dense form has elements, so here the limit on
+As for `FuzzedTensor`: parameters in, tensor and properties out, limits checked before anything is allocated. A hybrid
+tensor (dense below some dimension) can hold far more values than its dense form has elements, so here the limit on
 bytes matters most.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.errors import DefinitionError
-from photometer.fuzzing.constructor_text import constructor_text
 from photometer.fuzzing.element_type import DEFAULT_DTYPE, torch_dtype
+from photometer.fuzzing.parameter import constructor_text
 from photometer.fuzzing.tensor import FuzzedTensor, random_values
 from photometer.fuzzing.word_stream import WordStream
 
@@ -23,10 +23,10 @@ _INDEX_BYTES = 8  # indices are int64
 class FuzzedSparseTensor(FuzzedTensor):
     """A sparse tensor of each input.
 
-    `sparse_dim`, `density`, `nnz` and `coalesced` are each the name of a parameter, or a plain value. The number
-    of stored values is density times the *sum* of the sizes, as torch's fuzzer counts it (so old seeds keep their
-    tensors); `nnz` is used where no density is given. Without an argument, parameters named "density" and
-    "coalesced" are used if there are any. A tensor that is not coalesced stores every index twice.
+    `sparse_dim`, `density`, `nnz` and `coalesced` are each the name of a parameter, or a plain value. The number of
+    stored values is density times the *sum* of the sizes, as in torch's fuzzer (so a seed means the same tensors);
+    `nnz` is used if no density is given. Without an argument, parameters named "density" and "coalesced" are used if
+    there are any. A tensor that is not coalesced stores every index twice.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class FuzzedSparseTensor(FuzzedTensor):
         return super().other_names + tuple(entry for entry in own if isinstance(entry, str))
 
     def stored_values(self, params: Mapping[str, Any]) -> int:
-        """How many entries are stored, before an uncoalesced tensor doubles them."""
+        """Return how many entries are stored, before an uncoalesced tensor doubles them."""
         size = self.size_of(params)
         density = self._density_of(params)
         if density is not None:
@@ -103,21 +103,21 @@ class FuzzedSparseTensor(FuzzedTensor):
         return dim if chosen is None else min(int(chosen), dim)
 
     def allocation_bytes(self, params: Mapping[str, Any]) -> int:
-        """Bytes of values and indices, which for a hybrid tensor are many more than those of its dense form."""
+        """Return the bytes of values and indices: for a hybrid tensor many more than those of its dense form."""
         sparse_dim = self._sparse_dim_of(params)
         entries = self.stored_values(params) * (1 if self._coalesced_of(params) else 2)
         values = entries * math.prod(self.size_of(params)[sparse_dim:]) * self.bytes_per_element
         return values + entries * sparse_dim * _INDEX_BYTES
 
     def draw_order(self, params: Mapping[str, Any], stream: WordStream) -> tuple[int, ...]:
-        """A sparse tensor has no memory order, and takes nothing from the stream."""
+        """Return the plain order: a sparse tensor has no memory order, and takes nothing from the stream."""
         return tuple(range(self.dim_of(params)))
 
     @staticmethod
     def sparse_tensor_constructor(
         size: Sequence[int] | int, dtype: Any, sparse_dim: int, nnz: int, is_coalesced: bool
     ) -> Any:
-        """`nnz` random values at random places. Coalescing may merge a few that fall on one place."""
+        """Make a tensor of `nnz` random values at random places. Coalescing may merge a few at the same place."""
         import torch
 
         shape = tuple([size] * sparse_dim if isinstance(size, int) else size)
@@ -161,7 +161,7 @@ class FuzzedSparseTensor(FuzzedTensor):
         }
 
     def skip(self, params: Mapping[str, Any]) -> None:
-        """Normal numbers are drawn in groups, so using them up means making them; the limit on bytes bounds it."""
+        """Make the tensor and drop it: normal numbers are drawn in groups. The limit on bytes bounds the memory."""
         self.make(params, ())
 
     def __repr__(self) -> str:
@@ -182,10 +182,10 @@ class FuzzedSparseTensor(FuzzedTensor):
 
 
 def _value(entry: Any, params: Mapping[str, Any]) -> Any:
-    """A parameter's value for a name, None for a name that is not drawn; anything else stands for itself."""
+    """Return a parameter's value for a name, None if it is not drawn; anything else is returned as it is."""
     if not isinstance(entry, str):
         return entry
     try:
-        return params[entry]  # not `get`: a candidate's values are drawn when they are asked for
+        return params[entry]  # not `get`: a candidate's values are computed when they are read
     except KeyError:
         return None

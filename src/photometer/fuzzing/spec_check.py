@@ -1,7 +1,7 @@
-"""Whether a fuzzer's parameters and tensors make sense together, found out before anything is drawn.
+"""Checks that a fuzzer's parameters and tensors fit together, before anything is drawn.
 
-In come parameters and tensors; out comes nothing, or a DefinitionError: names used twice or unknown, aliases in a
-circle, values that cannot be sizes, and limits that no draw can meet.
+In come parameters and tensors. A DefinitionError is raised for names used twice or unknown, aliases in a circle, values
+that cannot be sizes, and limits that no draw can meet.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from typing import Any
 
 from photometer.errors import DefinitionError, ImpossibleSpec
 from photometer.fuzzing.element_type import dtype_name
-from photometer.fuzzing.parameter import FuzzedParameter
-from photometer.fuzzing.parameter_alias import ParameterAlias
+from photometer.fuzzing.parameter import FuzzedParameter, ParameterAlias
 from photometer.fuzzing.sparse_tensor import FuzzedSparseTensor
 from photometer.fuzzing.tensor import FuzzedTensor
 
 
 def check_spec(parameters: Sequence[FuzzedParameter], tensors: Sequence[FuzzedTensor]) -> None:
-    """Raise for the first thing that cannot be meant."""
+    """Raise for the first mistake found."""
     _check_names([parameter.name for parameter in parameters] + [tensor.name for tensor in tensors])
     by_name = {parameter.name: parameter for parameter in parameters}
     _check_aliases(by_name)
@@ -69,7 +68,7 @@ def _check_tensor(tensor: FuzzedTensor, by_name: Mapping[str, FuzzedParameter]) 
     for name in (*tensor.size_names, *tensor.step_names, *tensor.other_names):
         if name not in by_name:
             raise DefinitionError(
-                f"Tensor {tensor.name!r} uses {name!r}, which is no parameter.", remedy=_known(by_name)
+                f"Tensor {tensor.name!r} uses {name!r}, which is not a parameter.", remedy=_known(by_name)
             )
     if (
         isinstance(tensor, FuzzedSparseTensor)
@@ -84,7 +83,7 @@ def _check_tensor(tensor: FuzzedTensor, by_name: Mapping[str, FuzzedParameter]) 
     if tensor.dtype_parameter is not None:
         ranges, values = _leaf_parameters(tensor.dtype_parameter, by_name)
         for value in values if not ranges else [tensor.dtype_parameter]:
-            dtype_name(value)  # raises for what is no dtype
+            dtype_name(value)  # raises if it is not a dtype
     sizes = [_whole_range(entry, by_name, tensor, "size", least=0) for entry in tensor.size]
     steps = [_whole_range(entry, by_name, tensor, "steps", least=1) for entry in tensor.steps]
     dims = [len(tensor.size)]
@@ -100,7 +99,7 @@ def _check_tensor(tensor: FuzzedTensor, by_name: Mapping[str, FuzzedParameter]) 
 
 
 def _hopeless(tensor: FuzzedTensor, sizes: list[tuple[int, int]], steps: list[tuple[int, int]]) -> str | None:
-    """What makes every draw of this dimensionality break a limit, if something does."""
+    """Return why every draw of this dimensionality breaks a limit, or None if some draw does not."""
     fewest, most = math.prod(low for low, _ in sizes), math.prod(high for _, high in sizes)
     if tensor.max_elements is not None and fewest > tensor.max_elements:
         return f"at least {fewest} elements, max_elements is {tensor.max_elements}"
@@ -115,7 +114,7 @@ def _hopeless(tensor: FuzzedTensor, sizes: list[tuple[int, int]], steps: list[tu
 
 
 def _leaf_parameters(name: str, by_name: Mapping[str, FuzzedParameter]) -> tuple[list[FuzzedParameter], list[Any]]:
-    """The ranges and the plain values that a parameter can take, through its aliases."""
+    """Return the ranges and the plain values that a parameter can take, following its aliases."""
     parameter = by_name[name]
     if isinstance(parameter.distribution, str):
         return [parameter], []
@@ -134,7 +133,7 @@ def _leaf_parameters(name: str, by_name: Mapping[str, FuzzedParameter]) -> tuple
 def _whole_range(
     entry: str | int, by_name: Mapping[str, FuzzedParameter], tensor: FuzzedTensor, role: str, least: int
 ) -> tuple[int, int]:
-    """The smallest and largest value of an entry of `size` or `steps`, which must be whole numbers."""
+    """Return the smallest and largest value of an entry of `size` or `steps`, which must be whole numbers."""
     if isinstance(entry, int):
         return entry, entry
     ranges, values = _leaf_parameters(entry, by_name)
@@ -145,7 +144,7 @@ def _whole_range(
         bounds += [parameter.minval, parameter.maxval]
     if any(not isinstance(bound, Integral) or bound < least for bound in bounds):
         raise DefinitionError(
-            f"Tensor {tensor.name!r}: parameter {entry!r} is used in {role} and may be something else than"
+            f"Tensor {tensor.name!r}: parameter {entry!r} is used in {role} and may be something other than"
             f" a whole number from {least}.",
             remedy="Give it integer bounds or integer values.",
         )
@@ -153,7 +152,7 @@ def _whole_range(
 
 
 def _possible_dims(name: str, by_name: Mapping[str, FuzzedParameter], low: int, high: int) -> set[int]:
-    """The numbers of dimensions that can be drawn; more than the size has make no difference, being ones."""
+    """Return the numbers of dimensions that can be drawn; dimensions beyond `size` are ones and make no difference."""
     ranges, values = _leaf_parameters(name, by_name)
     dims = {min(int(value), high) for value in values}
     return dims | set(range(low, high + 1)) if ranges else dims

@@ -1,4 +1,4 @@
-"""Loading a fuzzer from a Python file: the user's own code, run as a suite's file is, that assigns FUZZER.
+"""Loads a fuzzer from a Python file, which is run like a suite's file and must assign FUZZER.
 
 In come a path and perhaps a seed; out comes the fuzzer. The line that rebuilds one of its inputs loads the file again.
 """
@@ -17,7 +17,7 @@ VARIABLE = "FUZZER"
 
 
 def load_fuzzer(path: str | Path, seed: int | None = None) -> Fuzzer:
-    """The FUZZER of a file, under another seed if one is given."""
+    """Return the FUZZER of a file, with another seed if one is given."""
     path = Path(path)
     if not path.is_file():
         raise DefinitionError(f"There is no file {path}.", remedy=f"Name a Python file that assigns {VARIABLE}.")
@@ -32,7 +32,7 @@ def load_fuzzer(path: str | Path, seed: int | None = None) -> Fuzzer:
 
 
 def rebuild_line(path: str | Path, seed: int, index: int) -> str:
-    """One line of Python that makes an input of the file's fuzzer again."""
+    """Return one line of Python that makes an input of the file's fuzzer again."""
     return (
         "from photometer.fuzzing.spec_file import load_fuzzer; "
         f"tensors, properties, params = load_fuzzer({str(path)!r}, seed={seed}).at({index})"
@@ -40,7 +40,7 @@ def rebuild_line(path: str | Path, seed: int, index: int) -> str:
 
 
 def _run(path: Path) -> dict[str, object]:
-    """The names the file defines; what it raises is shown with its own lines. Its folder is importable meanwhile."""
+    """Run the file, with its folder importable, and return its names. An error is shown with the file's own lines."""
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
     try:

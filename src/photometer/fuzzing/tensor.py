@@ -1,8 +1,8 @@
 """FuzzedTensor: a tensor whose size, strides and layout follow the parameters of its input.
 
 In come drawn parameters, the layout drawn with them and torch's own random stream; out come the tensor and its
-properties. The limits are checked on the parameters, before anything is allocated. torch is imported where a
-tensor is made, not before.
+properties. The limits are checked on the parameters, before anything is allocated. torch is imported when a tensor is
+made, not before.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 
 from photometer.errors import DefinitionError
-from photometer.fuzzing.constructor_text import constructor_text
 from photometer.fuzzing.element_type import DEFAULT_DTYPE, dtype_name, dtype_size, torch_dtype
+from photometer.fuzzing.parameter import constructor_text
 from photometer.fuzzing.word_stream import WordStream
 
 # Values of whole-number tensors, as torch's fuzzer draws them: they fit every integer type, and none is zero.
 _WHOLE_LOW, _WHOLE_HIGH = 1, 127
-# Skipping earlier tensors needs only their random numbers: 4 MiB of doubles at a time.
+# To skip a tensor only its random numbers are needed: 4 MiB of doubles at a time.
 _SKIP_CHUNK = 2**19
 
 
 def random_values(size: Sequence[int], dtype: Any) -> Any:
-    """Uniform in [0, 1) for floats and complex numbers, whole numbers from 1 to 126 for the rest, and fair booleans."""
+    """Return floats and complex numbers uniform in [0, 1), whole numbers from 1 to 126, or fair booleans."""
     import torch
 
     if dtype == torch.bool:
@@ -41,11 +41,11 @@ def random_values(size: Sequence[int], dtype: Any) -> Any:
 class FuzzedTensor:
     """A dense tensor of each input.
 
-    `size` and `steps` hold whole numbers and names of parameters. With steps, a larger tensor is made and sliced,
-    so memory is strided. `dim_parameter` names the parameter that says how many of the dimensions to keep
-    (missing ones are 1). With chance 1 - `probability_contiguous` the memory order of the dimensions is shuffled;
-    the shape stays. `tensor_constructor(size=..., dtype=..., **params)` makes the values in place of the default.
-    `roll_parameter` is accepted because torch's fuzzer takes it; neither uses it. `cuda=True` is `device="cuda"`.
+    `size` and `steps` hold whole numbers and names of parameters. With steps, a larger tensor is made and sliced, so
+    that its memory is strided. `dim_parameter` names the parameter that decides how many dimensions to keep (missing
+    ones are 1). With probability 1 - `probability_contiguous` the memory order of the dimensions is shuffled; the shape
+    stays the same. `tensor_constructor(size=..., dtype=..., **params)` replaces the default values.
+    `roll_parameter` is accepted because torch's fuzzer takes it; neither uses it. `cuda=True` means `device="cuda"`.
     `dtype_parameter` names a parameter whose values are dtypes or their names, for inputs of several dtypes.
     """
 
@@ -108,7 +108,7 @@ class FuzzedTensor:
 
     @property
     def other_names(self) -> tuple[str, ...]:
-        """The parameters that are looked up for anything else than sizes and steps."""
+        """The parameters that are looked up for anything but sizes and steps."""
         names = (self.dim_parameter, self.roll_parameter, self.dtype_parameter)
         return tuple(name for name in names if name is not None)
 
@@ -128,11 +128,11 @@ class FuzzedTensor:
         return self.bytes_per_element if self.dtype_parameter is None else dtype_size(params[self.dtype_parameter])
 
     def allocation_bytes(self, params: Mapping[str, Any]) -> int:
-        """Bytes of the tensor that is made before slicing. Python's integers do not overflow, numpy's would."""
+        """Return the bytes of the tensor before slicing. Python's integers do not overflow; numpy's would."""
         return self.element_bytes(params) * math.prod(self.size_of(params)) * math.prod(self.steps_of(params))
 
     def broken_limit(self, params: Mapping[str, Any]) -> str | None:
-        """The name of the limit that these parameters break, if any."""
+        """Return the name of the limit that these parameters break, if any."""
         elements = 1
         for entry in self.size[: self.dim_of(params)]:  # the innermost loop of drawing: no tuples, no generators
             elements *= params[entry] if isinstance(entry, str) else entry
@@ -148,7 +148,7 @@ class FuzzedTensor:
         return self.broken_limit(params) is None
 
     def draw_order(self, params: Mapping[str, Any], stream: WordStream) -> tuple[int, ...]:
-        """The memory order of the dimensions; (0, 1, 2) is contiguous before slicing."""
+        """Return the memory order of the dimensions; (0, 1, 2) is contiguous before slicing."""
         dim = self.dim_of(params)
         straight = order = tuple(range(dim))
         if stream.random_sample() > self.probability_contiguous and dim > 1:
@@ -161,7 +161,7 @@ class FuzzedTensor:
         return random_values(size, dtype)
 
     def make(self, params: Mapping[str, Any], order: tuple[int, ...]) -> tuple[Any, dict[str, Any]]:
-        """The tensor and its properties; the values come from torch's global random stream."""
+        """Return the tensor and its properties; the values come from torch's global random stream."""
         size, steps = self.size_of(params), self.steps_of(params)
         constructor = self.tensor_constructor or self.default_tensor_constructor
         raw = constructor(size=self._allocated(params), dtype=torch_dtype(self.dtype_of(params)), **params)
@@ -179,7 +179,7 @@ class FuzzedTensor:
         }
 
     def skip(self, params: Mapping[str, Any]) -> None:
-        """Use up the random numbers that `make` would; default values need no room for the tensor."""
+        """Use up the random numbers that `make` would; with default values without memory for the tensor."""
         if self.tensor_constructor is not None:
             self.tensor_constructor(size=self._allocated(params), dtype=torch_dtype(self.dtype_of(params)), **params)
             return
@@ -210,11 +210,11 @@ class FuzzedTensor:
 
 
 def _entries(given: Sequence[str | int]) -> tuple[str | int, ...]:
-    """numpy's whole numbers as Python's, which do not overflow when multiplied."""
+    """Return numpy's whole numbers as Python's, which do not overflow when multiplied."""
     return tuple(int(entry) if isinstance(entry, Integral) else entry for entry in given)
 
 
 def _resolved(entries: Sequence[str | int], dim: int, params: Mapping[str, Any]) -> tuple[int, ...]:
-    """The first `dim` entries as numbers; where there are fewer, ones."""
+    """Return the first `dim` entries as numbers, filled up with ones if there are fewer."""
     numbers = tuple(params[entry] if isinstance(entry, str) else entry for entry in entries[:dim])
     return numbers + (1,) * (dim - len(numbers))

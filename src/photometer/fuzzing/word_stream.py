@@ -1,8 +1,8 @@
 """numpy's legacy random stream, read one 32-bit word at a time and fetched in blocks.
 
-In comes a seeded `RandomState`; out come the same numbers its own methods would give, in the same order, about
-fifty times sooner than by one call a number. The algorithms are frozen by numpy's policy for `RandomState`, and
-are written out here so that the parameters of a seed do not depend on a machine's fused arithmetic.
+In comes a seeded `RandomState`; out come the numbers that its own methods would return, in the same order, about fifty
+times faster than by one call per number. The algorithms are frozen by numpy's policy for `RandomState`; they are
+written out here so that the parameters of a seed do not depend on whether a machine fuses multiply and add.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-# One block serves a few hundred parameter sets; larger ones only delay the first set.
+# One block is enough for a few hundred parameter sets; larger ones only delay the first set.
 BLOCK_WORDS = 8192
 _WORD_MAX = 0xFFFFFFFF
 
@@ -26,7 +26,7 @@ class WordStream:
         self.doubles: list[float] = []
 
     def _reserve(self, count: int) -> None:
-        """Make sure of the next `count` words, and of the doubles that start at them. Places stay what they are."""
+        """Fetch the next `count` words and the doubles that start at them, unless present. Offsets stay valid."""
         if self._cursor + count < self.words.size:
             return
         fresh = self._state.randint(0, 2**32, size=max(BLOCK_WORDS, count + 1), dtype=np.uint32)
@@ -36,26 +36,26 @@ class WordStream:
         self.doubles += (((words[:-1] >> 5) * 67108864.0 + (words[1:] >> 6)) / 9007199254740992.0).tolist()
 
     def begin(self) -> None:
-        """Forget used words once a block of them is there; places from before lose their meaning."""
+        """Drop used words once there is a block of them; earlier offsets are invalid afterwards."""
         if self._cursor > BLOCK_WORDS:
             self.words = self.words[self._cursor :]
             self.doubles = self.doubles[self._cursor :]
             self._cursor = 0
 
     def take_words(self, count: int) -> int:
-        """Take `count` words: `words` and `doubles` have them from this place on, until the next `begin`."""
+        """Take `count` words. Return their offset in `words` and `doubles`, which is valid until the next `begin`."""
         self._reserve(count)
-        place = self._cursor
-        self._cursor = place + count
-        return place
+        offset = self._cursor
+        self._cursor = offset + count
+        return offset
 
     def random_sample(self) -> float:
-        """The next double in [0, 1)."""
-        place = self.take_words(2)
-        return self.doubles[place]
+        """Return the next double in [0, 1)."""
+        offset = self.take_words(2)
+        return self.doubles[offset]
 
     def randint(self, low: int, high: int) -> int:
-        """An integer in [low, high), by masking and trying again, as `RandomState.randint` draws 64-bit integers."""
+        """Return an integer in [low, high), by masking and retrying, as `RandomState.randint` draws 64-bit integers."""
         span = high - 1 - low
         if span == 0:
             return low
@@ -66,7 +66,7 @@ class WordStream:
                 return low + value
 
     def permutation(self, length: int) -> tuple[int, ...]:
-        """The numbers from 0 to `length` - 1, shuffled from the last place down."""
+        """Return the numbers from 0 to `length` - 1, shuffled from the last place down."""
         order = list(range(length))
         for place in range(length - 1, 0, -1):
             other = self.randint(0, place + 1)
@@ -74,8 +74,8 @@ class WordStream:
         return tuple(order)
 
     def _next_word(self) -> int:
-        place = self.take_words(1)  # first: it may replace `words`
-        return int(self.words[place])
+        offset = self.take_words(1)  # first: it may replace `words`
+        return int(self.words[offset])
 
     def _next_two_words(self) -> int:
         high = self._next_word()

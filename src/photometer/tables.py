@@ -1,7 +1,7 @@
-"""Compare: the interactive door to tables. Measurements go in; a table to look at comes out.
+"""Compare: measurements side by side, as tables.
 
-The successor of torch.utils.benchmark.Compare, with its methods and layout, and beyond it: ratios to a baseline,
-cells marked where no difference is proven, transposing, and Markdown, HTML, CSV and JSON.
+The successor of torch.utils.benchmark.Compare, with its methods and layout, and more: ratios to a baseline, a mark on
+cells without a proven difference, transposing, and Markdown, HTML, CSV and JSON.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import shutil
 import sys
 from collections.abc import Iterable
 
-from photometer.analysis.table import Colorize, RatioStyle, Reference, Table, TableRequest
+from photometer.analysis.table import Colorize, RatioStyle, Reference, Table, TableRequest, transpose
 from photometer.analysis.tabulate import tabulate
-from photometer.analysis.transpose import transpose
 from photometer.errors import DefinitionError
 from photometer.model.measurement import Measurement
 from photometer.report.escape import encodable
@@ -23,12 +22,12 @@ from photometer.report.tables.terminal import render_terminal
 
 __all__ = ["Colorize", "Compare"]
 
-# Into a file or a pipe a table has its natural width, but no line that no editor shows.
+# In a file or a pipe a table has its natural width, up to what an editor can show.
 WIDEST_WITHOUT_TERMINAL = 200
 
 
 class Compare:
-    """Tables of measurements: one a label, a row a sub_label (else stmt), a column a description.
+    """Tables of measurements: one per label, with one row per sub_label (else stmt) and one column per description.
 
     The methods that change how a table looks may be called in any order and at any time; results may be added later.
     """
@@ -44,7 +43,7 @@ class Compare:
         self.extend_results(results)
 
     def extend_results(self, results: Iterable[Measurement]) -> None:
-        """Adds measurements; replicates of ones already there are merged with them."""
+        """Add measurements; replicates of earlier ones are merged with them."""
         results = list(results)
         for result in results:
             if not isinstance(result, Measurement):
@@ -55,19 +54,19 @@ class Compare:
         self._results.extend(results)
 
     def trim_significant_figures(self) -> None:
-        """Shows only the digits that the measurement's confidence interval supports."""
+        """Show only the digits that the measurement's confidence interval supports."""
         self._trim_significant_figures = True
 
     def colorize(self, rowwise: bool = False) -> None:
-        """Colours cells by how they stand beside the fastest of their column, or of their row."""
+        """Colour cells by how they compare with the fastest of their column, or of their row."""
         self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
 
     def highlight_warnings(self) -> None:
-        """Marks measurements that there is reason to doubt, and says below the table what to do."""
+        """Mark measurements that there is reason to doubt, and say below the table what to do."""
         self._highlight_warnings = True
 
     def baseline(self, row: str | None = None, *, env: str | None = None) -> None:
-        """Chooses what cells are compared with, and marks (≈) those that are not significantly different from it.
+        """Choose what cells are compared with, and mark (≈) those that are not significantly different from it.
 
         A row: that row of the same env. An env: the same row of that env. Both: that one row. Neither: the fastest
         of the column. Always within the same column and number of threads.
@@ -75,7 +74,7 @@ class Compare:
         self._reference = Reference(row, env)
 
     def relative(self, to: str | None = None, *, env: str | None = None, style: RatioStyle = "×") -> None:
-        """Shows beside each time its ratio to the baseline (`to` is a row), as 1.25× or as +25.0%."""
+        """Show beside each time its ratio to the baseline (`to` is a row), as 1.25× or as +25.0%."""
         if style not in ("×", "%"):
             raise DefinitionError(f"unknown style {style!r}", remedy="Use '×' (1.25×) or '%' (+25.0%).")
         self._ratio_style = style
@@ -83,11 +82,11 @@ class Compare:
             self.baseline(to, env=env)
 
     def transpose(self) -> None:
-        """Turns rows into columns and columns into rows; calling it again turns them back."""
+        """Exchange rows and columns; a second call exchanges them back."""
         self._transposed = not self._transposed
 
     def tables(self) -> list[Table]:
-        """The finished tables as data."""
+        """Return the finished tables as data."""
         request = TableRequest(
             significant_figures=self._trim_significant_figures,
             warnings=self._highlight_warnings,
@@ -102,27 +101,29 @@ class Compare:
         return self.to_text()
 
     def print(self) -> None:
-        """Prints the tables; colours, if asked for, only where the output can show them and NO_COLOR is not set."""
+        """Print the tables. Colours appear only if the output can show them and NO_COLOR is not set."""
         text = self.to_text(colour=shows_colour()) + "\n"
         sys.stdout.write(encodable(text, sys.stdout.encoding))
 
     def to_text(self, width: int | None = None, colour: bool = True) -> str:
-        """The tables as `str()` has them, at another width or without colour."""
+        """Return the tables as `str()` does, at another width or without colour."""
         width = _available_width() if width is None else width
         return "\n".join(render_terminal(table, width, colour) for table in self.tables())
 
     def to_markdown(self) -> str:
+        """Return the tables as GitHub-flavoured Markdown."""
         return "\n".join(render_markdown(table) for table in self.tables())
 
     def to_html(self) -> str:
-        """A fragment for a page or a notebook."""
+        """Return a fragment for a page or a notebook."""
         return "\n".join(render_html(table) for table in self.tables())
 
     def to_csv(self) -> str:
-        """One line a cell, times in seconds."""
+        """Return one line per cell, with times in seconds."""
         return render_csv(self.tables())
 
     def to_json(self) -> str:
+        """Return one document with all tables, with times in seconds."""
         return render_json(self.tables())
 
     def _repr_html_(self) -> str:
@@ -136,7 +137,8 @@ def _available_width() -> int:
 
 
 def shows_colour() -> bool:
+    """Return whether the standard output can show colours and the user wants them."""
     if os.environ.get("NO_COLOR"):
         return False
-    # A notebook's output is no terminal, but shows colours.
+    # The output of a notebook is not a terminal, but shows colours.
     return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR")) or "ipykernel" in sys.modules

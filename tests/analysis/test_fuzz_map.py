@@ -8,8 +8,8 @@ import random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from photometer.analysis.fuzz_feature import features_of
 from photometer.analysis.fuzz_map import FuzzMap, make_map
+from photometer.analysis.fuzz_split import features_of
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
 
 STATEMENTS = ("f(x)", "g(x)")
@@ -120,8 +120,8 @@ def test_one_statement_is_judged_by_its_time_an_element():
     ]
     found = make_map(("f(x)",), trials)
     assert not found.is_comparison
-    assert found.findings[0].startswith("Slowest where x is not contiguous: 4 ns an element")
-    assert "ns an element over 20 inputs" in found.headline
+    assert found.findings[0].startswith("Slowest where x is not contiguous: 4 ns per element")
+    assert "ns per element over 20 inputs" in found.headline
 
 
 @settings(deadline=None, max_examples=40)
@@ -147,7 +147,7 @@ def test_any_trials_make_a_map(rows):
 def test_features_that_do_not_differ_are_left_out():
     assert features_of([]) == []
     features = features_of([trial(0, 0, (4, 4)), trial(1, 0, (4, 4), contiguous=False)])
-    assert [feature.is_so for feature in features] == ["x is contiguous"]
+    assert [feature.when_true for feature in features] == ["x is contiguous"]
 
 
 def test_a_trial_survives_the_file():

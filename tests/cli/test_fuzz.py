@@ -123,4 +123,4 @@ def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:
     shown, complaint = started.communicate(timeout=60)
     assert started.returncode == 130, complaint
     assert "stopped after" in complaint
-    assert "ns an element" in shown
+    assert "ns per element" in shown

@@ -1,6 +1,7 @@
-"""What the variants of a benchmark computed, set beside each other: do Python, C++, TorchScript and compiled agree?
+"""Do the variants of a benchmark (Python, C++, TorchScript, compiled) compute the same?
 
-In: for each order the values it left (as the probes write them) or why it has none. Out: a verdict for each label.
+In: for each order its values (as the probes write them) or why it has none. Out: a CheckedBenchmark per group of
+variants.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Any
 
 from photometer.plan.probe_outcome import ProbeOutcome
 
-# The same float32 operations in another order differ by some 1e-6 of the largest value; a real mistake by far more.
+# The same float32 operations in another order differ by about 1e-6 of the largest value; a real mistake by far more.
 RELATIVE_TOLERANCE = 1e-4
 ABSOLUTE_TOLERANCE = 1e-5
 
 
 @dataclasses.dataclass(frozen=True)
 class CheckedBenchmark:
-    """The variants of one label that should compute the same; `problems` are empty where they do."""
+    """The variants of one label that should compute the same; `problems` is empty if they do."""
 
     title: str
     variants: int
@@ -28,7 +29,7 @@ class CheckedBenchmark:
 
 
 def check_results(outcomes: Sequence[ProbeOutcome]) -> list[CheckedBenchmark]:
-    """Variants agree where all but language, runtime and threads is equal."""
+    """Compare variants that differ only in language, runtime or number of threads."""
     groups: dict[object, list[ProbeOutcome]] = {}
     for outcome in outcomes:
         auto = outcome.order.auto
@@ -59,7 +60,7 @@ def _check(group: Sequence[ProbeOutcome]) -> CheckedBenchmark:
 
 
 def describe_difference(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> str | None:
-    """The first thing in which two results are not the same; None where they are."""
+    """Return the first difference between two results; None if they agree."""
     if len(one) != len(other):
         return f"{len(one)} values and {len(other)}"
     for left, right in zip(one, other, strict=True):

@@ -1,28 +1,29 @@
-"""The division of inputs that tells most about a figure, and whether chance alone would have found as good a one.
+"""What fuzzed inputs have in common: their features, and the division of inputs that explains most of a figure.
 
-In come one figure an input and the inputs' features; out comes a division, or None. Chance is judged by shuffling the
-figures: with dozens of features something always seems to matter.
+In: trials, or one figure per input and the inputs' features. Out: features with words for them; a division, or None if
+chance alone would find one as good. Chance is judged by shuffling the figures: among dozens of features, some always
+seem to matter.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from photometer.analysis.fuzz_feature import Feature
+from photometer.model.fuzz_trial import FuzzTrial, TensorFacts
 
-# Fewer inputs on one side than this are an anecdote, not a finding.
+# A side with fewer inputs than this is an anecdote, not a finding.
 SMALLEST_SIDE = 4
 SMALLEST_SIDE_SHARE = 0.05
-# Shuffles for the judgement of chance, and the share of them that may do as well.
+# The number of shuffles, and the share of them that may do as well.
 SHUFFLES = 199
 CHANCE = 0.01
-# Of two features that explain nearly the same, the one that comes first in the list is told.
+# Of features that explain nearly the same, the first in the list is named.
 NEARLY = 0.98
 
 Floats = npt.NDArray[np.float64]
@@ -30,8 +31,29 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
+class Feature:
+    """One value per trial, and the words for either side of a division. Only numbers have a `subject`.
+
+    The words for numbers and choices have a {} for the value. For a number, `when_true` says that it is reached.
+    """
+
+    values: tuple[Any, ...]
+    when_true: str
+    when_false: str
+    subject: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        return bool(self.subject)
+
+    @property
+    def is_flag(self) -> bool:
+        return all(isinstance(value, bool) for value in self.values)
+
+
+@dataclass(frozen=True)
 class Split:
-    """A feature, the value it is divided at, and which inputs lie on the side that `is_so` names."""
+    """A feature, the value it is divided at, and which inputs lie on the side of `when_true`."""
 
     feature: Feature
     value: Any
@@ -40,15 +62,15 @@ class Split:
 
     @property
     def words_inside(self) -> str:
-        return self.feature.is_so.format(_shown(self.value))
+        return self.feature.when_true.format(_shown(self.value))
 
     @property
     def words_outside(self) -> str:
-        return self.feature.is_not.format(_shown(self.value))
+        return self.feature.when_false.format(_shown(self.value))
 
 
 def best_split(figures: Floats, features: Sequence[Feature], random: np.random.Generator) -> Split | None:
-    """The division that leaves the least variance inside its sides, unless chance finds one as good."""
+    """Return the division that leaves the least variance inside its sides, unless chance finds one as good."""
     masks, owners = _divisions(features, figures.size)
     if not owners:
         return None
@@ -67,7 +89,7 @@ def best_split(figures: Floats, features: Sequence[Feature], random: np.random.G
 
 
 def _divisions(features: Sequence[Feature], count: int) -> tuple[Mask, list[tuple[int, Any]]]:
-    """Every division worth a look: a row of the mask each, with the feature's place and the value."""
+    """Return every division to consider: one row of the mask each, with the feature's place and the value."""
     smallest = max(SMALLEST_SIDE, round(SMALLEST_SIDE_SHARE * count))
     masks: list[Mask] = []
     owners: list[tuple[int, Any]] = []
@@ -87,13 +109,13 @@ def _cuts(feature: Feature) -> list[Any]:
     distinct = sorted(set(feature.values)) if feature.is_number else list(dict.fromkeys(feature.values))
     if not feature.is_number:
         return distinct
-    if len(distinct) > 64:  # enough to place a boundary; inputs are few hundreds
+    if len(distinct) > 64:  # enough to place a boundary: there are a few hundred inputs
         distinct = [distinct[round(i * (len(distinct) - 1) / 63)] for i in range(64)]
     return [_round_between(low, high) for low, high in itertools.pairwise(distinct)]
 
 
 def _round_between(low: float, high: float) -> float:
-    """The roundest number over `low` and up to `high`, so that the words are easy to read."""
+    """Return the roundest number above `low` and up to `high`, so that the words are easy to read."""
     for digits in range(1, 17):
         rounded = float(f"{high:.{digits - 1}e}")
         if low < rounded <= high:
@@ -102,7 +124,7 @@ def _round_between(low: float, high: float) -> float:
 
 
 def _gains(figures: Floats, masks: Mask) -> Floats:
-    """The share of the variance that each division (row) explains, for each series of figures (column)."""
+    """Return the share of the variance that each division (row) explains, for each series of figures (column)."""
     centred = figures - figures.mean(axis=0)
     total = np.sum(centred**2, axis=0)
     inside = masks.sum(axis=1)
@@ -117,3 +139,100 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() else f"{value:g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def features_of(trials: Sequence[FuzzTrial], explaining: Collection[str] | None = None) -> list[Feature]:
+    """Return the features that differ between trials; `explaining` are the parameters to consider (None: all).
+
+    Of features that explain equally much the first one wins: contiguity and size come before what follows from them.
+    """
+    if not trials:
+        return []
+    found: list[Feature] = []
+    names = [tensor.name for tensor in trials[0].tensors]
+    for build in (_contiguous, _elements, _rank, _dtype):
+        found += [build(name, [_tensor(trial, name) for trial in trials]) for name in names]
+    found += _parameters(trials, explaining)
+    found += _same_shape(trials, names)
+    for name in names:
+        tensors = [_tensor(trial, name) for trial in trials]
+        found += _traits(name, tensors)
+        found += _sides(name, tensors)
+    return [feature for feature in found if len(set(feature.values)) > 1]
+
+
+def _tensor(trial: FuzzTrial, name: str) -> TensorFacts:
+    return next(tensor for tensor in trial.tensors if tensor.name == name)
+
+
+def _contiguous(name: str, tensors: list[TensorFacts]) -> Feature:
+    values = tuple(tensor.is_contiguous is not False for tensor in tensors)
+    return Feature(values, f"{name} is contiguous", f"{name} is not contiguous")
+
+
+def _elements(name: str, tensors: list[TensorFacts]) -> Feature:
+    return _number(
+        [tensor.numel for tensor in tensors],
+        f"{name} has {{}} elements or more",
+        f"{name} has fewer than {{}} elements",
+        f"the number of elements of {name}",
+    )
+
+
+def _rank(name: str, tensors: list[TensorFacts]) -> Feature:
+    return _number(
+        [len(tensor.shape) for tensor in tensors],
+        f"{name} has {{}} dimensions or more",
+        f"{name} has fewer than {{}} dimensions",
+        f"the number of dimensions of {name}",
+    )
+
+
+def _dtype(name: str, tensors: list[TensorFacts]) -> Feature:
+    return Feature(tuple(each.dtype for each in tensors), f"{name} is of {{}}", f"{name} is not of {{}}")
+
+
+def _sides(name: str, tensors: list[TensorFacts]) -> Iterator[Feature]:
+    pick: dict[str, Callable[[tuple[int, ...]], int]] = {
+        "last dimension": lambda shape: shape[-1],
+        "first dimension": lambda shape: shape[0],
+        "smallest dimension": min,
+    }
+    if any(not tensor.shape for tensor in tensors):
+        return
+    for words, choose in pick.items():
+        yield _number(
+            [choose(tensor.shape) for tensor in tensors],
+            f"the {words} of {name} is {{}} or longer",
+            f"the {words} of {name} is shorter than {{}}",
+            f"the {words} of {name}",
+        )
+
+
+def _traits(name: str, tensors: list[TensorFacts]) -> Iterator[Feature]:
+    for trait in dict.fromkeys(trait for tensor in tensors for trait in tensor.traits):
+        if all(trait in tensor.traits for tensor in tensors):
+            yield _plain([tensor.traits[trait] for tensor in tensors], f"{trait.replace('_', ' ')} of {name}")
+
+
+def _parameters(trials: Sequence[FuzzTrial], explaining: Collection[str] | None) -> Iterator[Feature]:
+    for name in trials[0].params:
+        if (explaining is None or name in explaining) and all(name in trial.params for trial in trials):
+            yield _plain([trial.params[name] for trial in trials], name)
+
+
+def _same_shape(trials: Sequence[FuzzTrial], names: list[str]) -> Iterator[Feature]:
+    for place, first in enumerate(names):
+        for second in names[place + 1 :]:
+            values = tuple(_tensor(trial, first).shape == _tensor(trial, second).shape for trial in trials)
+            yield Feature(values, f"{first} and {second} have the same shape", f"{first} and {second} differ in shape")
+
+
+def _plain(values: list[Any], words: str) -> Feature:
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return _number(values, f"{words} is {{}} or more", f"{words} is less than {{}}", words)
+    return Feature(tuple(values), f"{words} is {{}}", f"{words} is not {{}}")
+
+
+def _number(values: Sequence[float], at_least: str, below: str, subject: str) -> Feature:
+    return Feature(tuple(values), at_least, below, subject)

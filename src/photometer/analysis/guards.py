@@ -1,6 +1,6 @@
-"""Guards: what makes two sides not comparable, or a verdict doubtful, said before anything is concluded.
+"""Guards: reasons why two sides are not comparable, or why a verdict is doubtful.
 
-In: facts of both sides, surroundings of a statement, machines, noise. Out: sentences; none where all is well. Pure.
+In: facts about both sides, surroundings of a statement, machines, noise. Out: sentences; none if all is well. Pure.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from photometer.model.probe_result import Surroundings
 
 # Sums in another order differ in the last digits of float32 (1e-7 each); more than this is another computation.
 RESULT_TOLERANCE = 1e-4
-# With more other work than this on the neighbouring core, replicates are visibly wider.
+# With more other work than this on the neighbouring core, replicates spread visibly more.
 OTHERS_BUSY_SHARE = 0.5
-# A hypervisor that takes more than this takes it in slices that a block of 0.5 ms meets.
+# A hypervisor that takes more than this interrupts blocks of 0.5 ms.
 STOLEN_SHARE = 0.01
-# One process besides ours already makes some of several threads wait; a false alarm was seen at a load of nine.
+# One more process is enough to make some of several threads wait; a false alarm was seen at a load of nine.
 LOAD_FOR_THREADS = 1.5
-# Clocks move by a few per cent with temperature; more is a governor or throttling at work.
+# Clocks move by a few per cent with temperature; more means a governor or throttling.
 CLOCK_SPREAD = 0.1
 
 
 def environment_warnings(base: Mapping[str, Any], branch: Mapping[str, Any]) -> tuple[str, ...]:
-    """What differs between the two environments besides the code: the sides' answers to `facts`."""
+    """Return what differs between the two environments besides the code, from their replies to `facts`."""
     warnings = [
         f"the {side} side is a debug build of torch: its times say nothing about a release"
         for side, facts in (("base", base), ("branch", branch))
@@ -51,7 +51,7 @@ def environment_warnings(base: Mapping[str, Any], branch: Mapping[str, Any]) -> 
 
 
 def checkout_warning(base: Sequence[Surroundings], branch: Sequence[Surroundings]) -> tuple[str, ...]:
-    """Of two git revisions from which no benchmark imports anything: both sides then run the same code."""
+    """Return a warning if no benchmark imports anything from two git checkouts: both sides then run the same code."""
     if any(around.modules for around in (*base, *branch)):
         return ()
     return (
@@ -65,7 +65,7 @@ def left_out_warning(benchmarks: int) -> str:
 
 
 def order_warnings(base: Surroundings, branch: Surroundings) -> tuple[str, ...]:
-    """What differs around or in the results of one statement."""
+    """Return what differs in the surroundings or in the results of one statement."""
     warnings = []
     if base.num_threads != branch.num_threads:
         warnings.append(f"torch has {base.num_threads} threads on the base side, {branch.num_threads} on the branch")
@@ -82,7 +82,7 @@ def order_warnings(base: Surroundings, branch: Surroundings) -> tuple[str, ...]:
 
 
 def thread_warnings(num_threads: int, load_average: float) -> tuple[str, ...]:
-    """Of a statement of several threads on a machine that others use: its threads wait for each other's cores."""
+    """Return a warning for several threads on a busy machine: they wait for cores and for each other."""
     if num_threads == 1 or load_average <= LOAD_FOR_THREADS:
         return ()
     return (
@@ -92,7 +92,7 @@ def thread_warnings(num_threads: int, load_average: float) -> tuple[str, ...]:
 
 
 def results_difference(base: Mapping[str, Any] | None, branch: Mapping[str, Any] | None) -> str | None:
-    """The first named value in which they differ, in words; None where they agree or there is nothing to compare."""
+    """Return the first difference in words; None if they agree or if there is nothing to compare."""
     if base is None or branch is None:
         return None
     for name in sorted({*base, *branch}):
@@ -108,7 +108,7 @@ def results_difference(base: Mapping[str, Any] | None, branch: Mapping[str, Any]
 
 
 def machine_warnings(base: Machine | None, branch: Machine | None) -> tuple[str, ...]:
-    """Of two results files: what differs between the machines they were measured on."""
+    """Return what differs between the machines of two results files."""
     if base is None or branch is None:
         return ("a results file does not say which machine it is from",)
     warnings = []
@@ -120,7 +120,7 @@ def machine_warnings(base: Machine | None, branch: Machine | None) -> tuple[str,
 
 
 def noise_warnings(noise: MachineNoise) -> tuple[str, ...]:
-    """What the machine did besides. Verdicts stand (both sides met the same), but they took longer."""
+    """Return what else the machine did. Verdicts hold, because it affects both sides alike, but they take longer."""
     warnings = []
     if noise.others_busy_share is not None and noise.others_busy_share > OTHERS_BUSY_SHARE:
         warnings.append(

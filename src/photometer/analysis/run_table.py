@@ -1,4 +1,4 @@
-"""RunTable: the results of a suite as data: a row for each variant, Python and C++ beside each other, time and counts.
+"""RunTable: the results of a suite as data: one row per variant, with times and counts of Python and C++.
 
 In: the plan and the records of its results file. Out: sections of rows in the order of the suite, and the failures.
 """
@@ -22,7 +22,7 @@ LANGUAGES = (LANGUAGE_NAMES[Language.PYTHON], LANGUAGE_NAMES[Language.CPP])
 
 @dataclasses.dataclass(frozen=True)
 class RunCell:
-    """What is known of one order: any of them may be missing."""
+    """What is known about one order; anything may be missing."""
 
     seconds: float | None = None
     significant_figures: int = 4
@@ -67,9 +67,9 @@ class RunTable:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Those that anything was measured in."""
-        there = {language for section in self.sections for row in section.rows for language in row.cells}
-        return tuple(language for language in LANGUAGES if language in there)
+        """The languages of the orders in this table."""
+        present = {language for section in self.sections for row in section.rows for language in row.cells}
+        return tuple(language for language in LANGUAGES if language in present)
 
 
 def tabulate_run(plan: WorkOrders, results: Results) -> RunTable:
@@ -92,7 +92,7 @@ def tabulate_run(plan: WorkOrders, results: Results) -> RunTable:
 
 
 def row_name(order: WorkOrder) -> str:
-    """The label below its section, and what sets the variant apart from the plainest."""
+    """Return the label below its section, and what distinguishes the variant from the plainest one."""
     words = order.auto.unusual_words()
     return " › ".join(order.label[1:] or order.label) + (f" [{', '.join(words)}]" if words else "")
 

@@ -1,6 +1,6 @@
-"""Table: a finished comparison as data. No text, no colour: the renderers in `report/` make characters of it.
+"""Table: measurements side by side, as data. No text and no colour: the renderers in `report/tables/` write them.
 
-`tabulate.py` fills it from measurements. A field that was not asked for is None, and was not computed.
+`tabulate.py` makes tables from measurements. A field that was not asked for is None, and was not computed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _Item = TypeVar("_Item", bound=Hashable)
 
 
 def ordered_unique(elements: Iterable[_Item]) -> list[_Item]:
-    """Each element once, in the order first seen."""
+    """Return each element once, in the order first seen."""
     return list(dict.fromkeys(elements))
 
 
 class Colorize(enum.Enum):
-    """Among which cells the fastest is looked for: none, those of a column, or those of a row."""
+    """The cells among which the fastest is sought: none, those of a column, or those of a row."""
 
     NONE = "none"
     COLUMNWISE = "columnwise"
@@ -31,7 +31,7 @@ class Colorize(enum.Enum):
 
 
 class Standing(enum.Enum):
-    """How a cell stands beside the fastest of its peers."""
+    """How a cell compares with the fastest of its column or row."""
 
     BEST = "best"
     GOOD = "good"
@@ -42,7 +42,7 @@ class Standing(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """What ratios are taken to, always in the cell's own column and block.
+    """The baseline of ratios, always in the cell's own column and block.
 
     A row: that row of the same env. An env: the same row of that env. Both: that one row. Neither: the fastest cell.
     """
@@ -57,7 +57,7 @@ class Reference:
 
 @dataclasses.dataclass(frozen=True)
 class TableRequest:
-    """What a table shall say beyond the medians. Nothing else is computed."""
+    """What a table shows beyond the medians. Nothing else is computed."""
 
     significant_figures: bool = False
     warnings: bool = False
@@ -96,7 +96,7 @@ class EnvGroup:
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Rows of one number of threads: statistics never leave a block."""
+    """Rows with one number of threads: cells of different blocks are never compared."""
 
     num_threads: int
     groups: tuple[EnvGroup, ...]
@@ -104,7 +104,7 @@ class Block:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """One label's measurements. `columns` are heads, one for each cell of every row; None is no description."""
+    """The measurements of one label. `columns` are the heads of every row's cells; None means no description."""
 
     label: str | None
     unit: str
@@ -115,7 +115,7 @@ class Table:
 
     @property
     def has_envs(self) -> bool:
-        """Whether there is more than one env to tell apart."""
+        """Whether there is more than one env."""
         return len({group.env for block in self.blocks for group in block.groups}) > 1
 
     def rows(self) -> Iterator[tuple[Block, EnvGroup, Row]]:
@@ -129,3 +129,29 @@ class Table:
             for cell in row.cells:
                 if cell is not None:
                     yield cell
+
+
+def transpose(table: Table) -> Table:
+    """Return the table with rows and columns exchanged; its cells and its blocks by number of threads stay.
+
+    A column is headed by the row's name and, if there are several envs, by its env.
+    """
+    with_env = table.has_envs
+    heads = ordered_unique((group.env, row.name) for _, group, row in table.rows())
+    column_of = {head: i for i, head in enumerate(heads)}
+    blocks = []
+    for block in table.blocks:
+        sides: list[list[Cell | None]] = [[None] * len(heads) for _ in table.columns]
+        for group in block.groups:
+            for row in group.rows:
+                column = column_of[(group.env, row.name)]
+                for side, cell in zip(sides, row.cells, strict=True):
+                    side[column] = cell
+        rows = [
+            Row(description or "", tuple(side))
+            for description, side in zip(table.columns, sides, strict=True)
+            if any(cell is not None for cell in side)
+        ]
+        blocks.append(Block(block.num_threads, (EnvGroup(None, tuple(rows)),)))
+    columns = tuple(f"({env}) {name}" if with_env and env is not None else name for env, name in heads)
+    return dataclasses.replace(table, columns=columns, blocks=tuple(blocks))

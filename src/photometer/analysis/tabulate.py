@@ -1,7 +1,8 @@
-"""Measurements to finished tables: one a label, rows by sub_label (else stmt), columns by description.
+"""From measurements to finished tables: one per label, one row per sub_label (else stmt), one column per description.
 
-Blocks by number of threads, in them groups by env. Statistics run across rows and envs of a block, never across
-descriptions. Replicates (equal task specs) are merged. Order is the order first seen, only threads ascend.
+Rows are in blocks by number of threads, and in these in groups by env. Cells are compared within a column of a block,
+never across descriptions. Replicates (equal task specs) are merged. Everything is in the order first seen, except that
+numbers of threads are sorted.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
 from photometer.model.units import select_unit
 
-# Within one percent of the fastest is as good as the fastest; the other steps are those torch's users know.
+# Within one per cent counts as fastest; the other steps are those that users of torch know.
 BEST_WITHIN = 1.01
 GOOD_WITHIN = 1.1
 BAD_FROM = 2.0
@@ -37,7 +38,7 @@ MEDIANS_ONLY = TableRequest()
 
 @dataclasses.dataclass(frozen=True, order=False)
 class _RowKey:
-    """`ordinal` tells apart rows whose names agree but whose statements or set-ups do not."""
+    """`ordinal` distinguishes rows that have the same name but other statements or set-ups."""
 
     env: str | None
     name: str
@@ -50,7 +51,7 @@ _Rows = dict[_RowKey, _Cells]
 
 
 def tabulate(measurements: Iterable[Measurement], request: TableRequest = MEDIANS_ONLY) -> list[Table]:
-    """The tables, in the order their labels are first seen."""
+    """Return the tables, in the order in which their labels are first seen."""
     by_label: dict[str | None, list[Measurement]] = {}
     for measurement in merge_replicates(measurements):
         by_label.setdefault(measurement.label, []).append(measurement)
@@ -60,7 +61,7 @@ def tabulate(measurements: Iterable[Measurement], request: TableRequest = MEDIAN
 
 
 def merge_replicates(measurements: Iterable[Measurement]) -> list[Measurement]:
-    """One measurement for each task spec; one without replicates stays as it is, with all it knows."""
+    """Return one measurement per task spec. A measurement without replicates stays as it is."""
     groups: dict[TaskSpec, list[Measurement]] = {}
     for measurement in measurements:
         groups.setdefault(measurement.task_spec, []).append(measurement)
@@ -71,12 +72,12 @@ def _check_reference(reference: Reference, by_label: Mapping[str | None, Sequenc
     everything = [m for group in by_label.values() for m in group]
     if not everything:
         return
-    for wanted, what, there in (
+    for wanted, what, present in (
         (reference.row, "row", ordered_unique(m.as_row_name for m in everything)),
         (reference.env, "env", ordered_unique(m.env for m in everything)),
     ):
-        if wanted is not None and wanted not in there:
-            named = ", ".join(repr(name) for name in there[:10] if name is not None) or "none with a name"
+        if wanted is not None and wanted not in present:
+            named = ", ".join(repr(name) for name in present[:10] if name is not None) or "none with a name"
             raise DefinitionError(
                 f"the baseline's {what} {wanted!r} is not in the results", remedy=f"There are: {named}."
             )
@@ -100,7 +101,7 @@ def _table(label: str | None, measurements: Sequence[Measurement], request: Tabl
 
 
 def _place(measurements: Sequence[Measurement], column_of: Mapping[str | None, int]) -> dict[int, _Rows]:
-    """Every measurement in its block, row and column. Two that differ only in set-up go into two rows: none is lost."""
+    """Put every measurement into its block, row and column. Two that differ only in set-up go into two rows."""
     taken: dict[tuple[int, str | None, str, int], int] = {}
     by_threads: dict[int, _Rows] = {}
     for m in measurements:

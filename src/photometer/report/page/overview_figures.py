@@ -18,13 +18,13 @@ from photometer.report.page.view_ladder import LadderView, RungView
 from photometer.report.page.view_report import ReportView
 from photometer.report.page.view_run import BenchmarkView
 
-# A forest of more rows is not looked at but searched: the page's table has them all.
+# A longer forest would be searched, not read: the page's table has all rows.
 MOST_FOREST_ROWS = 60
-# A plot of changes shows at least this much, so that a quiet suite does not look like a wild one.
+# A plot of changes shows at least this much, so that a quiet suite does not look like a noisy one.
 SMALLEST_REACH = 0.02
-# Past this many times the usual change one outlier would press all others together; it stands at the edge instead.
+# A larger multiple of the usual change is drawn at the edge: one outlier would squeeze all other changes together.
 MOST_TIMES_USUAL = 6
-# A scatter of fewer points says less than the table; one of more is a blot, and would weigh on the page.
+# A scatter plot of fewer points says less than the table; one of more is a blot, and makes the page heavy.
 FEWEST_POINTS, MOST_POINTS = 5, 3000
 _SHAPES = {"slower": "up", "faster": "down", "same": "circle", "undecided": "diamond"}
 
@@ -51,7 +51,7 @@ def all_figures(view: ReportView) -> dict[str, Figure]:
 
 
 def reach_of(views: Sequence[ComparisonView]) -> float:
-    """How far an axis of changes goes: to the largest sure one, unless that dwarfs the usual sure one."""
+    """Return how far an axis of changes goes: to the largest certain change, unless that dwarfs the usual one."""
     sure = sorted(
         max(abs(end - 1.0) for end in view.interval if math.isfinite(end)) if math.isfinite(sum(view.interval)) else 0.0
         for view in views
@@ -72,7 +72,7 @@ def _round_up(value: float) -> float:
 
 
 def forest(views: Sequence[ComparisonView]) -> RowFigure:
-    """Change with interval; what is the same is left out first where there are too many."""
+    """Return changes with intervals. If there are too many, unchanged benchmarks are left out first."""
     shown = sorted(views, key=lambda view: view.rank)[:MOST_FOREST_ROWS]
     reach = reach_of(views)
     rows = tuple(
@@ -110,9 +110,9 @@ def signed_percent(ratio: float) -> str:
 
 
 def time_against_instructions(views: Sequence[ComparisonView]) -> PointFigure | None:
-    """None where no instructions were counted."""
+    """Return the changes of both; None if no instructions were counted."""
     series = []
-    # What matters is drawn last, on top.
+    # The most important points are drawn last, on top.
     for word in reversed(VERDICT_ORDER):
         points = tuple(
             Point(view.instruction_ratio - 1.0, view.ratio - 1.0, " › ".join(view.path), view.id)
@@ -134,7 +134,7 @@ def time_against_instructions(views: Sequence[ComparisonView]) -> PointFigure | 
 
 
 def instructions_against_time(views: Sequence[BenchmarkView]) -> PointFigure | None:
-    """Every benchmark of a run that has both; None where there are too few, or too many to be told apart."""
+    """Return every benchmark of a run that has both; None if there are too few, or too many to distinguish."""
     both = [view for view in views if view.time is not None and view.counts is not None]
     if not FEWEST_POINTS <= len(both) <= MOST_POINTS:
         return None
@@ -171,14 +171,12 @@ def fuzz_map_figure(view: FuzzView) -> PointFigure | None:
             if trial.is_contiguous is contiguous
         )
         series.append(Series(name, style, shape, points))  # type: ignore[arg-type]
-    vertical = (
-        Axis("ratio of the times", "ratio", "log") if found.is_comparison else Axis("time an element", "seconds", "log")
-    )
+    label = "ratio of the times" if found.is_comparison else "time per element"
     return PointFigure(
         "fuzz-map",
-        "Every input: " + ("ratio of the times" if found.is_comparison else "time an element") + " against its size",
+        f"Every input: {label} against its size",
         Axis("elements of the largest tensor", "number", "log"),
-        vertical,
+        Axis(label, "ratio" if found.is_comparison else "seconds", "log"),
         tuple(series),
         (),
         (1.0,) if found.is_comparison else (),
@@ -186,7 +184,7 @@ def fuzz_map_figure(view: FuzzView) -> PointFigure | None:
 
 
 def ladder_figure(ladder: LadderView, number: int) -> RowFigure:
-    """Bars from the rung below to this rung: the added time is what one sees."""
+    """Return bars from the rung below to this rung: their length is the added time."""
     rows = []
     for rung in ladder.rungs:
         half = 0.0 if rung.added_interval is None else (rung.added_interval[1] - rung.added_interval[0]) / 2
@@ -209,7 +207,7 @@ def ladder_figure(ladder: LadderView, number: int) -> RowFigure:
 
 
 def rung_note(rung: RungView) -> str:
-    """`+ 1.23 µs, + 4,512 instr.`; the lowest rung has its own time."""
+    """Return `+ 1.23 µs, + 4,512 instr.`, or the time of the lowest rung."""
     if rung.added_seconds is None:
         return units(format_seconds(rung.seconds, 3))
     sign = "+" if rung.added_seconds >= 0 else "−"
@@ -220,5 +218,5 @@ def rung_note(rung: RungView) -> str:
 
 
 def units(text: str) -> str:
-    """A page has the sign that terminals may lack."""
+    """Return the text with µ: a page can show it, terminals may not."""
     return text.replace(" us", " µs")

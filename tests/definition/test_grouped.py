@@ -114,7 +114,7 @@ def test_mistake_is_shown(arguments: dict[str, Any], message: str, below: str) -
         ({"num_threads": 0}, "num_threads"),
         ({"timeout_seconds": 0}, "timeout_seconds"),
         ({"tags": "two words"}, "tags"),
-        ({"sizes": {"x": (1, 2)}}, "made by the sweep and named in the signature"),
+        ({"sizes": {"x": (1, 2)}}, "defined by the sweep and named in the signature"),
     ],
 )
 def test_other_mistakes(arguments: dict[str, Any], message: str) -> None:

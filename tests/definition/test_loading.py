@@ -66,7 +66,7 @@ def test_a_label_twice_in_a_dict_is_found_in_the_text(tmp_path: Path) -> None:
     text = (
         'BENCHMARKS = {\n    ("a", "b"): TimerArgs("x = 1"),\n    "c": TimerArgs("x"),\n    "c": TimerArgs("y"),\n}\n'
     )
-    with pytest.raises(DefinitionError, match=r"my_suite.py:5: the label 'c' is there twice") as caught:
+    with pytest.raises(DefinitionError, match=r"my_suite.py:5: the label 'c' appears twice") as caught:
         load_suite(write(tmp_path, text))
     rows = str(caught.value.log).splitlines()
     caret = next(number for number, row in enumerate(rows) if "^" in row)

@@ -1,6 +1,7 @@
-"""What an author writes: statements, modules and blocks in groups, tables of two languages, suites of them.
+"""What an author of a suite writes: groups of statements, modules and blocks, tables of two languages, and suites.
 
-In comes text, out come frozen, checked nouns; every mistake is a DefinitionError that shows its place. No torch here.
+In comes text, out come frozen, checked dataclasses; every mistake is a DefinitionError that shows its place. torch is
+not imported.
 """
 
 from photometer.definition.grouped import (
@@ -11,10 +12,9 @@ from photometer.definition.grouped import (
     GroupedVariants,
     Label,
 )
-from photometer.definition.labels import flatten
 from photometer.definition.loading import load_suite, shipped_suites
-from photometer.definition.stmt_table import iter_parsed_lines, parse_stmts
-from photometer.definition.suite import Suite, SuiteEntry
+from photometer.definition.paired_code import iter_parsed_lines, parse_stmts
+from photometer.definition.suite import Suite, SuiteEntry, flatten
 from photometer.definition.timer_args import TimerArgs
 
 __all__ = [

@@ -1,6 +1,6 @@
-"""The checks of a grouped benchmark, made when it is defined: what is written in one place must fit the others.
+"""The checks of a grouped benchmark when it is defined: its statements, set-ups and signature must fit together.
 
-In comes the half-made group (its texts and its signature); nothing comes out but errors that show the place.
+In come the texts and the signature of a group; a mistake raises a DefinitionError that shows the place.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from photometer.definition.place import definition_error, excerpt, excerpt_of
 from photometer.definition.python_names import ALWAYS_THERE, check_python_syntax, names_of
 from photometer.definition.signature import Signature
 
-# What C++ cannot be without: an author who forgot it wrote Python, or lost the end of the line.
+# Every C++ statement ends in one of these; otherwise it is Python, or its end was lost.
 _CPP_STATEMENT_ENDS = (";", "}")
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
 def check_python_statement(stmt: str, setup: str, signature: Signature | None, swept: Iterable[str]) -> None:
-    """The statement reads exactly the signature's arguments, makes its output, and the set-up makes what it reads."""
+    """Check that the statement reads exactly the signature's arguments and assigns its output; then the set-up."""
     check_python_syntax(setup, "py_setup")
     check_python_syntax(stmt, "py_stmt")
     if signature is None:
@@ -41,19 +41,19 @@ def check_python_statement(stmt: str, setup: str, signature: Signature | None, s
 
 
 def check_python_setup(setup: str, signature: Signature) -> None:
-    """Every argument of the signature is made by the set-up."""
+    """Check that the set-up assigns every argument of the signature."""
     made = names_of(setup)
     missing = [name for name in signature.args if name not in made.bound]
     if missing and not made.opaque:
         raise definition_error(
-            f"the signature names {missing[0]}, which py_setup does not make",
+            f"the signature names {missing[0]}, which py_setup does not assign",
             shown=excerpt_of(signature.text, missing[0]),
             remedy=f"Assign {missing[0]} in GroupedSetup(py_setup=…).",
         )
 
 
 def check_cpp_statement(stmt: str, setup: str, global_setup: str, signature: Signature | None) -> None:
-    """As for Python, as far as text without a parser can tell."""
+    """Check the same as for Python, as far as that is possible without a parser."""
     check_cpp_text(setup, "cpp_setup")
     check_cpp_text(stmt, "cpp_stmt")
     if not stmt.endswith(_CPP_STATEMENT_ENDS):
@@ -61,7 +61,7 @@ def check_cpp_statement(stmt: str, setup: str, global_setup: str, signature: Sig
         raise definition_error(
             "the C++ statement does not end in a semicolon",
             shown=excerpt(stmt, len(stmt.splitlines()) - 1, len(last)),
-            remedy="End it with ; (or with } where it is a block).",
+            remedy="End it with ; (or with } if it is a block).",
         )
     if signature is None:
         return
@@ -77,14 +77,14 @@ def check_cpp_setup(setup: str, global_setup: str, signature: Signature) -> None
     for name in signature.args:
         if not has_word(setup, name) and not has_word(global_setup, name):
             raise definition_error(
-                f"the signature names {name}, which cpp_setup does not make",
+                f"the signature names {name}, which cpp_setup does not declare",
                 shown=excerpt_of(signature.text, name),
                 remedy=f"Declare {name} in GroupedSetup(cpp_setup=…).",
             )
 
 
 def check_cpp_text(code: str, name: str) -> None:
-    """Brackets must pair up; what else is wrong only the compiler knows."""
+    """Check that brackets pair up; all other mistakes are found by the compiler."""
     open_brackets: list[tuple[str, int, int]] = []
     for number, line in enumerate(_without_literals(code).split("\n")):
         for column, character in enumerate(line):
@@ -99,7 +99,7 @@ def check_cpp_text(code: str, name: str) -> None:
 
 
 def check_model(py_model_setup: str | None, cpp_model_setup: str | None) -> None:
-    """A module's set-up must make something called `model`."""
+    """Check that a module's set-up defines `model`."""
     if py_model_setup is not None:
         check_python_syntax(py_model_setup, "py_model_setup")
         made = names_of(py_model_setup)
@@ -120,7 +120,7 @@ def check_model(py_model_setup: str | None, cpp_model_setup: str | None) -> None
 
 
 def check_needs_signature(signature: Signature | None, *, torchscript: bool, compiled: bool, autograd: bool) -> None:
-    """TorchScript and torch.compile need the inputs, autograd needs the output."""
+    """Check that there is a signature if one is needed: TorchScript and compile need inputs, autograd an output."""
     wanting = [
         name
         for name, wanted in (("torchscript", torchscript), ("compiled", compiled), ("autograd", autograd))
@@ -131,7 +131,7 @@ def check_needs_signature(signature: Signature | None, *, torchscript: bool, com
     if signature is None:
         raise definition_error(
             f"{wanting[0]}=True without a signature",
-            remedy='Add signature="f(x, w) -> y": what the statement reads, and what it makes.',
+            remedy='Add signature="f(x, w) -> y": what the statement reads, and what it assigns.',
         )
     if autograd and signature.output is None:
         raise definition_error(
@@ -142,7 +142,7 @@ def check_needs_signature(signature: Signature | None, *, torchscript: bool, com
 
 
 def check_device_used(devices: tuple[str, ...], texts: dict[str, str | None]) -> None:
-    """With `devices`, every language's set-up must use the `device` variable, or it would measure the CPU twice."""
+    """Check that with `devices` every set-up uses the variable `device`; otherwise the CPU would be measured twice."""
     for name, text in texts.items():
         if devices and text is not None and not has_word(text, "device"):
             raise definition_error(
@@ -178,6 +178,6 @@ def _unpaired(code: str, name: str, character: str, line: int, column: int) -> E
 
 
 def _without_literals(code: str) -> str:
-    """The text with strings, characters and comments blanked, so that brackets inside them do not count."""
+    """Return the text with strings, characters and comments blanked, so that brackets inside them do not count."""
     pattern = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/'
     return re.sub(pattern, lambda match: re.sub(r"[^\n]", " ", match.group()), code, flags=re.DOTALL)

@@ -1,7 +1,8 @@
-"""GroupedBenchmark: a cluster of related benchmarks written once, and the three ways to write one.
+"""GroupedBenchmark: related benchmarks written once, and the three ways to write one.
 
-`GroupedStmts` takes statements, `GroupedModules` takes nn modules, `GroupedVariants` takes a block with a case a line.
-What comes out is checked and frozen; the plan makes the variants (language, runtime, autograd, threads, device, sizes).
+`GroupedStmts` takes statements, `GroupedModules` takes nn modules, `GroupedVariants` takes blocks with one case per
+line. The result is checked and frozen; the plan makes the variants (language, runtime, autograd, threads, device,
+sizes).
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import dataclasses
 
 from photometer.definition import checks
+from photometer.definition.paired_code import paired_cases, parse_block
 from photometer.definition.place import caller_place, definition_error
 from photometer.definition.signature import Signature, parse_signature
 from photometer.definition.sweep import SizePoint, SizesArgument, device_names, size_points, tag_names, thread_counts
 from photometer.definition.timer_args import clean_code
-from photometer.definition.variants import paired_cases, parse_block
 from photometer.model.language import Language
 
 Label = tuple[str, ...]
@@ -22,7 +23,7 @@ NO_SIZES: tuple[SizePoint, ...] = ((),)
 
 @dataclasses.dataclass(frozen=True)
 class GroupedSetup:
-    """What runs before the statement in each language, and what C++ has at file scope (`#include`, functions)."""
+    """What runs before the statement in each language, and C++ at file scope (`#include`, functions)."""
 
     py_setup: str = ""
     cpp_setup: str = ""
@@ -35,7 +36,7 @@ class GroupedSetup:
 
 @dataclasses.dataclass(frozen=True)
 class GroupedBenchmark:
-    """One group. A statement is None where the author gave none in that language."""
+    """One group. A statement is None if the author gave none in that language."""
 
     py_fwd_stmt: str | None
     cpp_fwd_stmt: str | None
@@ -50,7 +51,7 @@ class GroupedBenchmark:
     num_threads: tuple[int, ...] = (1,)
     devices: tuple[str, ...] = ()
     sizes: tuple[SizePoint, ...] = NO_SIZES
-    # How it is chosen, for how long it may run and where it was written do not change what is measured.
+    # These do not change what is measured: how it is selected, its time limit, and where it is defined.
     tags: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     timeout_seconds: float | None = dataclasses.field(default=None, compare=False)
     defined_at: str = dataclasses.field(default="", compare=False)
@@ -74,7 +75,7 @@ class GroupedBenchmark:
 
     @property
     def has_cpp_torchscript(self) -> bool:
-        """A scripted model can be called from C++ wherever C++ has the inputs, even without a C++ statement."""
+        """Whether C++ can call the scripted model: it needs the inputs in C++, but no C++ statement."""
         return self.torchscript and (self.cpp_fwd_stmt is not None or bool(self.setup.cpp_setup))
 
     def __post_init__(self) -> None:
@@ -98,11 +99,11 @@ class GroupedBenchmark:
         self._check_languages()
 
     def _check_names(self) -> None:
-        """What the sweep makes must not be an argument too: it would be given twice."""
+        """Raise if a variable of the sweep is an argument too: it would be passed twice."""
         for name in self.swept_names:
             if self.signature is not None and name in (*self.signature.args, self.signature.output):
                 raise definition_error(
-                    f"{name} is made by the sweep and named in the signature {self.signature.text!r}",
+                    f"{name} is defined by the sweep and named in the signature {self.signature.text!r}",
                     remedy="Leave it out of the signature: sizes and device are visible everywhere.",
                 )
 
@@ -110,7 +111,7 @@ class GroupedBenchmark:
         setup, signature = self.setup, self.signature
         if self.is_module:
             checks.check_model(self.py_model_setup, self.cpp_model_setup)
-        # A module's statement is made from the signature: only the set-up is the author's.
+        # A module's statement is made from the signature; only its set-up comes from the author.
         if self.py_fwd_stmt is not None:
             own_names = (*self.swept_names, *(("model",) if self.is_module else ()))
             checks.check_python_statement(self.py_fwd_stmt, setup.py_setup, signature, own_names)
@@ -143,7 +144,7 @@ class GroupedBenchmark:
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
     ) -> GroupedBenchmark:
-        """A group of free statements: each runs as it is written."""
+        """Make a group of statements: each runs as it is written."""
         return cls(
             py_fwd_stmt=_statement(py_stmt, "py_stmt"),
             cpp_fwd_stmt=_statement(cpp_stmt, "cpp_stmt"),
@@ -176,7 +177,7 @@ class GroupedBenchmark:
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
     ) -> GroupedBenchmark:
-        """A group around a model: the set-up makes `model`, the signature says how it is called."""
+        """Make a group around a model: the set-up defines `model`, the signature says how it is called."""
         parsed = parse_signature(signature)
         if parsed is None:
             raise definition_error(
@@ -216,14 +217,14 @@ class GroupedBenchmark:
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
     ) -> dict[Label, GroupedBenchmark]:
-        """A group for every line of the blocks, under the label above the line: a dict, to be put into a suite."""
+        """Make a group for every line of the blocks, under the label above the line: a dict, to be put into a suite."""
         python = parse_block(clean_code(py_block, "py_block"), Language.PYTHON)
         cpp = parse_block(clean_code(cpp_block, "cpp_block"), Language.CPP)
         setup = GroupedSetup(python.setup, cpp.setup, cpp.global_setup)
         return {
-            label: cls.init_from_stmts(
-                py_stmt,
-                cpp_stmt,
+            case.label: cls.init_from_stmts(
+                case.py_stmt,
+                case.cpp_stmt,
                 setup,
                 num_threads=num_threads,
                 devices=devices,
@@ -231,17 +232,17 @@ class GroupedBenchmark:
                 tags=tags,
                 timeout_seconds=timeout_seconds,
             )
-            for label, py_stmt, cpp_stmt in paired_cases(python, cpp)
+            for case in paired_cases(python, cpp)
         }
 
 
 def _statement(code: str | None, name: str) -> str | None:
-    """The author's text; an empty one is a mistake, and None means that there is none."""
+    """Return the cleaned text, or None if there is none. An empty text is a mistake."""
     if code is None:
         return None
     cleaned = clean_code(code, name)
     if not cleaned.strip():
-        raise definition_error(f"{name} is empty", remedy="Leave it out (None) where the language has no statement.")
+        raise definition_error(f"{name} is empty", remedy="Leave it out (None) if the language has no statement.")
     return cleaned
 
 

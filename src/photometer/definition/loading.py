@@ -1,7 +1,7 @@
-"""Loading a suite by what a user types: a Python file with BENCHMARKS, `module:name`, or the name of a shipped suite.
+"""Loads the suite that a user names: a Python file with BENCHMARKS, `module:name`, or the name of a shipped suite.
 
-In comes the text, out comes a `Suite`. A suite's file is the user's own Python and is run here, as pytest would run it;
-a label written twice in one dict is found in its text, because Python itself would silently drop the first.
+In comes the name, out comes a `Suite`. A suite's file is the user's own Python and is run here, as pytest would run it.
+A label written twice in one dict is found in the file's text, because Python silently drops the first.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _FORMS = "Name a file with BENCHMARKS (my_suite.py), `package.module:NAME`, or a
 
 
 def shipped_suites() -> tuple[str, ...]:
-    """The names of the suites that come with photometer."""
+    """Return the names of the suites that come with photometer."""
     package = importlib.import_module(_SHIPPED_PACKAGE)
     return tuple(sorted(item.name for item in pkgutil.iter_modules(package.__path__) if not item.name.startswith("_")))
 
 
 def load_suite(spec: str) -> Suite:
-    """The suite that `spec` names. `file.py:NAME` and `module:NAME` choose another variable than BENCHMARKS."""
+    """Return the suite that `spec` names; `file.py:NAME` and `module:NAME` choose another variable than BENCHMARKS."""
     place, _, variable = spec.rpartition(":") if ":" in spec else (spec, "", "")
     variable = variable or DEFAULT_NAME
     if place.endswith(".py"):
@@ -72,7 +72,7 @@ def _suite_in(module: ModuleType, variable: str, name: str, spec: str) -> Suite:
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise DefinitionError(f"there is no file {path}", remedy=_FORMS + ", ".join(shipped_suites()) + ".")
-    # A name that no other module has, so that two suites called suite.py can be loaded beside each other.
+    # A name that no other module has, so that two suites called suite.py can be loaded in one process.
     digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]
     name = f"photometer_suite_{path.stem}_{digest}"
     found = importlib.util.spec_from_file_location(name, path)
@@ -87,14 +87,15 @@ def _import_file(path: Path) -> ModuleType:
 
 def _import_module(name: str, spec: str) -> ModuleType:
     if name not in sys.modules:
-        # A missing module is the user's typing mistake; an import that fails inside it is the suite's.
+        # A missing module is a typing mistake of the user; an import that fails inside it is a mistake of the suite.
         try:
             found = importlib.util.find_spec(name)
         except ModuleNotFoundError:
             found = None
         if found is None:
             raise DefinitionError(
-                f"{spec}: there is no module {name}", remedy="Run where it can be imported, or name the file instead."
+                f"{spec}: there is no module {name}",
+                remedy="Make it importable from here, or name the file instead.",
             )
     with _importing(spec):
         return importlib.import_module(name)
@@ -102,9 +103,9 @@ def _import_module(name: str, spec: str) -> ModuleType:
 
 @contextlib.contextmanager
 def _importing(shown: str, beside: Path | None = None) -> Iterator[None]:
-    """Runs the suite's own code: its folder is importable meanwhile, and what it raises is shown with its lines.
+    """Run the suite's own code with its folder importable; an error is shown with the suite's own lines.
 
-    No bytecode is written: the suite may lie in a working tree, which is the user's.
+    No bytecode is written: the suite may be in a working tree of the user.
     """
     wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     if beside is not None:
@@ -144,7 +145,7 @@ def _check_dict_keys(path: Path) -> None:
             if label in seen:
                 width = (key.end_col_offset or 0) - key.col_offset
                 raise DefinitionError(
-                    f"{path.name}:{key.lineno}: the label {ast.unparse(key)} is there twice in one dict",
+                    f"{path.name}:{key.lineno}: the label {ast.unparse(key)} appears twice in one dict",
                     log=excerpt(text, key.lineno - 1, key.col_offset, max(1, width)),
                     remedy="Give each benchmark a label of its own; Python keeps only the last.",
                 )

@@ -1,6 +1,6 @@
-"""Where in the author's text a mistake is: an excerpt with a caret, and the file and line of the call that defined it.
+"""Where a mistake is: an excerpt of the author's text with a caret, and the file and line of the defining call.
 
-In comes a text with a line and a column (both from 0); out comes what a DefinitionError shows.
+In comes a text with a line and a column (both from 0); out comes the text that a DefinitionError shows.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from pathlib import Path
 
 from photometer.errors import DefinitionError
 
-# Two lines on either side are enough to recognise a place and few enough to read.
+# Two lines on either side are enough to recognise the place, and quick to read.
 _CONTEXT_LINES = 2
 _OWN_FOLDER = str(Path(__file__).parent)
 
 
 def excerpt(text: str, line: int, column: int = 0, width: int = 1) -> str:
-    """The line with its neighbours and numbers, and carets below `width` characters from `column` on."""
+    """Return the line with its neighbours and line numbers, and carets below `width` characters from `column` on."""
     lines = text.splitlines() or [""]
     line = min(max(line, 0), len(lines) - 1)
     shown = range(max(0, line - _CONTEXT_LINES), min(len(lines), line + _CONTEXT_LINES + 1))
@@ -30,7 +30,7 @@ def excerpt(text: str, line: int, column: int = 0, width: int = 1) -> str:
 
 
 def excerpt_of(text: str, needle: str) -> str:
-    """The excerpt around the first occurrence of `needle`, or of the beginning where it does not occur."""
+    """Return the excerpt around the first occurrence of `needle`, or of the beginning if it does not occur."""
     offset = max(0, text.find(needle))
     line = text.count("\n", 0, offset)
     column = offset - (text.rfind("\n", 0, offset) + 1)
@@ -38,7 +38,7 @@ def excerpt_of(text: str, needle: str) -> str:
 
 
 def caller_place() -> str:
-    """`file.py:line` of the nearest caller outside this folder: where the author wrote the definition."""
+    """Return `file.py:line` of the nearest caller outside this folder: where the author wrote the definition."""
     frame = sys._getframe(1)
     # "<string>" is the constructor that dataclasses generate.
     while frame.f_back is not None and frame.f_code.co_filename.startswith((_OWN_FOLDER, "<string>")):
@@ -49,5 +49,5 @@ def caller_place() -> str:
 def definition_error(
     message: str, *, shown: str | None = None, remedy: str, place: str | None = None
 ) -> DefinitionError:
-    """A DefinitionError that names the file and line, shows the excerpt and ends in the remedy."""
+    """Return a DefinitionError that names the file and line, shows the excerpt and ends with the remedy."""
     return DefinitionError(f"{place or caller_place()}: {message}", log=shown, remedy=remedy)

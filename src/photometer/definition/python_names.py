@@ -1,6 +1,6 @@
-"""What a piece of Python text reads and binds, found from its syntax tree without running it.
+"""Which names a piece of Python text reads and binds, from its syntax tree, without running it.
 
-In comes the author's text; out come its syntax errors as DefinitionErrors that show the place, and `PythonNames`.
+In comes the author's text; out come `PythonNames`, or a DefinitionError that shows where the syntax is wrong.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Iterable
 
 from photometer.definition.place import definition_error, excerpt
 
-# Visible in every snippet without being made by it.
+# Visible in every snippet without being defined in it.
 ALWAYS_THERE = frozenset(dir(builtins)) | {"torch"}
-# A text that calls one of these may bind names that the tree does not show.
+# A text that calls one of these may bind names that the syntax tree does not show.
 _OPAQUE_CALLS = frozenset({"exec", "globals", "locals", "vars"})
 
 
 @dataclasses.dataclass(frozen=True)
 class PythonNames:
-    """`free`: what is read before it is bound, with its (line, column). `opaque`: more may be bound than is seen."""
+    """`free`: names read before they are bound, with (line, column). `opaque`: more may be bound than is visible."""
 
     free: dict[str, tuple[int, int]]
     bound: frozenset[str]
@@ -30,7 +30,7 @@ class PythonNames:
 
 
 def check_python_syntax(code: str, name: str) -> None:
-    """Raises an error that shows where `code` stops being Python."""
+    """Raise an error that shows where `code` stops being Python."""
     try:
         _compile(code)
     except SyntaxError as error:
@@ -42,13 +42,13 @@ def check_python_syntax(code: str, name: str) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def _compile(code: str) -> None:
-    # Not ast.parse: `return` outside a function parses, but does not compile. The same set-up comes again and again.
+    # Not ast.parse: `return` outside a function parses, but does not compile. Cached: many groups share a set-up.
     compile(code, "<snippet>", "exec")
 
 
 @functools.lru_cache(maxsize=4096)
 def names_of(code: str) -> PythonNames:
-    """What `code` (which must parse) reads, binds, imports and defines."""
+    """Return what `code` (which must parse) reads, binds, imports and defines."""
     visitor = _NameVisitor()
     visitor.visit(ast.parse(code))
     return PythonNames(visitor.free, frozenset(visitor.bound), visitor.opaque, frozenset(visitor.definitions))
@@ -56,7 +56,7 @@ def names_of(code: str) -> PythonNames:
 
 @functools.lru_cache(maxsize=1024)
 def definitions_in(code: str) -> str:
-    """The imports, functions and classes at the top of `code`: what a function needs around it to be scripted."""
+    """Return the imports, functions and classes at the top level of `code`, which a scripted function may need."""
     lines = code.splitlines()
     kept: list[str] = []
     for node in ast.parse(code).body:
@@ -68,7 +68,7 @@ def definitions_in(code: str) -> str:
 
 
 class _NameVisitor(ast.NodeVisitor):
-    """Walks in the order of execution as far as text can tell: what is assigned is bound after its value is read."""
+    """Walk in the order of execution, as far as text shows it: a target is bound after its value is read."""
 
     def __init__(self, bound: Iterable[str] = ()) -> None:
         self.free: dict[str, tuple[int, int]] = {}
@@ -165,7 +165,7 @@ class _NameVisitor(ast.NodeVisitor):
         self._inner(body, [argument.arg for argument in names if argument is not None])
 
     def _inner(self, body: list[ast.stmt] | list[ast.expr], own_names: Iterable[str]) -> None:
-        """A scope of its own: what it binds stays inside, what it reads from outside is read here."""
+        """Visit a scope of its own: what it binds stays inside, what it reads from outside is read here."""
         inner = _NameVisitor(self.bound | set(own_names))
         inner._visit_all(body)
         self.opaque = self.opaque or inner.opaque

@@ -1,6 +1,6 @@
-"""The signature of a benchmark: `f(x, w) -> y` says what the statement reads from its set-up and what it makes.
+"""The signature of a benchmark: `f(x, w) -> y` names what the statement reads from its set-up and what it assigns.
 
-In comes the author's text, out comes a `Signature`, or an error with a caret below the character that does not fit.
+In comes the author's text, out comes a `Signature`, or an error with a caret below the first wrong character.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 from photometer.definition.place import definition_error, excerpt
 
-_FORM = 'Write it as "f(x, w) -> y", or "-> None" where the statement has no output.'
+_FORM = 'Write it as "f(x, w) -> y", or "-> None" if the statement has no output.'
 # Names that generated code gives to its own variables, in either language.
 RESERVED_NAMES = frozenset({"model", "jit_model", "compiled_model", "ivalue_inputs"})
 RESERVED_PREFIX = "photometer_"
@@ -19,7 +19,7 @@ RESERVED_PREFIX = "photometer_"
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """The names read, in order, and the name made (None where there is none)."""
+    """The names read, in order, and the name assigned (None if there is none)."""
 
     args: tuple[str, ...]
     output: str | None
@@ -50,7 +50,7 @@ def parse_signature(text: object) -> Signature | None:
 
 
 class _Scanner:
-    """Reads a signature from left to right; `position` is where the caret of the next error goes."""
+    """Read a signature from left to right; an error shows its caret at `position`."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -1,6 +1,6 @@
 """What a benchmark is repeated over: threads, devices and sizes.
 
-In comes what the author wrote (a number or a tuple, a mapping of tuples or a list of mappings); out come plain tuples.
+In comes what the author wrote (a number or a tuple, a mapping of tuples or a list of mappings); out come tuples.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def thread_counts(num_threads: object) -> tuple[int, ...]:
 
 
 def device_names(devices: object) -> tuple[str, ...]:
-    """Empty where the author said nothing: then the benchmark runs on the CPU and sees no `device` variable."""
+    """Return the names; without any the benchmark runs on the CPU and has no variable `device`."""
     names = (devices,) if isinstance(devices, str) else tuple(devices) if isinstance(devices, (tuple, list)) else None
     if devices is None:
         return ()
@@ -52,7 +52,7 @@ def tag_names(tags: object) -> tuple[str, ...]:
 
 
 def size_points(sizes: object) -> tuple[SizePoint, ...]:
-    """Every point of the sweep; one empty point where there are no sizes."""
+    """Return every point of the sweep; one empty point if there are no sizes."""
     if sizes is None:
         return ((),)
     if isinstance(sizes, Mapping):
@@ -67,7 +67,7 @@ def size_points(sizes: object) -> tuple[SizePoint, ...]:
     for name, _ in points[0] if points else ():
         _check_name(name)
     if not points or not points[0] or len(set(points)) != len(points):
-        raise definition_error(f"sizes is {sizes!r}: empty, or a point twice", remedy=_SIZES_FORM)
+        raise definition_error(f"sizes is {sizes!r}, which is empty or has a point twice", remedy=_SIZES_FORM)
     return tuple(points)
 
 

@@ -1,11 +1,59 @@
-"""Blocks with a benchmark a line."""
+"""Python and C++ in one text: tables, and blocks with one benchmark per line."""
 
 from __future__ import annotations
 
 import pytest
 
-from photometer.definition import GroupedVariants
+from photometer.definition import GroupedVariants, iter_parsed_lines, parse_stmts
 from photometer.errors import DefinitionError
+
+
+def test_statements_keep_their_inner_indentation() -> None:
+    assert parse_stmts("""
+        Python      | C++
+        ----------- | ------------
+        z = f(      | auto z = f(
+            x | y,  |     x | y,
+        )           | );
+    """) == ("z = f(\n    x | y,\n)", "auto z = f(\n    x | y,\n);")
+
+
+def test_a_column_may_be_shorter() -> None:
+    assert parse_stmts("""
+        Python | C++
+        ------ | ---
+        f()    | int n = 1;
+               | f(n);
+    """) == ("f()", "int n = 1;\nf(n);")
+
+
+def test_rows_as_pairs() -> None:
+    rows = iter_parsed_lines("""
+        Python | C++
+        ------ | ---
+        [0]    | {0}
+
+        [...]  | {Ellipsis}
+    """)
+    assert list(rows) == [("[0]", "{0}"), ("[...]", "{Ellipsis}")]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("Python | C++\n------ | ---", "no line of code"),
+        ("Python | Rust\n------ | ---\nf()    | g();", "head is not"),
+        ("Python   C++\n------ | ---\nf()    | g();", "head is not"),
+        ("Python | C++\nf()    | g();\nh()    | i();", "second line is not a rule"),
+        ("Python | C++\n------ | ---\nf(1, 2, 3) | g();", "the bar is not below"),
+        ("Python | C++\n------ | ---\nf()", "the bar is not below"),
+        ("Python | C++\n------ | ---\nabcdef|g();", "the bar is not below"),
+    ],
+)
+def test_mistakes_in_a_table(table: str, message: str) -> None:
+    with pytest.raises(DefinitionError, match=message) as caught:
+        parse_stmts(table)
+    assert "Python | C++" in str(caught.value.remedy)
 
 
 def test_lines_are_paired_under_their_labels() -> None:
@@ -65,9 +113,9 @@ def test_threads_and_tags_reach_every_line() -> None:
 @pytest.mark.parametrize(
     ("py_block", "cpp_block", "message", "below"),
     [
-        ("# @a\nf()\n# @a\ng()", "", "label 'a' is there twice", "@a"),
-        ("# @setup\nx = 1\n# @Setup\nx = 2\n# @a\nx", "", "label 'setup' is there twice", "@Setup"),
-        ("", "// @b\nf();\n// @b\ng();", "label 'b' is there twice", "@b"),
+        ("# @a\nf()\n# @a\ng()", "", "label 'a' appears twice", "@a"),
+        ("# @setup\nx = 1\n# @Setup\nx = 2\n# @a\nx", "", "label 'setup' appears twice", "@Setup"),
+        ("", "// @b\nf();\n// @b\ng();", "label 'b' appears twice", "@b"),
         ("# @global_setup\nimport os\n# @a\nf()", "", "Python has no global_setup", "@global_setup"),
         ("# @\nf()", "", "label without a name", "@"),
         ("# @a\nfor x in y:\n    f(x)", "", "a line of py_block is not Python", ""),

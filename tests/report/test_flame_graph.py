@@ -13,7 +13,7 @@ STACKS = [
     (("torch::add (libtorch_python.so)",), 300.0),
     ((), 100.0),
 ]
-SLOWER = [*STACKS, (("torch::add (libtorch_python.so)", "guilty (my.py)"), 400.0)]
+SLOWER = [*STACKS, (("torch::add (libtorch_python.so)", "grown (my.py)"), 400.0)]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -34,7 +34,7 @@ def test_frames_lie_inside_their_callers_and_say_what_they_cost() -> None:
     assert outer == pytest.approx((0.0, 0.9))
     assert outer[0] <= inner[0] <= inner[1] <= outer[1]
     assert inner[1] - inner[0] == pytest.approx(0.6)
-    assert drawn["f (my.py)"].findtext(f"{SVG}title") == "f (my.py)\n600 ns a run, 60.0 %"
+    assert drawn["f (my.py)"].findtext(f"{SVG}title") == "f (my.py)\n600 ns per run, 60.0 %"
     assert [int(g.get("data-d", "")) for g in drawn.values()] == [0, 1, 2]
 
 
@@ -58,7 +58,7 @@ def test_python_torch_and_the_rest_have_colours_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("draw", [render_flame_graph, lambda s, t, **k: render_flame_difference(s, s, t, **k)])
-def test_strangers_names_cannot_end_their_place(draw) -> None:  # type: ignore[no-untyped-def]
+def test_hostile_names_stay_text(draw) -> None:  # type: ignore[no-untyped-def]
     text = draw([((HOSTILE,), 1.0)], HOSTILE, root=HOSTILE)
     root = ElementTree.fromstring(text)
     assert len(list(root.iter(f"{SVG}script"))) == 1
@@ -69,13 +69,13 @@ def test_strangers_names_cannot_end_their_place(draw) -> None:  # type: ignore[n
 def test_what_grew_is_red_what_shrank_blue_and_what_is_new_outlined() -> None:
     text = render_flame_difference(STACKS, SLOWER, "x")
     drawn = frames(text)
-    guilty = drawn["guilty (my.py)"]
-    assert guilty.get("class") == "frame new"
-    assert str(guilty.find(f"{SVG}rect").get("fill")).startswith("hsl(0,")  # type: ignore[union-attr]
+    grown = drawn["grown (my.py)"]
+    assert grown.get("class") == "frame new"
+    assert str(grown.find(f"{SVG}rect").get("fill")).startswith("hsl(0,")  # type: ignore[union-attr]
     assert drawn["f (my.py)"].get("class") == "frame"
     assert drawn["f (my.py)"].find(f"{SVG}rect").get("fill") == "#f0f0f0"  # type: ignore[union-attr]
-    assert guilty.findtext(f"{SVG}title") == "guilty (my.py)\n0.0 ns to 400 ns: +400 ns, new"
-    back = frames(render_flame_difference(SLOWER, STACKS, "x"))["guilty (my.py)"]
+    assert grown.findtext(f"{SVG}title") == "grown (my.py)\n0.0 ns to 400 ns: +400 ns, new"
+    back = frames(render_flame_difference(SLOWER, STACKS, "x"))["grown (my.py)"]
     assert str(back.find(f"{SVG}rect").get("fill")).startswith("hsl(215,")  # type: ignore[union-attr]
     assert "-400 ns, -100.0 %" in str(back.findtext(f"{SVG}title"))
 
@@ -96,7 +96,7 @@ def test_a_change_that_few_samples_may_show_by_chance_stays_grey() -> None:
 
 def test_instructions_are_whole_numbers() -> None:
     text = render_flame_graph([(("f",), 12_345.0)], "x", quantity=INSTRUCTIONS)
-    assert "12,345 instructions a run" in text
+    assert "12,345 instructions per run" in text
 
 
 def test_nothing_sampled_is_still_a_picture() -> None:

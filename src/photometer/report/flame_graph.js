@@ -1,5 +1,5 @@
-// What a flame graph does when it is clicked, searched and pointed at. It reads the frames that are drawn already;
-// without it the picture is still whole. Names come from <title> and go back as text, never as markup.
+// What a flame graph does when it is clicked, searched and pointed at. It reads the frames that are already drawn;
+// without it the picture is still complete. Names come from <title> and go back as text, never as markup.
 (function () {
   "use strict";
   const svg = document.documentElement;

@@ -1,7 +1,7 @@
 """Flame graphs as SVG that opens offline: of one side, or of two with each frame coloured by its change.
 
-In: folded stacks. Out: the text of an SVG whose frames are drawn already and whose script adds zoom and search.
-The root is on top, callees below, as py-spy draws them. Names are strangers' text and are escaped.
+In: folded stacks. Out: the text of an SVG; its script (flame_graph.js) only adds zoom and search. The root is on top,
+callees are below it, as py-spy draws them. Names come from users and are escaped.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ MARGIN_PIXELS = 10
 ROW_PIXELS = 18
 HEAD_PIXELS = 74
 FOOT_PIXELS = 30
-# A frame below a twentieth of a pixel is not seen even when the whole is zoomed in by ten.
+# A narrower frame would not be visible even at ten times the size.
 NARROWEST_PIXELS = 0.05
-# As the script has it: labels in a font of 12 pixels, each letter some 7.25 wide.
+# As in the script: labels have a font of 12 pixels, in which a letter is about 7.25 wide.
 LETTER_PIXELS = 7.25
 NARROWEST_LABEL_PIXELS = 24
-# Of the hundred frames of a graph about two differ so much by chance.
+# Of the hundred frames of a graph, about two differ by this much by chance.
 CERTAIN_DEVIATIONS = 2.3
 _OF_PYTHON = ("snippet)",)
 _OF_INTERPRETER = ("Py", "_Py", "cfunction_", "gen_send", "method_", "builtin_", "object_", "type_", "tuple", "dict_")
@@ -43,10 +43,9 @@ _STYLE = (
 
 @dataclasses.dataclass(frozen=True)
 class Quantity:
-    """What widths mean: how an amount is written."""
+    """What widths mean, always per run: how an amount is written."""
 
     write: Callable[[float], str]
-    per: str = "run"
 
 
 NANOSECONDS = Quantity(lambda amount: f"{amount:,.1f} ns" if amount < 100 else f"{amount:,.0f} ns")
@@ -63,13 +62,13 @@ class _Frame:
 def render_flame_graph(
     stacks: FoldedStacks, title: str, *, subtitle: str = "", quantity: Quantity = NANOSECONDS, root: str = "loop"
 ) -> str:
-    """One side. `root` names the frame on top: what the statement's loop does itself is its own part."""
+    """Return the graph of one side. `root` names the frame on top; its own part is what the statement's loop does."""
     tree = flame_tree(stacks, root=root)
 
     def tip(node: FlameNode) -> str:
-        return f"{node.name}\n{quantity.write(node.branch)} a {quantity.per}, {_share(node.branch, tree.branch)}"
+        return f"{node.name}\n{quantity.write(node.branch)} per run, {_share(node.branch, tree.branch)}"
 
-    words = subtitle or f"{quantity.write(tree.branch)} a {quantity.per}"
+    words = subtitle or f"{quantity.write(tree.branch)} per run"
     legend = "blue: Python; orange: torch; grey: other code"
     return _svg(tree, title, f"{words}. {legend}", _colour_of_kind, tip)
 
@@ -84,16 +83,16 @@ def render_flame_difference(
     root: str = "loop",
     sample_weights: tuple[float, float] = (0.0, 0.0),
 ) -> str:
-    """Two sides: red frames grew, blue ones shrank, those with a red line are new. Gone ones keep a place.
+    """Return the graph of two sides: red frames grew, blue ones shrank, outlined ones are new. Gone ones keep a place.
 
-    `sample_weights` are the weights of one sample of each side: a change that so few samples may show by chance is left
-    grey. Counted stacks have none, and every change is real.
+    `sample_weights` are the weights of one sample of each side: a change that may be due to chance is left grey.
+    Counted stacks have none, and every change is real.
     """
     tree = flame_tree(branch, base, root=root)
 
     def certain_change(node: FlameNode) -> float:
         noise = math.sqrt(node.base * sample_weights[0] + node.branch * sample_weights[1])
-        # The root's weights are not sampled: they are the time of a run, which is known from the comparison.
+        # The root's weights are not sampled: they are the time per run, known from the comparison.
         return node.change if node is tree or abs(node.change) > CERTAIN_DEVIATIONS * noise else 0.0
 
     largest = max((abs(certain_change(frame.node)) for frame in _layout(tree)), default=0.0)
@@ -107,9 +106,9 @@ def render_flame_difference(
     def colour(node: FlameNode) -> str:
         return _colour_of_change(certain_change(node) / largest if largest else 0.0)
 
-    words = subtitle or f"{quantity.write(tree.base)} to {quantity.write(tree.branch)} a {quantity.per}"
-    legend = "red: more in the branch; blue: less; outlined: only there"
-    legend += "; grey: as before, or too few samples to tell" if any(sample_weights) else "; grey: as before"
+    words = subtitle or f"{quantity.write(tree.base)} to {quantity.write(tree.branch)} per run"
+    legend = "red: more in the branch; blue: less; outlined: only in the branch"
+    legend += "; grey: unchanged, or too few samples to tell" if any(sample_weights) else "; grey: unchanged"
     return _svg(tree, title, f"{words}. {legend}", colour, tip)
 
 
@@ -143,7 +142,7 @@ def _svg(
 
 
 def _layout(tree: FlameNode) -> list[_Frame]:
-    """The frames that are wide enough to be seen, parents before children."""
+    """Return the frames that are wide enough to be seen, parents before children."""
     frames = [_Frame(tree, 0, 0.0)]
     narrowest = tree.width * NARROWEST_PIXELS / _INNER
     for frame in frames:
@@ -166,7 +165,7 @@ def _frame(
     left, width = (frame.left / whole, node.width / whole) if whole else (0.0, 1.0)
     x, pixels, y = MARGIN_PIXELS + left * _INNER, width * _INNER, HEAD_PIXELS + frame.depth * ROW_PIXELS
     fits = int((pixels - 6) / LETTER_PIXELS) if pixels >= NARROWEST_LABEL_PIXELS else 0
-    # A tree of one side has no base at all, so that nothing in it is new.
+    # In a tree of one side every base is 0, and nothing is new.
     new = " new" if node.is_new and has_base else ""
     return (
         f'<g class="frame{new}" data-x="{left:.9f}" data-w="{width:.9f}" data-d="{frame.depth}">'
@@ -178,10 +177,10 @@ def _frame(
 
 
 def _colour_of_kind(node: FlameNode) -> str:
-    """Python, torch and other native code apart; a little different for each name, and always the same for it."""
+    """Return one hue each for Python, torch and other native code, in a shade that depends only on the name."""
     shade = hashlib.sha256(node.name.encode()).digest()[0] % 14
     name, has_place, place = node.name.rpartition(" (")
-    # py-spy says where a function lies; Callgrind's names stand alone.
+    # py-spy adds the file of a function; Callgrind has only its name.
     if place in _OF_PYTHON or place.endswith(".py)") or (not has_place and place.startswith(_OF_INTERPRETER)):
         return f"hsl(207,55%,{66 + shade}%)"
     if place.startswith(_TORCH_LIBRARIES) or (name or place).startswith(_TORCH_NAMESPACES):
@@ -190,7 +189,7 @@ def _colour_of_kind(node: FlameNode) -> str:
 
 
 def _colour_of_change(share: float) -> str:
-    """-1 is full blue, 0 is nearly white, 1 is full red; told apart by those who see few colours too."""
+    """Return full blue for -1, nearly white for 0, full red for 1: hues that colour-blind readers can distinguish."""
     strength = min(abs(share), 1.0) ** 0.6
     if strength < 0.01:
         return "#f0f0f0"

@@ -69,7 +69,7 @@ def test_pointing_at_a_frame_tells_its_figures(graph: Tab) -> None:
     graph.run(
         "document.documentElement.flame.frames.find(f => f.name === 'g').g.dispatchEvent(new MouseEvent('mouseenter'))"
     )
-    assert graph.find("#details").text_content() == "g   60.0 ns a run, 60.0 %"
+    assert graph.find("#details").text_content() == "g   60.0 ns per run, 60.0 %"
 
 
 def test_a_hostile_name_is_text(tab: Tab, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_comparison_shows_verdicts_first(tab: Tab, page_of: Pages) -> None:
 
 def test_a_slower_benchmark_shows_why(tab: Tab, page_of: Pages) -> None:
     tab.open(page_of("comparison"))
-    tab.find(".told a").first.click()
+    tab.find(".findings a").first.click()
     expect(tab.find(".icicle .frame").nth(5)).to_be_attached()
     tab.picture(PICTURES / "comparison-detail.png")
     shown = tab.find(".detail-body").inner_text()
@@ -54,7 +54,7 @@ def test_a_slower_benchmark_shows_why(tab: Tab, page_of: Pages) -> None:
     ):
         assert said in shown, said
     expect(tab.find(".dots")).to_have_count(2)
-    expect(tab.find(".detail-body")).to_contain_text("Luck of the layout")
+    expect(tab.find(".detail-body")).to_contain_text("Memory layouts")
     gained = tab.find(".frame.gained-3")
     assert gained.count() == 1, "the guilty function and not those that lead to it"
     assert "TensorIteratorBase::build" in (gained.get_attribute("aria-label") or "")

@@ -101,7 +101,7 @@ def _run_row(view: BenchmarkView, place: int) -> dict[str, Any]:
         "instructions": None if counts is None else counts.total,
         "exact": counts is None or counts.is_exact,
         "device": hot,
-        "cares": len(view.warnings) + (len(counts.remarks) if counts is not None else 0),
+        "warnings": len(view.warnings) + (len(counts.remarks) if counts is not None else 0),
     }
 
 

@@ -1,4 +1,4 @@
-// What opens below a row. The heavy part of a benchmark lies unread in a block of its own until it is asked for.
+// What opens below a row. The heavy part of a benchmark is in a block of its own, which is read on demand.
 
 const chunks = new Map();
 
@@ -63,7 +63,7 @@ function timeFacts(row, detail, samples) {
     ["Median", time(row.seconds, Math.max(row.digits, 2))],
     row.high !== null && ["95 % interval", `${time(row.low, 4)} to ${time(row.high, 4)}`],
     ["Fastest block", time(ordered[0], 4)],
-    ["Middle half", `${share(middle / row.seconds)} of the median`],
+    ["IQR", `${share(middle / row.seconds)} of the median`],
     ["Measured", `${plural(detail.time.blocks, "block")} of ${plural(detail.time.runs_per_block, "run")}`],
     row.instructions !== null && row.seconds > 0 && ["Instructions/ns", significant(row.instructions / (row.seconds * 1e9), 3)],
   ]);
@@ -72,10 +72,10 @@ function timeFacts(row, detail, samples) {
 function countPart(detail) {
   const counts = detail.counts;
   const tree = readTree(counts.tree, detail.names);
-  return section("Instructions of one run", facts([
+  return section("Instructions per run", facts([
     ["All", countPerRun(counts.total)],
     ["Outside the allocator", countPerRun(counts.outside_allocator)],
-    ["Calls of the allocator", countPerRun(counts.allocator_calls)],
+    ["Allocator calls", countPerRun(counts.allocator_calls)],
     ["Repeats", counts.is_exact ? `${counts.repeats}, all exactly equal` : `${counts.repeats}, not all equal`],
   ]), counts.remarks.length > 0 && h("ul", { class: "warnings" }, counts.remarks.map((remark) => h("li", {}, remark))),
   tree && plot((width) => drawIcicle(tree, width, { perRun: counts.runs, twoSides: false })),
@@ -83,9 +83,9 @@ function countPart(detail) {
 }
 
 function devicePart(device) {
-  const modes = h("table", { class: "small" }, h("thead", {}, h("tr", {}, ["Mode", "Time", "95 % interval", "Read from"].map((name, i) => h("th", { class: i === 1 || i === 2 ? "right" : "" }, name)))),
+  const modes = h("table", { class: "small" }, h("thead", {}, h("tr", {}, ["Mode", "Time", "95 % interval", "Taken from"].map((name, i) => h("th", { class: i === 1 || i === 2 ? "right" : "" }, name)))),
     h("tbody", {}, device.modes.map((mode) => h("tr", {}, h("td", {}, mode.name), h("td", { class: "right" }, mode.median === null ? "–" : time(mode.median, 4)), h("td", { class: "right" }, mode.interval && mode.interval[1] !== null ? `${time(mode.interval[0], 4)} to ${time(mode.interval[1], 4)}` : ""), h("td", {}, mode.median === null ? mode.absent_because : mode.source)))));
-  const kernels = device.kernels.length > 0 && h("table", { class: "small" }, h("thead", {}, h("tr", {}, h("th", {}, "Kernel"), h("th", { class: "right" }, "Calls a run"), h("th", { class: "right" }, "Time a run"))),
+  const kernels = device.kernels.length > 0 && h("table", { class: "small" }, h("thead", {}, h("tr", {}, h("th", {}, "Kernel"), h("th", { class: "right" }, "Calls per run"), h("th", { class: "right" }, "Time per run"))),
     h("tbody", {}, device.kernels.map(([name, calls, seconds]) => h("tr", {}, h("td", {}, h("code", {}, name)), h("td", { class: "right" }, significant(calls, 3)), h("td", { class: "right" }, time(seconds, 3))))));
   return section(`On ${device.device}`, h("p", {}, `Bound by: ${device.bound}`), h("div", { class: "scrolls" }, modes), kernels && h("div", { class: "scrolls" }, kernels), device.added_bytes !== null && h("p", {}, `Memory added at the peak: ${bytes(device.added_bytes)}`));
 }
@@ -100,7 +100,7 @@ function comparisonDetail(row) {
     ["Per run", signedTime(row.difference)],
     ["Base", time(row.seconds, 4)],
     row.instructionRatio !== null && ["Instructions", change(row.instructionRatio)],
-    detail.detectable !== null && ["Would have seen", `changes from ${change(1 + detail.detectable).replace("+", "")}`],
+    detail.detectable !== null && ["Detectable", `changes from ${change(1 + detail.detectable).replace("+", "")}`],
     detail.replicates > 0 && ["Replicates", count(detail.replicates)],
   ]))));
   const base = unpacked(detail.base);
@@ -112,7 +112,7 @@ function comparisonDetail(row) {
   }
   if (detail.functions.length) parts.push(functionPart(detail));
   const tree = readTree(detail.tree, detail.names);
-  if (tree) parts.push(section("Differential flame graph", plot((width) => drawIcicle(tree, width, { perRun: detail.runs, twoSides: true })), h("p", { class: "hint" }, "Exact instructions; callers above, callees below. Red: the function itself gained; blue: it lost. A frame is as wide as its larger side. Choose one to enlarge it.")));
+  if (tree) parts.push(section("Differential flame graph", plot((width) => drawIcicle(tree, width, { perRun: detail.runs, twoSides: true })), h("p", { class: "hint" }, "Exact instructions; callers above, callees below. Red: the function itself executes more; blue: it executes fewer. A frame is as wide as its larger side. Choose one to enlarge it.")));
   parts.push(detail.code.stmt && codePart(detail.code), linkTo(row));
   return h("div", { class: "detail-body" }, parts);
 }
@@ -127,7 +127,7 @@ function changeFigure(row, detail) {
   if (row.instructionRatio !== null) rows.push({ label: "Instructions", at: row.instructionRatio - 1, low: row.instructionRatio - 1, high: row.instructionRatio - 1, start: null, style: "base", note: "" });
   if (detail.layout_band) {
     const band = detail.layout_band;
-    rows.push({ label: `Luck of the layout (${band.layouts})`, at: band.high - 1, low: null, high: null, start: band.low - 1, style: "same", note: "" });
+    rows.push({ label: `Memory layouts (${band.layouts})`, at: band.high - 1, low: null, high: null, start: band.low - 1, style: "same", note: "" });
     rows[rows.length - 1].low = rows[rows.length - 1].high = band.high - 1;
   }
   return { title: "Change against the base", axis: { measures: "change", scale: "linear", label: "" }, rows, rules: [0], band: detail.margin ? [-detail.margin, detail.margin] : null };
@@ -135,7 +135,7 @@ function changeFigure(row, detail) {
 
 function functionPart(detail) {
   const most = Math.max(...detail.functions.map(([gained]) => Math.abs(gained)));
-  return section("Functions that changed, instructions a run", h("div", { class: "scrolls" }, h("table", { class: "small functions" }, h("tbody", {}, detail.functions.map(([gained, name]) => h("tr", {},
+  return section("Functions that changed, in instructions per run", h("div", { class: "scrolls" }, h("table", { class: "small functions" }, h("tbody", {}, detail.functions.map(([gained, name]) => h("tr", {},
     h("td", { class: "right" }, `${gained > 0 ? "+" : ""}${countPerRun(gained)}`),
     h("td", { class: "gain" }, s("svg", { width: 90, height: 10, "aria-hidden": "true" }, s("rect", { class: gained > 0 ? "bar is-slower" : "bar is-faster", x: 0, y: 1, height: 8, width: Math.max((Math.abs(gained) / most) * 90, 1) }))),
     h("td", {}, h("code", {}, name))))))));

@@ -1,4 +1,4 @@
-// Elements without markup: text only ever becomes a text node, so nothing a stranger wrote can act.
+// Elements without markup: text only ever becomes a text node, so that nothing in a label or statement is executed.
 
 const SVG_SPACE = "http://www.w3.org/2000/svg";
 
@@ -45,12 +45,12 @@ function hideTip() {
 }
 
 function tipFor(element, lines) {
-  const told = () => (typeof lines === "function" ? lines() : lines);
-  element.addEventListener("pointermove", (event) => showTip(told(), event.clientX, event.clientY));
+  const text = () => (typeof lines === "function" ? lines() : lines);
+  element.addEventListener("pointermove", (event) => showTip(text(), event.clientX, event.clientY));
   element.addEventListener("pointerleave", hideTip);
   element.addEventListener("focus", () => {
     const box = element.getBoundingClientRect();
-    showTip(told(), box.left, box.bottom);
+    showTip(text(), box.left, box.bottom);
   });
   element.addEventListener("blur", hideTip);
   return element;

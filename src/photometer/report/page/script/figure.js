@@ -1,5 +1,5 @@
 // The two kinds of overview figure, drawn as wide as there is room: points in a plane, and rows with intervals.
-// figure_svg.py draws the same descriptions into files.
+// plot_files.py draws the same figures into files.
 
 const MARKS = {
   circle: (x, y, r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`,

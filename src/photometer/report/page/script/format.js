@@ -1,4 +1,4 @@
-// Numbers to words: the right unit, and no more digits than are known.
+// Numbers as text: the right unit, and no more digits than are known.
 
 const UNITS = [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
 const MINUS = "−";
@@ -35,7 +35,7 @@ function timeCell(seconds, digits) {
 
 function signedTime(seconds, digits = 3) {
   if (!isFinite(seconds)) return "unknown";
-  // A hundredth of a nanosecond is nothing that anyone has measured.
+  // Less than a tenth of a nanosecond is below what can be measured.
   if (Math.abs(seconds) < 5e-11) return "0\u00a0ns";
   return (seconds > 0 ? "+" : "") + time(seconds, digits);
 }
@@ -58,7 +58,7 @@ function change(ratio) {
   return `${percent > 0 ? "+" : MINUS}${size.toFixed(decimals)}\u00a0%`;
 }
 
-// The same for a column: decimal points below each other, by figure spaces in the place of digits that are not known.
+// The same for a column: figure spaces in place of unknown digits align the decimal points.
 function changeCell(ratio) {
   const text = change(ratio);
   const place = text.indexOf(".");

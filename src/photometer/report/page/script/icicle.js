@@ -17,12 +17,12 @@ function drawIcicle(tree, width, { perRun, twoSides }) {
   };
   const drawFrame = ({ node, start, depth, length }, way) => {
     const opens = node.children.length > 0 && depth > 0;
-    const group = s("g", { class: `frame ${twoSides ? changeTone(node, tree) : plainTone(node, depth)}${opens ? " opens" : ""}`, tabindex: length > READABLE ? 0 : -1, role: opens ? "button" : "img", "aria-label": told(node).join(", ") });
+    const group = s("g", { class: `frame ${twoSides ? changeTone(node, tree) : plainTone(node, depth)}${opens ? " opens" : ""}`, tabindex: length > READABLE ? 0 : -1, role: opens ? "button" : "img", "aria-label": tipOf(node).join(", ") });
     group.append(s("rect", { x: start, y: depth * ROW, width: Math.max(length - 1, 0.5), height: ROW - 1, rx: 1 }));
     if (length > READABLE) {
       group.append(s("text", { x: start + 5, y: depth * ROW + 14 }, shortened(bare(node.name), (length - 8) / 6.6)));
     }
-    tipFor(group, () => told(node));
+    tipFor(group, () => tipOf(node));
     const enter = () => {
       if (!opens) return;
       hideTip();
@@ -33,10 +33,10 @@ function drawIcicle(tree, width, { perRun, twoSides }) {
     return group;
   };
   const perRunText = (instructions) => countPerRun(Math.round((instructions / perRun) * 10) / 10);
-  const told = (node) => {
-    if (!twoSides) return [node.name, `${perRunText(node.base)} instructions a run`, `${share(node.base / tree.base)} of all`];
+  const tipOf = (node) => {
+    if (!twoSides) return [node.name, `${perRunText(node.base)} instructions per run`, `${share(node.base / tree.base)} of all`];
     const signed = (value) => `${value > 0 ? "+" : ""}${perRunText(value)}`;
-    return [node.name, `itself ${signed(node.own)}, with what it calls ${signed(node.branch - node.base)} instructions a run`, `base ${perRunText(node.base)}, branch ${perRunText(node.branch)}`];
+    return [node.name, `itself ${signed(node.own)}, with callees ${signed(node.branch - node.base)} instructions per run`, `base ${perRunText(node.base)}, branch ${perRunText(node.branch)}`];
   };
   draw([tree]);
   return holder;
@@ -68,11 +68,11 @@ function plainTone(node, depth) {
   return `tone-${depth === 0 ? 0 : 1 + (hashOf(node.name) % 4)}`;
 }
 
-// By the function's own change, without what it calls: so the guilty one stands out, and not all who lead to it.
+// By the function's own change, without its callees: so the function that changed stands out, not its callers.
 function changeTone(node, tree) {
   const part = node.own / widest(tree);
   const size = Math.abs(part);
-  // Frames below 0.2 % were left with their callers when the stacks were recorded: less than that says nothing.
+  // Frames below 0.2 % were counted to their callers when the stacks were recorded: smaller changes say nothing.
   if (size < 0.002) return "kept";
   return `${part > 0 ? "gained" : "lost"}-${size < 0.01 ? 1 : size < 0.04 ? 2 : 3}`;
 }

@@ -38,7 +38,7 @@ function runTable(run) {
     { key: "interval", name: "±", className: "right narrow", value: half, largestFirst: true, cell: (row) => (half(row) === null ? "" : share(half(row))) },
     { key: "axis", name: "", className: "chart", ofTimes: true, head: axisHead, cell: dot },
     { key: "instructions", name: "Instructions", className: "right", value: (row) => row.instructions, largestFirst: true, cell: (row) => (row.instructions === null ? "" : [countPerRun(Math.round(row.instructions)), !row.exact && h("abbr", { title: "not the same in every repeat" }, " ≈")]) },
-    { key: "care", name: "Care", className: "care", value: (row) => row.cares || null, largestFirst: true, cell: (row) => row.cares > 0 && h("span", { class: "caution" }, h("span", { "aria-hidden": "true" }, "!"), h("span", { class: "unseen" }, plural(row.cares, "warning"))) },
+    { key: "cautions", name: "Warnings", className: "cautions", value: (row) => row.warnings || null, largestFirst: true, cell: (row) => row.warnings > 0 && h("span", { class: "caution" }, h("span", { "aria-hidden": "true" }, "!"), h("span", { class: "unseen" }, plural(row.warnings, "warning"))) },
   ];
   tables.push(new BenchmarkTable(byId("run-table"), { rows, columns: columns.filter((column) => usedColumn(column, rows)), detail: runDetail, caption: "Benchmarks: wall time and instructions of one run", sortKey: null, usual: page.usual_words }));
 }
@@ -48,7 +48,7 @@ function deviceTime(row) {
 }
 
 function usedColumn(column, rows) {
-  if (column.key === "instructions" || column.key === "care") return rows.some((row) => column.value(row) !== null);
+  if (column.key === "instructions" || column.key === "cautions") return rows.some((row) => column.value(row) !== null);
   if (column.key === "interval" || (column.key === "axis" && column.ofTimes)) return rows.some((row) => row.seconds !== null);
   return true;
 }
@@ -157,5 +157,5 @@ window.addEventListener("beforeprint", () => tables.forEach((table) => table.mor
 // After the browser's own jump to the address, which would take the focus away again.
 if (document.readyState === "complete") followAddress();
 else window.addEventListener("load", () => setTimeout(followAddress));
-// How long it took to open, in milliseconds: for tests, and for those who wonder.
+// How long it took to open, in milliseconds: for tests.
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -1,4 +1,4 @@
-// Values to places on a chart, and the few values that an axis names.
+// From values to places on a chart, and the ticks of an axis.
 
 function niceStep(span, wanted) {
   const rough = span / Math.max(wanted, 1);

@@ -109,7 +109,7 @@ class BenchmarkTable {
       else body.append(...this.rowPair(line.row));
     }
     if (!this.lines.length && !body) this.table.append(h("tbody", {}, h("tr", {}, h("td", { colspan: this.columns.length, class: "none" }, "Nothing matches."))));
-    // The observer tells of changes alone: where the end is still in view, go on by ourselves.
+    // The observer reports only changes: if the end is still in view, go on.
     if (this.rendered < this.lines.length && this.rendered && this.end.getBoundingClientRect().top < window.innerHeight + 600 && upTo < Infinity) requestAnimationFrame(() => this.more());
   }
 
@@ -163,7 +163,7 @@ class BenchmarkTable {
     history.replaceState(null, "", on ? `#${row.id}` : location.pathname + location.search);
   }
 
-  // Brings a benchmark into view whatever is filtered or folded. Answers whether it is one of ours.
+  // Brings a benchmark into view, whatever is filtered or folded. Returns whether this table has it.
   show(id) {
     const row = this.rows.find((each) => each.id === id);
     if (!row) return false;
@@ -184,7 +184,7 @@ class BenchmarkTable {
 }
 
 function compared(a, b, descending) {
-  // What has no value comes last either way.
+  // Rows without a value come last in either direction.
   if (a === null || b === null) return (a === null) - (b === null);
   const order = typeof a === "string" ? a.localeCompare(b) : a - b;
   return descending ? -order : order;

@@ -7,7 +7,7 @@ import pytest
 from photometer.analysis.check_results import check_results, describe_difference
 from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.plan import materialize
-from photometer.plan.probe_outcome import ProbeOutcome
+from photometer.plan.probe import ProbeOutcome
 
 ORDERS = materialize(
     {

@@ -11,6 +11,7 @@ import pytest
 
 from photometer.definition import GroupedBenchmark, GroupedModules, GroupedSetup, GroupedStmts, TimerArgs
 from photometer.model.language import Language
+from photometer.model.records import from_record, to_record
 from photometer.plan import AutogradMode, RuntimeMode, WorkOrder, materialize
 
 SETUP = GroupedSetup(
@@ -137,7 +138,7 @@ def test_json_round_trip() -> None:
     sizes = {"n": ((2, 3), 4), "s": (0.5, "text", True)}
     plan = materialize({"a": group(setup=setup, sizes=sizes, torchscript=True, tags="quick")})
     for order in plan:
-        assert WorkOrder.from_json(json.loads(json.dumps(order.to_json()))) == order
+        assert from_record(WorkOrder, json.loads(json.dumps(to_record(order)))) == order
 
 
 def test_expansion_grows_with_the_number_of_orders_alone() -> None:

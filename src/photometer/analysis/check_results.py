@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.plan.probe_outcome import ProbeOutcome
+from photometer.plan.probe import ProbeOutcome
 
 # The same float32 operations in another order differ by about 1e-6 of the largest value; a real mistake by far more.
 RELATIVE_TOLERANCE = 1e-4

@@ -1,14 +1,13 @@
-"""TimerArgs: one concrete thing to run, in the terms of `Timer`.
+"""TimerArgs: one concrete thing to run, with the arguments of `Timer`.
 
-An author writes one by hand for a case no group fits; the plan makes one for every variant of a group.
+An author writes one for a case that no group fits; the plan makes one for every variant of a group.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Mapping
-from typing import Any
+from typing import ClassVar
 
 from photometer.definition.place import definition_error
 from photometer.definition.python_names import check_python_syntax
@@ -17,7 +16,9 @@ from photometer.model.language import Language
 
 @dataclasses.dataclass(frozen=True)
 class TimerArgs:
-    """A statement, what prepares it, and the threads it may use."""
+    """A statement, its set-up, and the number of threads it may use."""
+
+    COMPLETE: ClassVar[bool] = True
 
     stmt: str
     setup: str = "pass"
@@ -39,7 +40,7 @@ class TimerArgs:
         for name in ("stmt", "setup", "global_setup"):
             object.__setattr__(self, name, clean_code(getattr(self, name), name))
         if not self.stmt.strip():
-            raise definition_error("TimerArgs has an empty stmt", remedy="Give the statement that is to be measured.")
+            raise definition_error("TimerArgs has an empty stmt", remedy="Give the statement to measure.")
         check_thread_count(self.num_threads)
         if language is Language.PYTHON:
             if self.global_setup:
@@ -51,23 +52,9 @@ class TimerArgs:
             check_python_syntax(self.setup, "setup")
             check_python_syntax(self.stmt, "stmt")
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "stmt": self.stmt,
-            "setup": self.setup,
-            "global_setup": self.global_setup,
-            "num_threads": self.num_threads,
-            "language": "python" if self.language is Language.PYTHON else "cpp",
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> TimerArgs:
-        """Of one's own making, so not checked again."""
-        return cls(**{**record, "language": Language.parse(record["language"])}, check=False)
-
 
 def clean_code(code: object, name: str) -> str:
-    """Code as the author meant it: without the indentation of the surrounding file and the empty lines at its ends."""
+    """Return the code without the indentation of the surrounding file and the empty lines at its ends."""
     if not isinstance(code, str):
         raise definition_error(f"{name} is {code!r}, not text", remedy="Give the code as a string.")
     return textwrap.dedent(code).strip("\n").rstrip()

@@ -1,10 +1,9 @@
-"""What will run: the variants of a suite as work orders, each complete in itself. Pure text; torch is not imported."""
+"""What will run: the variants of a suite as work orders, each complete in itself. All text; torch is not imported."""
 
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.expand import materialize
 from photometer.plan.selection import select
-from photometer.plan.tree import TreeNode, order_tree
-from photometer.plan.work_order import ScriptingJob, WorkOrder, WorkOrders
+from photometer.plan.work_order import ScriptingJob, TreeNode, WorkOrder, WorkOrders, order_tree
 
 __all__ = [
     "AutoLabels",

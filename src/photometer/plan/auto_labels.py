@@ -1,14 +1,13 @@
-"""AutoLabels: what the plan itself knows about a variant: runtime, autograd, language, threads, device, sizes.
+"""AutoLabels: what the plan knows about a variant: runtime, autograd, language, threads, device, sizes.
 
-They stand beside the author's label and are what tables, selections and comparisons group by.
+They come after the author's label; tables, selections and comparisons group by them.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Mapping
-from typing import Any
+from typing import ClassVar
 
 from photometer.definition.sweep import SizePoint
 from photometer.model.language import Language
@@ -18,7 +17,7 @@ class RuntimeMode(enum.Enum):
     EAGER = "eager"
     TORCHSCRIPT = "torchscript"
     COMPILED = "compiled"
-    # The author wrote TimerArgs by hand: what runs there is the author's to say.
+    # The author wrote TimerArgs, so only the author knows what runs.
     EXPLICIT = "explicit"
 
 
@@ -33,6 +32,8 @@ LANGUAGE_NAMES = {Language.PYTHON: "python", Language.CPP: "cpp"}
 
 @dataclasses.dataclass(frozen=True)
 class AutoLabels:
+    COMPLETE: ClassVar[bool] = True
+
     runtime: RuntimeMode
     autograd: AutogradMode
     language: Language
@@ -42,11 +43,11 @@ class AutoLabels:
 
     @property
     def on_device(self) -> bool:
-        """On an accelerator, not the CPU."""
+        """Whether it runs on an accelerator, not the CPU."""
         return self.device.split(":")[0] != "cpu"
 
     def as_dict(self) -> dict[str, str | int]:
-        """One text or number a column, for tables; sizes are columns of their own."""
+        """Return one text or number per column, for tables; each size is a column."""
         fixed: dict[str, str | int] = {
             "runtime": self.runtime.value,
             "autograd": self.autograd.value,
@@ -57,7 +58,7 @@ class AutoLabels:
         return {**fixed, **{name: value if isinstance(value, int) else str(value) for name, value in self.sizes}}
 
     def words(self) -> tuple[str, ...]:
-        """What a selection may name: `torchscript`, `cpp`, `threads=2`, `cuda`, `n=64`."""
+        """Return the words that a selection may name: `torchscript`, `cpp`, `threads=2`, `cuda`, `n=64`."""
         language = LANGUAGE_NAMES[self.language]
         return (
             self.runtime.value,
@@ -70,7 +71,7 @@ class AutoLabels:
         )
 
     def unusual_words(self) -> tuple[str, ...]:
-        """What is not eager, forward, on one thread of the CPU: `torchscript`, `backward`, `2 threads`, `n=64`."""
+        """Return what differs from eager, forward, one thread, CPU: `torchscript`, `backward`, `2 threads`, `n=64`."""
         plain = (RuntimeMode.EAGER, RuntimeMode.EXPLICIT)
         return (
             *(() if self.runtime in plain else (self.runtime.value,)),
@@ -78,25 +79,4 @@ class AutoLabels:
             *((f"{self.num_threads} threads",) if self.num_threads > 1 else ()),
             *((self.device,) if self.on_device else ()),
             *(f"{name}={value}" for name, value in self.sizes),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "runtime": self.runtime.value,
-            "autograd": self.autograd.value,
-            "language": LANGUAGE_NAMES[self.language],
-            "num_threads": self.num_threads,
-            "device": self.device,
-            "sizes": [[name, value] for name, value in self.sizes],
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> AutoLabels:
-        return cls(
-            RuntimeMode(record["runtime"]),
-            AutogradMode(record["autograd"]),
-            Language.parse(record["language"]),
-            record["num_threads"],
-            record["device"],
-            tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in record["sizes"]),
         )

@@ -1,4 +1,4 @@
-"""The C++ text of a variant: its statement, its set-up and what stands at file scope. Pure text, as for Python."""
+"""The C++ text of a variant: its statement, its set-up and its code at file scope. As for Python, nothing is run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from photometer.definition.sweep import SizePoint, SizeValue
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.codegen_python import SEED, WARM_UP_RUNS
 
-# torch/torch.h does not bring TorchScript's loader.
+# torch/torch.h does not include TorchScript's loader.
 _TORCHSCRIPT_INCLUDES = "#include <string>\n#include <vector>\n#include <torch/script.h>"
 _SIZE_INCLUDES = "#include <cstdint>\n#include <string>\n#include <vector>"
 
 
 def cpp_statement(benchmark: GroupedBenchmark, auto: AutoLabels) -> str | None:
-    """What is measured, or None where the benchmark has no such C++ (torch.compile is Python's alone)."""
+    """Return the measured code, or None if the benchmark has no such C++ (torch.compile exists only in Python)."""
     if auto.runtime is RuntimeMode.COMPILED:
         return None
     forward = _forward(benchmark, auto.runtime)
@@ -26,7 +26,7 @@ def cpp_statement(benchmark: GroupedBenchmark, auto: AutoLabels) -> str | None:
 
 
 def cpp_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model_path: str) -> str:
-    """Everything before the first measured run: sizes and device, inputs, model, gradient, warm-up."""
+    """Return everything before the first measured run: sizes and device, inputs, model, gradient, warm-up."""
     runtime, device = auto.runtime, auto.device if benchmark.devices else None
     parts = [f"torch::manual_seed({SEED});", *_swept(device, auto.sizes), benchmark.setup.cpp_setup]
     if runtime is RuntimeMode.TORCHSCRIPT:
@@ -43,7 +43,7 @@ def cpp_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model_pa
 
 
 def cpp_global_setup(benchmark: GroupedBenchmark, auto: AutoLabels) -> str:
-    """The author's own text at file scope, below what the generated code includes."""
+    """Return the author's text at file scope, below the headers of the generated code."""
     scripted = auto.runtime is RuntimeMode.TORCHSCRIPT
     includes = _TORCHSCRIPT_INCLUDES if scripted else _SIZE_INCLUDES if auto.sizes else ""
     return "\n".join(part for part in (includes, benchmark.setup.global_setup) if part)
@@ -65,7 +65,7 @@ def _output_tensor(benchmark: GroupedBenchmark, runtime: RuntimeMode) -> str:
 
 
 def _gradient(benchmark: GroupedBenchmark, runtime: RuntimeMode) -> list[str]:
-    """Left undefined it means y.backward(); an output of several elements needs ones."""
+    """Return the code for the gradient: undefined, as in y.backward(), or ones for an output of several elements."""
     output = _output_tensor(benchmark, runtime)
     chosen = f"if ({output}.numel() != 1) photometer_gradient = torch::ones_like({output});"
     return [

@@ -1,6 +1,6 @@
-"""The Python text of a variant: its statement, its set-up, and the module that scripts its model. Pure text.
+"""The Python text of a variant: its statement, its set-up, and the module that scripts its model.
 
-In comes a GroupedBenchmark and the AutoLabels of the variant, out comes code. Nothing here imports torch or runs it.
+In come a GroupedBenchmark and the AutoLabels of the variant, out comes code. Nothing is run, and torch is not imported.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from photometer.definition.python_names import definitions_in, names_of
 from photometer.definition.sweep import SizePoint
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 
-# TorchScript's profiling executor optimises after two runs; torch.compile may guard and compile again on the second.
+# TorchScript's profiling executor optimises after two runs; torch.compile may recompile on the second.
 WARM_UP_RUNS = 3
 # Weights and inputs are drawn from the same seed in both languages, so that their results can be compared.
 SEED = 0
-# The set-up of a compiled variant leaves the seconds of its first call in a global of this name.
+# The set-up of a compiled variant stores the seconds of its first call in a global of this name.
 COMPILE_SECONDS_NAME = "photometer_compile_seconds"
 
 
 def python_statement(benchmark: GroupedBenchmark, auto: AutoLabels) -> str | None:
-    """What is measured, or None where the benchmark has no Python."""
+    """Return the measured code, or None if the benchmark has no Python."""
     stmt = benchmark.py_fwd_stmt
     if stmt is None:
         return None
@@ -35,11 +35,11 @@ def python_statement(benchmark: GroupedBenchmark, auto: AutoLabels) -> str | Non
 
 
 def python_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model_path: str) -> str:
-    """Everything before the first measured run: sizes and device, inputs, model, gradient, warm-up."""
+    """Return everything before the first measured run: sizes and device, inputs, model, gradient, warm-up."""
     runtime, device = auto.runtime, auto.device if benchmark.devices else None
     parts = [f"torch.manual_seed({SEED})", *_swept(device, auto.sizes), benchmark.setup.py_setup]
     if "torch" in names_of(benchmark.setup.py_setup).bound:
-        # The set-up imports torch itself, which makes the name a local one of the loop: ours must come before its use.
+        # The set-up imports torch itself, which makes the name local to the loop: import it before its first use.
         parts.insert(0, "import torch")
     if runtime is RuntimeMode.TORCHSCRIPT:
         parts.append(f'jit_model = torch.jit.load("{model_path}"{"" if device is None else ", map_location=device"})')
@@ -55,7 +55,7 @@ def python_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model
 
 
 def scripting_source(benchmark: GroupedBenchmark, sizes: SizePoint) -> str:
-    """A module that makes `jit_model` from the benchmark's statement or model."""
+    """Return a module that makes `jit_model` from the benchmark's statement or model."""
     header = f"import torch\ntorch.manual_seed({SEED})"
     # A scripted model is saved from the CPU and loaded onto its device.
     swept = "\n".join(_swept("cpu" if benchmark.devices else None, sizes))
@@ -73,7 +73,7 @@ def _swept(device: str | None, sizes: SizePoint) -> list[str]:
 
 
 def _swept_inside(benchmark: GroupedBenchmark, sizes: SizePoint) -> list[str]:
-    """The sizes that the statement reads, made inside the scripted function: TorchScript does not see globals."""
+    """Return the sizes that the statement reads, for the scripted function: TorchScript does not see globals."""
     read = names_of(benchmark.py_fwd_stmt or "").free
     return [line for line in _swept("cpu" if "device" in read else None, sizes) if line.split(" ", 1)[0] in read]
 
@@ -93,7 +93,7 @@ def _compiled_model(benchmark: GroupedBenchmark) -> list[str]:
 
 
 def _gradient(benchmark: GroupedBenchmark, stmt: str) -> list[str]:
-    """What backward() starts from: nothing for an output of one element, as in y.backward(), and ones otherwise."""
+    """Return the code for the gradient: None for an output of one element, as in y.backward(), otherwise ones."""
     output = benchmark.signature_output
     forward = stmt.rsplit("\n", 1)[0]
     gradient = f"photometer_gradient = None if {output}.numel() == 1 else torch.ones_like({output})"
@@ -101,7 +101,7 @@ def _gradient(benchmark: GroupedBenchmark, stmt: str) -> list[str]:
 
 
 def _timed_first_call(gradient: list[str], stmt: str) -> list[str]:
-    """The forward run that finds the gradient compiles too, so the clock starts before it."""
+    """Return the timed first call. The forward run for the gradient compiles too, so the clock starts before it."""
     return [
         "import time as photometer_time",
         "photometer_start = photometer_time.perf_counter()",
@@ -112,7 +112,7 @@ def _timed_first_call(gradient: list[str], stmt: str) -> list[str]:
 
 
 def _function(benchmark: GroupedBenchmark, name: str, first_lines: list[str]) -> str:
-    """The statement as the body of a function of the signature's arguments."""
+    """Return the statement as the body of a function of the signature's arguments."""
     body = "\n".join([*first_lines, benchmark.py_fwd_stmt or "", f"return {benchmark.signature_output}"])
     return f"def {name}({_arguments(benchmark)}):\n{_indented(body)}"
 

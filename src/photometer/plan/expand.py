@@ -1,6 +1,6 @@
 """materialize: from a suite to its work orders, one for every variant of every group.
 
-In comes a Suite (or the dict an author wrote), out come WorkOrders. Only text and hashes are made: nothing is run here.
+In comes a Suite (or the dict an author wrote), out come WorkOrders. Only text and hashes are made; nothing is run.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from photometer.definition.suite import Suite, SuiteEntry, content_hash
 from photometer.definition.sweep import SizePoint
 from photometer.definition.timer_args import TimerArgs
 from photometer.model.language import Language
+from photometer.model.records import to_record
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.codegen_cpp import cpp_global_setup, cpp_setup, cpp_statement
 from photometer.plan.codegen_python import python_setup, python_statement, scripting_source
@@ -30,10 +31,10 @@ def materialize(
     retries: int = DEFAULT_RETRIES,
     probe: bool = False,
 ) -> WorkOrders:
-    """Every work order of the suite.
+    """Return every work order of the suite.
 
-    With `available_devices`, variants for a device that is not there are left out. With `probe`, every order of a group
-    leaves the result of one run in a file instead (see probe.py), under the id of the order it stands for.
+    With `available_devices`, variants for other devices are left out. With `probe`, every order of a group instead
+    writes the result of one run to a file (see probe.py), under the id of the order it stands for.
     """
     suite = suite if isinstance(suite, Suite) else Suite.from_benchmarks(suite)
     orders: list[WorkOrder] = []
@@ -66,7 +67,7 @@ def materialize(
 
 
 def _variants(benchmark: GroupedBenchmark, available_devices: Collection[str] | None) -> Iterator[AutoLabels]:
-    """One for every point of everything that the group is repeated over."""
+    """Yield the labels of every combination of what the group is repeated over."""
     runtimes = [RuntimeMode.EAGER]
     runtimes += [RuntimeMode.TORCHSCRIPT] if benchmark.torchscript else []
     runtimes += [RuntimeMode.COMPILED] if benchmark.compiled else []
@@ -83,7 +84,7 @@ def _variants(benchmark: GroupedBenchmark, available_devices: Collection[str] | 
 
 
 def _timer_args(benchmark: GroupedBenchmark, auto: AutoLabels, model_path: str) -> TimerArgs | None:
-    """The variant's code, or None where the benchmark has none in that language."""
+    """Return the variant's code, or None if the benchmark has none in that language."""
     python = auto.language is Language.PYTHON
     stmt = (python_statement if python else cpp_statement)(benchmark, auto)
     if stmt is None:
@@ -95,6 +96,6 @@ def _timer_args(benchmark: GroupedBenchmark, auto: AutoLabels, model_path: str) 
 
 def _order(entry: SuiteEntry, auto: AutoLabels, args: TimerArgs, *, timeout_seconds: float, retries: int) -> WorkOrder:
     # Only what is measured goes into the id: a longer time limit does not make it another order.
-    identity = content_hash([entry.label, auto.to_json(), args.to_json()])
+    identity = content_hash([entry.label, to_record(auto), to_record(args)])
     tags = entry.benchmark.tags if isinstance(entry.benchmark, GroupedBenchmark) else ()
     return WorkOrder(identity, entry.label, auto, args, tags, timeout_seconds=timeout_seconds, retries=retries)

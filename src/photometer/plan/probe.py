@@ -1,14 +1,17 @@
-"""Probes: the variants of a group rewritten so that one run leaves its result in a file. `photometer check` runs them.
+"""Probes: the variants of a group, rewritten so that one run writes its result to a file. `photometer check` runs them.
 
-In comes a variant's TimerArgs, out come TimerArgs whose statement makes the inputs afresh (a warm-up may have changed
-them), runs once and writes the named values. Whoever runs it puts PROBE_FOLDER on the import and include paths.
+In comes a variant's TimerArgs, out come TimerArgs whose statement makes new inputs (a warm-up may have changed the
+first), runs once and writes the named values. The executor puts PROBE_FOLDER on the import and include paths, and
+reports a ProbeOutcome per order.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from photometer.definition.checks import has_word
 from photometer.definition.grouped import GroupedBenchmark
@@ -23,6 +26,18 @@ PROBE_FOLDER = Path(__file__).parent / "probes"
 # Stands for the path of the result's file.
 RESULT_PLACEHOLDER = "@photometer-result@"
 
+# By variable: the shape and the elements of each tensor in it, as the probes write them.
+Values = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+@dataclasses.dataclass(frozen=True)
+class ProbeOutcome:
+    """One order's values, or the reason why there are none. An order that cannot be probed has neither."""
+
+    order: WorkOrder
+    values: Values | None = None
+    error: str | None = None
+
 
 def probe_args(benchmark: GroupedBenchmark, auto: AutoLabels, args: TimerArgs) -> TimerArgs:
     python = auto.language is Language.PYTHON
@@ -36,16 +51,16 @@ def probe_args(benchmark: GroupedBenchmark, auto: AutoLabels, args: TimerArgs) -
 
 
 def with_result_path(order: WorkOrder, path: str) -> WorkOrder:
-    """The probe with the file to write to in the place of its placeholder."""
+    """Return the probe with the file to write to in place of its placeholder."""
     stmt = order.args.stmt.replace(RESULT_PLACEHOLDER, path)
     return dataclasses.replace(order, args=dataclasses.replace(order.args, stmt=stmt, check=False))
 
 
 def result_names(benchmark: GroupedBenchmark) -> tuple[str, ...]:
-    """The variables in which all variants must agree after a run.
+    """Return the variables in which all variants must agree after a run.
 
-    The signature's output; without one its arguments, which the statement may change; without a signature what the
-    Python statement assigns, or else reads, as far as the C++ statement has it too.
+    These are the signature's output; without an output its arguments, which the statement may change; without a
+    signature what the Python statement assigns, or else reads, if the C++ statement has it too.
     """
     if benchmark.signature is not None:
         output = benchmark.signature.output
@@ -77,7 +92,7 @@ def _cpp_stmt(benchmark: GroupedBenchmark, stmt: str, names: tuple[str, ...], gr
         *(f'photometer_writer.add("{name}", {name});' for name in names),
         *(f'photometer_writer.add("{name}.grad", photometer_result::gradient_of({name}));' for name in gradients),
     ]
-    # A block hides the names outside it: the inputs those of the set-up, the statement's output an input it ignores.
+    # Nested blocks shadow names: new inputs those of the set-up, and the statement's output an input of the same name.
     return _block([f"torch::manual_seed({SEED});", benchmark.setup.cpp_setup, _block(inner)])
 
 

@@ -1,6 +1,6 @@
-"""Choosing work orders: by an expression over their labels, as pytest's -k, and by tags.
+"""Selects work orders by an expression over their labels, as pytest's -k does, and by tags.
 
-A word matches where a label or auto label contains it, in any case; `name=value` must match whole. Words are joined by
+A word matches if a label or auto label contains it, ignoring case; `name=value` must match exactly. Words are joined by
 and, or, not and parentheses; quotes keep spaces inside a word: -k 'torchscript and not "Tensor index"'.
 """
 
@@ -20,7 +20,7 @@ Matcher = Callable[[frozenset[str]], bool]
 
 
 def select(orders: WorkOrders, expression: str | None = None, tags: Collection[str] = ()) -> WorkOrders:
-    """The orders that the expression matches and that have one of the tags (where any are given)."""
+    """Return the orders that the expression matches and that have one of the tags (if any are given)."""
     matches = None if expression is None else parse_expression(expression)
     return orders.only(
         tuple(
@@ -33,7 +33,7 @@ def select(orders: WorkOrders, expression: str | None = None, tags: Collection[s
 
 
 def names_of_order(order: WorkOrder) -> frozenset[str]:
-    """What the words of an expression are compared with."""
+    """Return the names that the words of an expression are compared with."""
     return frozenset(name.lower() for name in (*order.label, *order.auto.words(), *order.tags))
 
 
@@ -54,7 +54,7 @@ class _Parser:
         self.advance()
 
     def advance(self) -> None:
-        """Reads the next token: `token` is its kind, or "and", "or", "not"; None at the end."""
+        """Read the next token: `token` is its kind, or "and", "or", "not"; None at the end."""
         rest = self.text[self.next_position :]
         self.position = self.next_position + len(rest) - len(rest.lstrip())
         self.token: str | None = None

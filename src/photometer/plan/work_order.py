@@ -1,39 +1,41 @@
 """WorkOrder: one thing to measure, complete in itself, and WorkOrders: all of a suite, with the models they load.
 
-It crosses process lines as JSON. Its id is a hash of its content: the same order has the same id in every process and
-in every run, which is what `--resume` and comparisons go by.
+An order crosses process boundaries as JSON. Its id is a hash of its content: the same order has the same id in every
+process and in every run, which `--resume` and comparisons rely on. Here are also the titles of orders for tables, and
+the tree of their labels.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
+from photometer.definition.grouped import Label
 from photometer.definition.suite import content_hash
 from photometer.definition.timer_args import TimerArgs
 from photometer.errors import DefinitionError
 from photometer.plan.auto_labels import AutoLabels
 
-Label = tuple[str, ...]
-
-# The slowest order of the standard suite needs seconds, also under Valgrind; a compiled one may compile for a minute.
+# The slowest order of the standard suite takes seconds, under Valgrind too; a compiled one may compile for a minute.
 DEFAULT_TIMEOUT_SECONDS = 120.0
-# A crash or a time-out is now and then the machine's doing; twice in a row it is the benchmark's.
+# One crash or time-out may be caused by the machine; two in a row are caused by the benchmark.
 DEFAULT_RETRIES = 1
+LABEL_SEPARATOR = " › "
 
 
 @dataclasses.dataclass(frozen=True)
 class ScriptingJob:
-    """The text of a module that makes `jit_model`. Who runs it saves that to a file once and fills in its path."""
+    """The text of a module that makes `jit_model`; execution runs it once, saves the model and fills in its path."""
 
     id: str
     source: str
 
     @property
     def placeholder(self) -> str:
-        """What stands for the file's path in the set-up of the orders that load it."""
+        """The text that stands for the file's path in the set-up of the orders that load it."""
         return f"@photometer-model:{self.id}@"
 
     @classmethod
@@ -43,7 +45,9 @@ class ScriptingJob:
 
 @dataclasses.dataclass(frozen=True)
 class WorkOrder:
-    """What to run, for how long at most, and how often to try again. `model_id` names the ScriptingJob it loads."""
+    """What to run, the time limit, and how often to retry. `model_id` names the ScriptingJob whose model it loads."""
+
+    COMPLETE: ClassVar[bool] = True
 
     id: str
     label: Label
@@ -56,44 +60,19 @@ class WorkOrder:
 
     @property
     def title(self) -> str:
-        """Label and what sets the variant apart, in one line."""
-        return f"{' › '.join(self.label)} [{', '.join(str(value) for value in self.auto.as_dict().values())}]"
+        """Label and all auto labels, in one line."""
+        return f"{LABEL_SEPARATOR.join(self.label)} [{', '.join(str(value) for value in self.auto.as_dict().values())}]"
 
     @property
     def short_title(self) -> str:
-        """Label, language, and what sets the variant apart from the plainest."""
-        return f"{' › '.join(self.label)} [{', '.join([self.auto.words()[2], *self.auto.unusual_words()])}]"
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "label": list(self.label),
-            "auto": self.auto.to_json(),
-            "args": self.args.to_json(),
-            "tags": list(self.tags),
-            "model_id": self.model_id,
-            "timeout_seconds": self.timeout_seconds,
-            "retries": self.retries,
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> WorkOrder:
-        return cls(
-            id=record["id"],
-            label=tuple(record["label"]),
-            auto=AutoLabels.from_json(record["auto"]),
-            args=TimerArgs.from_json(record["args"]),
-            tags=tuple(record["tags"]),
-            model_id=record["model_id"],
-            timeout_seconds=record["timeout_seconds"],
-            retries=record["retries"],
-        )
+        """Label, language, and in what the variant differs from the plainest one."""
+        return f"{LABEL_SEPARATOR.join(self.label)} [{', '.join([self.auto.words()[2], *self.auto.unusual_words()])}]"
 
     def with_model_path(self, path: str) -> WorkOrder:
-        """The order with the saved model's file in the place of its placeholder."""
+        """Return the order with the saved model's file in place of its placeholder."""
         if self.model_id is None:
             return self
-        # The path goes into a string literal of both languages, as it is.
+        # The path is put into a string literal of either language unchanged.
         if re.search(r'["\\\n]', path):
             raise DefinitionError(
                 f"the folder of scripted models has a quote or backslash in its path: {path}",
@@ -105,7 +84,7 @@ class WorkOrder:
 
 @dataclasses.dataclass(frozen=True)
 class WorkOrders:
-    """The plan of a suite: its orders, in the order of the suite, and the models to be scripted first."""
+    """The plan of a suite: its work orders in the suite's order, and the models to script first."""
 
     suite: str
     fingerprint: str
@@ -119,7 +98,59 @@ class WorkOrders:
         return len(self.orders)
 
     def only(self, orders: tuple[WorkOrder, ...]) -> WorkOrders:
-        """The plan with some of its orders, and the models that those still need."""
+        """Return the plan with some of its orders, and the models that these need."""
         needed = {order.model_id for order in orders}
         jobs = tuple(job for job in self.scripting_jobs if job.id in needed)
         return dataclasses.replace(self, orders=orders, scripting_jobs=jobs)
+
+
+def short_titles(orders: Sequence[WorkOrder]) -> dict[str, str]:
+    """Return titles by order id: the label, and the auto labels in which these orders differ.
+
+    Orders whose short titles would be the same keep their full titles.
+    """
+    columns = [order.auto.as_dict() for order in orders]
+    names = list(dict.fromkeys(name for column in columns for name in column))
+    differing = [name for name in names if len({column.get(name) for column in columns}) > 1]
+    titles = {}
+    for order, column in zip(orders, columns, strict=True):
+        words = [_word(name, column[name]) for name in differing if name in column]
+        titles[order.id] = LABEL_SEPARATOR.join(order.label) + (f" [{', '.join(words)}]" if words else "")
+    times = Counter(titles.values())
+    return {order.id: titles[order.id] if times[titles[order.id]] == 1 else order.title for order in orders}
+
+
+def _word(name: str, value: str | int) -> str:
+    if name == "num_threads":
+        return f"{value} thread{'' if value == 1 else 's'}"
+    return str(value) if name in ("runtime", "autograd", "language", "device") else f"{name}={value}"
+
+
+@dataclasses.dataclass(frozen=True)
+class TreeNode:
+    """A label, the orders with exactly this label, and the labels below it. `photometer list` draws the tree."""
+
+    name: str
+    orders: tuple[WorkOrder, ...]
+    children: tuple[TreeNode, ...]
+
+    @property
+    def variants(self) -> int:
+        """The number of work orders here and below."""
+        return len(self.orders) + sum(child.variants for child in self.children)
+
+
+def order_tree(name: str, orders: Iterable[WorkOrder]) -> TreeNode:
+    """Return the tree of the orders' labels, in the order in which they first appear."""
+    return _node(name, [(order.label, order) for order in orders])
+
+
+def _node(name: str, below: list[tuple[Label, WorkOrder]]) -> TreeNode:
+    here: list[WorkOrder] = []
+    groups: dict[str, list[tuple[Label, WorkOrder]]] = {}
+    for path, order in below:
+        if path:
+            groups.setdefault(path[0], []).append((path[1:], order))
+        else:
+            here.append(order)
+    return TreeNode(name, tuple(here), tuple(_node(label, group) for label, group in groups.items()))

@@ -1,8 +1,8 @@
 """Writes what a variant computed as JSON, so that Python, C++, TorchScript and compiled variants can be compared.
 
-Runs in the worker, beside the user's snippet, where photometer itself may be missing: standard library only.
+It runs in the worker, next to the user's snippet, where photometer may not be installed: standard library only.
 In come named values, out comes {name: [{"shape": […], "values": […]}, …]}, as from photometer_result.h in C++. Of a
-large tensor the values are some thousand, evenly spread: JSON of a hundred million would take minutes.
+large tensor some thousand values are written, evenly spread: JSON of a hundred million would take minutes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ MOST_VALUES = 10_000
 
 
 def write_result(path: str, named: dict[str, Any]) -> None:
-    """Tuples and lists are taken apart; None (no gradient) and what is neither tensor nor number leave no entry."""
+    """Write tensors and numbers, in tuples and lists too; anything else (None: no gradient) is left out."""
     record = {name: [_entry(leaf) for leaf in _leaves(value)] for name, value in named.items()}
-    # JSON's own spelling of nan and inf (NaN, Infinity) is read back by Python and is what the C++ side writes.
+    # Python reads back NaN and Infinity as json writes them, and the C++ side writes the same.
     Path(path).write_text(json.dumps(record), encoding="utf-8")
 
 
@@ -33,7 +33,7 @@ def _entry(leaf: Any) -> dict[str, Any]:
         return {"shape": [], "values": [float(leaf)]}
     tensor = leaf.detach()
     shape = [*tensor.shape, *([2] if tensor.is_complex() else [])]
-    # An odd step meets every column of a matrix whose rows are a power of two.
+    # An odd step reaches every column of a matrix whose row length is a power of two.
     flat = tensor.reshape(-1)[:: -(-tensor.numel() // MOST_VALUES) | 1].cpu()
     if tensor.is_complex():
         return {"shape": shape, "values": [part for value in flat.tolist() for part in (value.real, value.imag)]}

@@ -1,1 +1,1 @@
-"""The suites that come with photometer: definitions only. `photometer run standard` loads `standard.BENCHMARKS`."""
+"""The suites that come with photometer. `photometer run standard` loads `standard.BENCHMARKS`."""

@@ -1,8 +1,8 @@
-"""The standard suite: the everyday work of PyTorch in Python and C++, with TorchScript and autograd where they fit.
+"""The standard suite: everyday operations of PyTorch in Python and C++, some with TorchScript and autograd.
 
-Tensors are small, so that the way to the kernel is measured rather than the kernel; "long vector" is the exception,
-because two threads need work to share. Inputs are random numbers, since zeros and denormals have speeds of their own.
-The tag `quick` picks nine groups from eight of the ten sections.
+Tensors are small, so that the call is measured rather than the kernel; "long vector" is the exception, because two
+threads need work to share. Inputs are random numbers, because zeros and denormals run at other speeds. The tag `quick`
+selects nine groups from eight of the ten sections.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ REGRESSION = GroupedSetup(
     """,
 )
 
-# ATen gives a thread at least 32,768 elements of pointwise work: twice that is the least that two threads share.
+# ATen gives each thread at least 32,768 elements of pointwise work, so two threads need twice that.
 LONG_VECTOR = GroupedSetup(
     py_setup="""
         x = torch.rand((65536,))
@@ -161,7 +161,7 @@ INDEXING = {
     ),
 }
 
-# `volatile` keeps the compiler from dropping a number that nobody reads.
+# `volatile` keeps the compiler from dropping a number that is never read.
 METADATA = GroupedVariants(
     py_block="""
         # @setup
@@ -229,7 +229,7 @@ MODULES = {
         f"auto model = torch::nn::{cpp_constructor};",
         setup,
         signature="f(x) -> y",
-        # An LSTM answers with a tuple of tuples and is mostly one kernel: scripting it would measure the same again.
+        # An LSTM returns a tuple of tuples and is mostly one kernel: scripting it would measure the same again.
         torchscript=not py_constructor.startswith("LSTM"),
         tags="quick" if py_constructor.startswith("Linear") else (),
     )

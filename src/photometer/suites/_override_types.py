@@ -1,8 +1,8 @@
-"""The types of the ladder: what stands in for a tensor, and the modes around a call. Each does as little as it can.
+"""The types of the ladder: replacements for a tensor, and modes around a call. Each does as little as it can.
 
-Their text is put into the set-up of the rungs that need them (see rung.py), because the environment that is measured
-need not have photometer. So they use torch and each other, nothing else. Every one calls the function that it was
-given on plain tensors: what is measured above that is the way there and back.
+Their text is put into the set-up of the rungs that need them (see overrides.py), because photometer need not be
+installed in the measured environment. So they use torch and each other, nothing else. Each of them calls the given
+function on plain tensors: what is measured beyond that is the cost of overriding.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch
 
 
 def plain_of(value: Any) -> Any:
-    """What a tensor-like or a wrapper holds; in a list, of each; anything else as it is."""
+    """Return what a tensor-like or a wrapper holds, also inside a list; anything else as it is."""
     if isinstance(value, (list, tuple)):
         return [plain_of(item) for item in value]
     return getattr(value, "plain", value)
@@ -24,7 +24,7 @@ class SubTensor(torch.Tensor):  # type: ignore[misc]
 
 
 class SubWithTorchFunction(torch.Tensor):  # type: ignore[misc]
-    """A subclass with a __torch_function__ of its own, which hands on to the inherited one."""
+    """A subclass with its own __torch_function__, which calls the inherited one."""
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -32,7 +32,7 @@ class SubWithTorchFunction(torch.Tensor):  # type: ignore[misc]
 
 
 class WithTorchFunction:
-    """A tensor-like: no tensor itself, but torch's functions take it because of its __torch_function__."""
+    """A tensor-like: not a tensor, but torch's functions take it because of its __torch_function__."""
 
     def __init__(self, plain: Any) -> None:
         self.plain = plain
@@ -50,7 +50,7 @@ class DisabledTorchFunction(torch.Tensor):  # type: ignore[misc]
 
 
 class TorchDispatchSubclass(torch.Tensor):  # type: ignore[misc]
-    """A wrapper subclass with __torch_dispatch__: asked below autograd, with __torch_function__ switched off."""
+    """A wrapper subclass with __torch_dispatch__, called below autograd; its __torch_function__ is switched off."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
@@ -65,19 +65,19 @@ class TorchDispatchSubclass(torch.Tensor):  # type: ignore[misc]
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         named = {name: plain_of(value) for name, value in kwargs.items()} if kwargs else {}
         result = func(*[plain_of(value) for value in args], **named)
-        # Below autograd, torch.batch_norm answers with its statistics too.
+        # Below autograd, torch.batch_norm returns its statistics too.
         return tuple(cls(part) for part in result) if isinstance(result, tuple) else cls(result)
 
 
 class FunctionMode(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
-    """A mode that is asked about every torch function, and calls it."""
+    """A mode that receives every torch function, and calls it."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
 
 class DispatchMode(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """A mode that is asked about every operator below autograd, and calls it."""
+    """A mode that receives every operator below autograd, and calls it."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))

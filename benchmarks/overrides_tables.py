@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.records import from_record
 from photometer.model.results_reader import Results, load_results
 from photometer.model.units import format_seconds
 
@@ -48,7 +49,7 @@ def table(steps: list[Step], calls: list[str]) -> None:
 
 def counts_of(results: Results) -> dict[str, tuple[int, ...]]:
     return {
-        record["order"]["id"]: tuple(repeat.total for repeat in InstructionCounts.from_json(record).repeats)
+        record["order"]["id"]: tuple(repeat.total for repeat in from_record(InstructionCounts, record).repeats)
         for record in results.records
         if record["kind"] == "instruction_counts"
     }

@@ -15,6 +15,7 @@ from photometer.analysis.cause import (
 )
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
+from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
 from tests.analysis.verdicts import verdict
 
@@ -23,8 +24,8 @@ def change(base: float, branch: float, spread: float = 0.0, **more: Any) -> Inst
     return InstructionChange(base, branch, 1.0, 1.0, 3, spread, **more)
 
 
-MORE = change(1000.0, 1050.0, functions=(FunctionChange("grew", 60.0), FunctionChange("shrank", -10.0)))
-FEWER = change(1000.0, 950.0, functions=(FunctionChange("shrank", -50.0),))
+MORE = change(1000.0, 1050.0, functions=(FunctionChange(60.0, "grew"), FunctionChange(-10.0, "shrank")))
+FEWER = change(1000.0, 950.0, functions=(FunctionChange(-50.0, "shrank"),))
 SAME = change(1000.0, 1000.2)
 
 
@@ -82,7 +83,7 @@ def test_medians_and_spread_over_layouts() -> None:
     assert (found.base_per_run, found.branch_per_run, found.layouts) == (1001.0, 1100.0, 3)
     assert found.layout_spread == pytest.approx(0.002)
     assert found.base_allocator_calls_per_run == 2.0
-    assert found.functions == (FunctionChange("f", 100.0),)
+    assert found.functions == (FunctionChange(100.0, "f"),)
 
 
 def test_functions_by_name_without_the_allocator_and_without_crumbs() -> None:
@@ -96,8 +97,8 @@ def test_functions_by_name_without_the_allocator_and_without_crumbs() -> None:
         },
         inclusive=False,
     )
-    assert function_changes(base, branch, 100) == (FunctionChange("eval", 40.0), FunctionChange("gone", -5.0))
+    assert function_changes(base, branch, 100) == (FunctionChange(40.0, "eval"), FunctionChange(-5.0, "gone"))
 
 
 def test_there_and_back() -> None:
-    assert InstructionChange.from_json(MORE.to_json()) == MORE
+    assert from_record(InstructionChange, to_record(MORE)) == MORE

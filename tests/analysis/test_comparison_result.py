@@ -10,10 +10,11 @@ import pytest
 from photometer.analysis.cause import FunctionChange, InstructionChange
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
 from photometer.errors import ResultsFileError
+from photometer.model.records import from_record, to_record
 from tests.analysis.verdicts import comparison, result
 
 FAILURE = ComparisonFailure("id", "mul", "branch", "ValueError: no")
-CHANGE = InstructionChange(1000.0, 1100.0, 2.0, 2.0, 3, 0.0001, (FunctionChange("f", 100.0),))
+CHANGE = InstructionChange(1000.0, 1100.0, 2.0, 2.0, 3, 0.0001, (FunctionChange(100.0, "f"),))
 
 
 def test_what_matters_comes_first() -> None:
@@ -55,11 +56,11 @@ def test_a_result_answers_for_its_verdict() -> None:
 
 def test_there_and_back() -> None:
     one = result("slower", 1.05, cause="why", instructions=CHANGE, layout_ratios=(1.04, 1.06), warnings=("hm",))
-    assert ComparisonResult.from_json(json.loads(json.dumps(one.to_json()))) == one
+    assert from_record(ComparisonResult, json.loads(json.dumps(to_record(one)))) == one
 
 
 @pytest.mark.parametrize("missing", ["verdict", "instructions", "title", "layout_ratios"])
 def test_damage_is_named(missing: str) -> None:
-    record = {name: value for name, value in result("same").to_json().items() if name != missing}
+    record = {name: value for name, value in to_record(result("same")).items() if name != missing}
     with pytest.raises(ResultsFileError, match=missing):
-        ComparisonResult.from_json(record)
+        from_record(ComparisonResult, record)

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 from photometer.analysis.fuzz_map import FuzzMap, make_map
 from photometer.analysis.fuzz_split import features_of
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
+from photometer.model.records import from_record, to_record
 
 STATEMENTS = ("f(x)", "g(x)")
 
@@ -152,11 +153,11 @@ def test_features_that_do_not_differ_are_left_out():
 
 def test_a_trial_survives_the_file():
     original = trial(3, 0.25, (4, 5), False, {"axis": 1, "mode": "a", "flag": True})
-    assert FuzzTrial.from_json(original.to_json()) == original
+    assert from_record(FuzzTrial, to_record(original)) == original
     failed = FuzzTrial(7, {"a": 0.5}, (), "again", failure=TrialFailure("f(x)", "ValueError", "no", "lines"))
-    assert FuzzTrial.from_json(failed.to_json()) == failed
-    with pytest.raises(Exception, match="no fuzz trial"):
-        FuzzTrial.from_json({"kind": "fuzz_trial", "index": 1})
+    assert from_record(FuzzTrial, to_record(failed)) == failed
+    with pytest.raises(Exception, match="no params"):
+        from_record(FuzzTrial, {"kind": "fuzz_trial", "index": 1})
 
 
 def test_an_input_is_described_by_its_tensors_and_what_they_do_not_show():

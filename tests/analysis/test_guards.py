@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -17,21 +18,27 @@ from photometer.analysis.guards import (
 )
 from photometer.model.machine import Machine
 from photometer.model.machine_noise import MachineNoise
-from photometer.model.probe_result import Surroundings
+from photometer.model.probe_result import ProbeResult
+from photometer.worker.messages import TorchFacts
 
-FACTS: dict[str, Any] = {
-    "python": "3.11.2",
-    "torch": "2.13.0",
-    "debug": False,
-    "cuda": None,
-    "cxx11_abi": True,
-    "build": "CPU capability usage: AVX2\nBuild settings: CXX_FLAGS= -O2 -Wall -march=haswell, LAPACK=x",
-    "parallel": "ATen parallel backend: OpenMP\n",
-}
+FACTS = TorchFacts(
+    python="3.11.2",
+    executable="/usr/bin/python",
+    torch="2.13.0",
+    torch_folder="/torch",
+    git_version="abc",
+    debug=False,
+    cuda=None,
+    build="CPU capability usage: AVX2\nBuild settings: CXX_FLAGS= -O2 -Wall -march=haswell, LAPACK=x",
+    parallel="ATen parallel backend: OpenMP\n",
+    cxx11_abi=True,
+    num_threads=1,
+    devices=["cpu"],
+)
 
 
 def test_equal_environments_are_fine() -> None:
-    assert environment_warnings(FACTS, dict(FACTS)) == ()
+    assert environment_warnings(FACTS, dataclasses.replace(FACTS)) == ()
 
 
 @pytest.mark.parametrize(
@@ -47,12 +54,12 @@ def test_equal_environments_are_fine() -> None:
         ("debug", True, "the branch side is a debug build"),
     ],
 )
-def test_differences_are_told(name: str, value: object, told: str) -> None:
-    assert any(told in warning for warning in environment_warnings(FACTS, {**FACTS, name: value}))
+def test_differences_are_told(name: str, value: Any, told: str) -> None:
+    assert any(told in warning for warning in environment_warnings(FACTS, dataclasses.replace(FACTS, **{name: value})))
 
 
 def test_warnings_of_compilers_are_no_difference() -> None:
-    assert environment_warnings(FACTS, {**FACTS, "build": str(FACTS["build"]).replace("-Wall", "-Wextra")}) == ()
+    assert environment_warnings(FACTS, dataclasses.replace(FACTS, build=FACTS.build.replace("-Wall", "-Wextra"))) == ()
 
 
 def value(*values: float, shape: list[int] | None = None) -> list[dict[str, Any]]:
@@ -80,9 +87,9 @@ def test_results(base: Any, branch: Any, told: str | None) -> None:
 
 
 def test_surroundings() -> None:
-    base = Surroundings({"y": value(1.0)}, (), 1, False)
+    base = ProbeResult({"y": value(1.0)}, (), 1, False)
     assert order_warnings(base, base) == ()
-    told = order_warnings(base, Surroundings({"y": value(2.0)}, (), 2, True))
+    told = order_warnings(base, ProbeResult({"y": value(2.0)}, (), 2, True))
     assert told == (
         "torch has 1 threads on the base side, 2 on the branch",
         "only the branch side flushes denormals to zero",
@@ -97,8 +104,8 @@ def test_threads_on_a_busy_machine() -> None:
 
 
 def test_checkouts_that_nothing_imports() -> None:
-    assert checkout_warning([Surroundings()], [Surroundings()])
-    assert not checkout_warning([Surroundings()], [Surroundings(modules=("package",))])
+    assert checkout_warning([ProbeResult()], [ProbeResult()])
+    assert not checkout_warning([ProbeResult()], [ProbeResult(modules=("package",))])
 
 
 def test_machines_of_two_files() -> None:
@@ -118,5 +125,5 @@ def test_noise() -> None:
 
 
 def test_results_that_could_not_be_compared_are_told() -> None:
-    told = order_warnings(Surroundings(not_compared_because="the probe died"), Surroundings())
+    told = order_warnings(ProbeResult(not_compared_because="the probe died"), ProbeResult())
     assert told == ("the results of the two sides were not compared: the probe died",)

@@ -5,9 +5,10 @@ import math
 import pytest
 
 from photometer.analysis.judge import judge_replicates
-from photometer.analysis.ladder import KIND, Ladder, LadderStep, build_ladder, rung_pairs
+from photometer.analysis.ladder import Ladder, LadderStep, build_ladder, rung_pairs
 from photometer.analysis.verdict import Verdict
 from photometer.definition import load_suite
+from photometer.model.records import to_record
 from photometer.model.results_format import encode_record
 from photometer.plan import materialize, select
 from photometer.stats.replicate import ReplicateEstimate
@@ -69,8 +70,8 @@ def test_what_was_not_measured_is_none_and_not_nothing() -> None:
 
 def test_a_step_can_stand_in_a_results_file() -> None:
     step = LadderStep("torch.add", "X", "Tensor", 1e-6, 1e-7, (-math.inf, 2e-7))
-    assert step.to_json()["kind"] == KIND
-    assert step.to_json()["added_interval_seconds"] == [None, 2e-7]
+    assert to_record(step)["kind"] == LadderStep.KIND
+    assert to_record(step)["added_interval_seconds"] == [None, 2e-7]
     assert encode_record(step)
 
 

@@ -43,7 +43,7 @@ def test_two_statements_over_a_preset(tmp_path: Path) -> None:
     assert results.header["fuzz"]["statements"] == ["x + y", "torch.add(x, y)"]
     assert results.machine is not None
     assert results.machine.torch is not None
-    trials = results.decode("fuzz_trial", FuzzTrial.from_json)
+    trials = results.of(FuzzTrial)
     assert [trial.index for trial in trials] == list(range(6))
     assert all(len(trial.seconds_per_run) == 2 for trial in trials)
 

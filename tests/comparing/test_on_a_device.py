@@ -54,7 +54,7 @@ def test_a_run_has_the_table_of_modes_for_every_order_on_the_device(tmp_path: Pa
     )
     report = run_suite(str(tmp_path / "suite.py"), tmp_path / "out", RunSettings(instructions=False))
     assert report.results is not None
-    (measured,) = load_results(report.results).decode("device_measurement", DeviceMeasurement.from_json)
+    (measured,) = load_results(report.results).of(DeviceMeasurement)
     # 100 Mi floats read and written: no card moves 800 MiB in less than 50 us.
     assert measured.hot.median > 50e-6
     assert measured.kernels_per_run == 1

@@ -12,6 +12,7 @@ from photometer.errors import DefinitionError
 from photometer.instruments.machine_facts import gather_machine
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
+from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
 from photometer.model.task import TaskSpec
 from photometer.session.layout import freezing
@@ -45,7 +46,7 @@ def test_orders_of_a_run_are_matched_by_their_id(tmp_path: Path) -> None:
         file = ResultsFile.create(tmp_path / f"{name}.json")
         # The set-up of a scripted model differs between runs; the id does not.
         one = Measurement(1000, [1000 * seconds] * 20, TaskSpec("x", f"load('{name}')", description="python"))
-        file.append({**one.to_json(), "order": {"id": "17", "label": ["group", "add"]}})
+        file.append({**to_record(one), "order": {"id": "17", "label": ["group", "add"]}})
         paths.append(str(file.path))
     (result,) = photometer.compare_environments(*paths)
     assert (result.order_id, result.title, result.verdict) == ("17", "group › add [python]", "slower")
@@ -85,6 +86,6 @@ def test_a_file_against_a_live_side(tmp_path: Path) -> None:
     file = ResultsFile.create(tmp_path / "a.json")
     # A millisecond: whatever the machine, the live side is faster.
     fast = Measurement(10, [1e-2] * 20, TaskSpec(order.args.stmt, order.args.setup))
-    file.append({**fast.to_json(), "order": {"id": order.id, "label": ["add"]}})
+    file.append({**to_record(fast), "order": {"id": order.id, "label": ["add"]}})
     (result,) = photometer.compare_environments(str(file.path), "current", suite)
     assert result.verdict == "faster"

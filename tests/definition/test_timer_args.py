@@ -7,6 +7,7 @@ import pytest
 from photometer.definition import TimerArgs
 from photometer.errors import DefinitionError
 from photometer.model.language import Language
+from photometer.model.records import from_record, to_record
 
 
 def test_code_loses_the_indentation_of_the_file() -> None:
@@ -30,7 +31,7 @@ def test_cpp_in_all_spellings_has_no_pass(language: object) -> None:
 
 def test_json_round_trip() -> None:
     args = TimerArgs("x + 1;", "auto x = 1;", "#include <cmath>", 2, Language.CPP)
-    assert TimerArgs.from_json(args.to_json()) == args
+    assert from_record(TimerArgs, to_record(args)) == args
 
 
 @pytest.mark.parametrize(

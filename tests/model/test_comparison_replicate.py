@@ -8,6 +8,7 @@ import pytest
 
 from photometer.errors import ResultsFileError
 from photometer.model.comparison_replicate import ComparisonReplicate
+from photometer.model.records import from_record, to_record
 
 REPLICATE = ComparisonReplicate.from_seconds(
     "id", 400, [1.25e-6, 1.5e-6], [1e-6, 0.0], measuring_seconds=0.2, whole_seconds=0.25, layout=2
@@ -23,7 +24,7 @@ def test_blocks_are_whole_nanoseconds() -> None:
 
 
 def test_there_and_back() -> None:
-    assert ComparisonReplicate.from_json(json.loads(json.dumps(REPLICATE.to_json()))) == REPLICATE
+    assert from_record(ComparisonReplicate, json.loads(json.dumps(to_record(REPLICATE)))) == REPLICATE
 
 
 @pytest.mark.parametrize(
@@ -42,4 +43,4 @@ def test_there_and_back() -> None:
 )
 def test_damage_is_named(name: str, value: object) -> None:
     with pytest.raises(ResultsFileError):
-        ComparisonReplicate.from_json({**REPLICATE.to_json(), name: value})
+        from_record(ComparisonReplicate, {**to_record(REPLICATE), name: value})

@@ -10,6 +10,7 @@ from photometer.model.device_clocks import ClockReading
 from photometer.model.device_measurement import DeviceMeasurement, KernelTime, MemoryUse, Peak
 from photometer.model.device_mode import CrossCheck, DeviceMode, ModeName, Source
 from photometer.model.device_warning import DeviceWarning, DeviceWarningKind
+from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
 
 HOT = DeviceMode(
@@ -40,9 +41,9 @@ def measurement() -> DeviceMeasurement:
 
 
 def test_it_survives_json() -> None:
-    record = json.loads(json.dumps(measurement().to_json(), allow_nan=False))
+    record = json.loads(json.dumps(to_record(measurement()), allow_nan=False))
     assert record["kind"] == "device_measurement"
-    assert DeviceMeasurement.from_json(record) == measurement()
+    assert from_record(DeviceMeasurement, record) == measurement()
 
 
 def test_modes_are_found_by_name() -> None:
@@ -84,7 +85,7 @@ def test_kernels_and_copies_are_counted_apart() -> None:
 )
 def test_damaged_records_are_named(damage: dict[str, object]) -> None:
     with pytest.raises(ResultsFileError):
-        DeviceMeasurement.from_json({**measurement().to_json(), **damage})
+        from_record(DeviceMeasurement, {**to_record(measurement()), **damage})
 
 
 def test_every_warning_has_a_remedy() -> None:

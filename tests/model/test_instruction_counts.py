@@ -13,6 +13,7 @@ from photometer.model.instruction_counts import (
     RepeatDifference,
     stable_repeat_of,
 )
+from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
 
 TASK = TaskSpec("y = x * w", "x = w = 1", label="product")
@@ -83,9 +84,9 @@ def test_counts_that_cannot_be(changes: dict[str, Any]) -> None:
 
 def test_json_there_and_back() -> None:
     counts = example(frozen_layout=False, reasons=("personality was refused",))
-    assert InstructionCounts.from_json(json.loads(json.dumps(counts.to_json()))) == counts
-    assert counts.to_json()["kind"] == "instruction_counts"
-    assert InstructionCounts.from_json(example(loop_baseline=None).to_json()).loop_baseline is None
+    assert from_record(InstructionCounts, json.loads(json.dumps(to_record(counts)))) == counts
+    assert to_record(counts)["kind"] == "instruction_counts"
+    assert from_record(InstructionCounts, to_record(example(loop_baseline=None))).loop_baseline is None
 
 
 @pytest.mark.parametrize(
@@ -115,10 +116,10 @@ def test_json_there_and_back() -> None:
     ],
 )
 def test_a_damaged_record_is_refused(field: str, value: object) -> None:
-    record = example().to_json()
+    record = to_record(example())
     record[field] = value
     with pytest.raises(ResultsFileError):
-        InstructionCounts.from_json(record)
+        from_record(InstructionCounts, record)
 
 
 def test_it_can_be_a_key() -> None:

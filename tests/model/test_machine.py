@@ -6,6 +6,7 @@ import pytest
 
 from photometer.errors import ResultsFileError
 from photometer.model.machine import Machine, TorchBuild
+from photometer.model.records import from_record, to_record
 
 FULL = Machine(
     cpu_model="Test CPU",
@@ -27,12 +28,12 @@ FULL = Machine(
 
 @pytest.mark.parametrize("machine", [FULL, Machine(), Machine(commit_unknown_because="no git")])
 def test_json_round_trip(machine: Machine) -> None:
-    assert Machine.from_json(json.loads(json.dumps(machine.to_json()))) == machine
+    assert from_record(Machine, json.loads(json.dumps(to_record(machine)))) == machine
 
 
 def test_unknown_facts_are_left_out_and_newer_ones_ignored() -> None:
-    assert Machine().to_json() == {}
-    assert Machine.from_json({"moon": "full", "torch": {"new": 1}}) == Machine(torch=TorchBuild())
+    assert to_record(Machine()) == {}
+    assert from_record(Machine, {"moon": "full", "torch": {"new": 1}}) == Machine(torch=TorchBuild())
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_unknown_facts_are_left_out_and_newer_ones_ignored() -> None:
 )
 def test_wrong_types_are_named(record: dict[str, object]) -> None:
     with pytest.raises(ResultsFileError, match=r"machine\."):
-        Machine.from_json(record)
+        from_record(Machine, record)
 
 
 def test_summary_is_one_line_of_what_is_known() -> None:

@@ -10,6 +10,7 @@ import torch.utils.benchmark as torch_benchmark
 from photometer.errors import MeasurementError
 from photometer.model.conditions import Conditions
 from photometer.model.measurement import Measurement
+from photometer.model.records import from_record, to_record
 from photometer.model.suspicion import SuspicionKind
 from photometer.model.task import TaskSpec
 
@@ -173,4 +174,4 @@ def test_repr_shows_control_characters_instead_of_obeying_them() -> None:
 
 def test_json_round_trip() -> None:
     m = Measurement(3, noisy(9), SPEC, {"a": [1, None]}, Conditions(warmup_runs=1))
-    assert Measurement.from_json(m.to_json()) == m
+    assert from_record(Measurement, to_record(m)) == m

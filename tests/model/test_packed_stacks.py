@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from photometer.errors import ResultsFileError
 from photometer.model.comparison_stacks import ComparisonStacks
 from photometer.model.packed_stacks import LONGEST_NAME, pack_stacks, short_name, unpack_stacks
+from photometer.model.records import from_record, to_record
 
 names = st.text("abc", min_size=1, max_size=2)
 folded = st.dictionaries(st.lists(names, min_size=1, max_size=5).map(tuple), st.integers(1, 1000), max_size=20)
@@ -59,10 +60,10 @@ def test_nonsense_is_an_error(packed: object) -> None:
 def test_the_record_of_both_sides_comes_back() -> None:
     packed = pack_stacks([(("main", "f"), 10)])
     stacks = ComparisonStacks("id", 100, packed, pack_stacks([(("main", "g"), 20)]))
-    again = ComparisonStacks.from_json(json.loads(json.dumps(stacks.to_json())))
+    again = from_record(ComparisonStacks, json.loads(json.dumps(to_record(stacks))))
     assert again == stacks
     assert again.branch_stacks == ((("main", "g"), 20),)
     with pytest.raises(ResultsFileError, match="both sides"):
-        ComparisonStacks.from_json({**stacks.to_json(), "branch": {"frames": [], "tree": []}})
+        from_record(ComparisonStacks, {**to_record(stacks), "branch": {"frames": [], "tree": []}})
     with pytest.raises(ResultsFileError, match="number_per_run"):
-        ComparisonStacks.from_json({**stacks.to_json(), "number_per_run": 0})
+        from_record(ComparisonStacks, {**to_record(stacks), "number_per_run": 0})

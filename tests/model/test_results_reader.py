@@ -107,7 +107,7 @@ def test_a_file_reformatted_by_another_program_still_loads(tmp_path: Path) -> No
         ("raw_times", None, "raw_times"),
         ("raw_times", [1, "2"], "raw_times"),
         ("raw_times", [1, -2], "negative"),
-        ("raw_times", [10**400], "OverflowError"),
+        ("raw_times", [10**400], r"raw_times\[0\].*out of range"),
         ("task_spec", [], "task_spec"),
         ("task_spec", {"stmt": 3}, "task_spec.stmt"),
         ("task_spec", {"setup": "x"}, "no stmt"),

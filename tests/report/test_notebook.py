@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
 from photometer.model.measurement import Measurement
+from photometer.model.records import from_record
 from photometer.model.task import TaskSpec
 from photometer.report.notebook import MOST_ROWS, bar_counts, histogram_svg, measurement_html
 from tests.report.page.fake_results import comparison_records, verdict
@@ -87,7 +88,7 @@ def test_one_hiccup_does_not_flatten_the_histogram() -> None:
 
 
 def results() -> tuple[ComparisonResult, ...]:
-    return tuple(ComparisonResult.from_json(r) for r in comparison_records() if r["kind"] == "comparison")
+    return tuple(from_record(ComparisonResult, r) for r in comparison_records() if r["kind"] == "comparison")
 
 
 def test_a_verdict_says_word_change_and_reason() -> None:

@@ -9,6 +9,7 @@ from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.device_mode import DeviceMode, ModeName, Source
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.measurement import Measurement
+from photometer.model.records import to_record
 from photometer.model.results_reader import Results
 from photometer.plan import WorkOrders, materialize
 from photometer.report.run_text import render_failure, render_run
@@ -39,7 +40,7 @@ def results(plan: WorkOrders) -> Results:
         measured = Measurement(100, [1.234e-4] * 30, task_spec_of(order))
         figures = InstructionFigures(1_234_500, 1_000_000, 300)
         counts = InstructionCounts(task_spec_of(order), 100, (figures,))
-        records += [identified(measured.to_json(), order), identified(counts.to_json(), order)]
+        records += [identified(to_record(measured), order), identified(to_record(counts), order)]
     return Results(Path("results.json"), {}, tuple(records))
 
 
@@ -91,7 +92,7 @@ def test_a_time_on_the_device_has_a_column_of_its_own() -> None:
     spec = task_spec_of(order)
     hot = DeviceMode(ModeName.DEVICE_HOT, (3.9e-6,) * 5, runs_per_block=10, source=Source.EVENTS)
     on_device = DeviceMeasurement(spec, "Fake", "cuda", (hot,), "launch-bound")
-    records = [identified(each.to_json(), order) for each in (Measurement(10, [1.2e-4] * 9, spec), on_device)]
+    records = [identified(to_record(each), order) for each in (Measurement(10, [1.2e-4] * 9, spec), on_device)]
     text = render_run(tabulate_run(plan, Results(Path("r.json"), {}, tuple(records))), 80)
     assert text.splitlines()[1].endswith("on device")
     assert text.splitlines()[2].endswith("3.90 us")

@@ -6,9 +6,9 @@ joins both: real work, or memory, layout and machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar, NamedTuple
 
 from photometer.analysis.verdict import Verdict
 from photometer.analysis.verdict_reason import percent
@@ -24,18 +24,19 @@ FUNCTIONS_KEPT = 8
 FUNCTIONS_TOLD = 3
 
 
-@dataclass(frozen=True)
-class FunctionChange:
-    """Instructions a run that a function itself gained (or lost, where negative)."""
+class FunctionChange(NamedTuple):
+    """Instructions per run that a function itself gained (or lost, if negative)."""
 
-    function: str
     instructions_per_run: float
+    function: str
 
 
 @dataclass(frozen=True)
 class InstructionChange:
     """Instructions a run outside the allocator, per side: the median over layouts; `layout_spread` is how far those
     of one side lie apart, relative."""
+
+    COMPLETE: ClassVar[bool] = True
 
     base_per_run: float
     branch_per_run: float
@@ -57,29 +58,6 @@ class InstructionChange:
     def has_changed(self) -> bool:
         """More than the luck of the layout explains."""
         return abs(self.ratio - 1.0) > max(INSTRUCTION_TOLERANCE, self.layout_spread)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "base_per_run": self.base_per_run,
-            "branch_per_run": self.branch_per_run,
-            "base_allocator_calls_per_run": self.base_allocator_calls_per_run,
-            "branch_allocator_calls_per_run": self.branch_allocator_calls_per_run,
-            "layouts": self.layouts,
-            "layout_spread": self.layout_spread,
-            "functions": [[change.instructions_per_run, change.function] for change in self.functions],
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> InstructionChange:
-        return cls(
-            base_per_run=float(record["base_per_run"]),
-            branch_per_run=float(record["branch_per_run"]),
-            base_allocator_calls_per_run=float(record["base_allocator_calls_per_run"]),
-            branch_allocator_calls_per_run=float(record["branch_allocator_calls_per_run"]),
-            layouts=int(record["layouts"]),
-            layout_spread=float(record["layout_spread"]),
-            functions=tuple(FunctionChange(str(name), float(count)) for count, name in record["functions"]),
-        )
 
 
 def instruction_change(
@@ -112,7 +90,7 @@ def function_changes(base: FunctionCounts, branch: FunctionCounts, runs: int) ->
 
     changes = (branch.transform(bare) - base.transform(bare)).filter(lambda function: not is_allocator(function))
     largest = sorted(changes, key=lambda row: -abs(row.count))[:FUNCTIONS_KEPT]
-    return tuple(FunctionChange(row.function, row.count / runs) for row in largest if abs(row.count) >= runs)
+    return tuple(FunctionChange(row.count / runs, row.function) for row in largest if abs(row.count) >= runs)
 
 
 def cause_sentence(verdict: Verdict, change: InstructionChange | None, layout_ratios: Sequence[float] = ()) -> str:

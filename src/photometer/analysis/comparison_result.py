@@ -6,17 +6,15 @@ was judged by stand there as "comparison_replicate".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 from photometer.analysis.cause import InstructionChange
 from photometer.analysis.verdict import Verdict, VerdictWord
-from photometer.errors import ResultsFileError
 from photometer.model.machine_noise import MachineNoise
+from photometer.model.records import Key
 
-KIND = "comparison"
-FAILURE_KIND = "comparison_failure"
 Outcome = Literal["slower", "failed", "undecided", "fine", "nothing"]
 # The order in which a reader wants to see them.
 _RANK: dict[str, int] = {"slower": 0, "undecided": 1, "faster": 2, "same": 3}
@@ -26,9 +24,12 @@ _RANK: dict[str, int] = {"slower": 0, "undecided": 1, "faster": 2, "same": 3}
 class ComparisonResult:
     """One benchmark: the branch against the base."""
 
+    KIND: ClassVar[str] = "comparison"
+    COMPLETE: ClassVar[bool] = True
+
     order_id: str
     title: str
-    judged: Verdict
+    judged: Annotated[Verdict, Key("verdict")]
     cause: str = ""
     instructions: InstructionChange | None = None
     layout_ratios: tuple[float, ...] = ()
@@ -50,54 +51,19 @@ class ComparisonResult:
     def difference_seconds(self) -> float:
         return self.judged.difference_seconds
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "kind": KIND,
-            "order_id": self.order_id,
-            "title": self.title,
-            "verdict": self.judged.to_dict(),
-            "cause": self.cause,
-            "instructions": None if self.instructions is None else self.instructions.to_json(),
-            "layout_ratios": list(self.layout_ratios),
-            "warnings": list(self.warnings),
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> ComparisonResult:
-        try:
-            instructions = record["instructions"]
-            return cls(
-                order_id=str(record["order_id"]),
-                title=str(record["title"]),
-                judged=Verdict.from_dict(record["verdict"]),
-                cause=str(record["cause"]),
-                instructions=None if instructions is None else InstructionChange.from_json(instructions),
-                layout_ratios=tuple(float(ratio) for ratio in record["layout_ratios"]),
-                warnings=tuple(str(warning) for warning in record["warnings"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ResultsFileError(f"a comparison that cannot be read: {type(error).__name__}: {error}") from error
-
 
 @dataclass(frozen=True)
 class ComparisonFailure:
     """A benchmark without a verdict: on which side it failed, and how. `side` is empty where it is not known."""
+
+    KIND: ClassVar[str] = "comparison_failure"
+    COMPLETE: ClassVar[bool] = True
 
     order_id: str
     title: str
     side: str
     message: str
     log: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "kind": FAILURE_KIND,
-            "order_id": self.order_id,
-            "title": self.title,
-            "side": self.side,
-            "message": self.message,
-            "log": self.log,
-        }
 
 
 @dataclass(frozen=True)

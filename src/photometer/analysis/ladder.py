@@ -7,16 +7,15 @@ one below it, and instruction counts. Out: a Ladder, a frozen record without lay
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 from collections.abc import Iterator, Mapping
 from statistics import median
-from typing import Any
+from typing import ClassVar
 
 from photometer.analysis.verdict import Verdict
+from photometer.model.records import HighEnd, LowEnd
 from photometer.plan.work_order import WorkOrder, WorkOrders
 
-KIND = "ladder_step"
 _PLACE = re.compile(r"ladder:(\d+)(?:>(\d+))?")
 
 
@@ -40,24 +39,18 @@ class RungPair:
 class LadderStep:
     """One rung for one call. What is `added` is over `below`; the ground has none."""
 
+    KIND: ClassVar[str] = "ladder_step"
+    COMPLETE: ClassVar[bool] = True
+
     call: str
     rung: str
     below: str | None
     seconds: float | None = None
     added_seconds: float | None = None
-    added_interval_seconds: tuple[float, float] | None = None
+    added_interval_seconds: tuple[LowEnd, HighEnd] | None = None
     instructions: float | None = None
     added_instructions: float | None = None
     order_id: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """As a results file keeps it; an end of the interval that is not known is null."""
-        ends = self.added_interval_seconds
-        return {
-            "kind": KIND,
-            **dataclasses.asdict(self),
-            "added_interval_seconds": None if ends is None else [end if math.isfinite(end) else None for end in ends],
-        }
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,6 +13,7 @@ from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.language import Language
 from photometer.model.measurement import Measurement
+from photometer.model.records import from_record
 from photometer.model.results_reader import Results
 from photometer.plan.auto_labels import LANGUAGE_NAMES
 from photometer.plan.work_order import WorkOrder, WorkOrders
@@ -105,15 +106,15 @@ def _cells(results: Results) -> dict[str, RunCell]:
             continue
         before = cells.get(order["id"], RunCell())
         if record["kind"] == "measurement":
-            m = Measurement.from_json(record)
+            m = from_record(Measurement, record)
             changed = dataclasses.replace(
                 before, seconds=m.median, significant_figures=m.significant_figures, is_doubtful=m.has_warnings
             )
         elif record["kind"] == "instruction_counts":
-            counts = InstructionCounts.from_json(record)
+            counts = from_record(InstructionCounts, record)
             changed = dataclasses.replace(before, instructions=counts.instructions_per_run)
         elif record["kind"] == "device_measurement":
-            hot = DeviceMeasurement.from_json(record).hot
+            hot = from_record(DeviceMeasurement, record).hot
             changed = dataclasses.replace(before, device_seconds=hot.median if hot.measured else None)
         else:
             changed = dataclasses.replace(before, has_failed=before.has_failed or record["kind"] == "failure")

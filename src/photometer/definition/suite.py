@@ -16,6 +16,7 @@ from typing import Any
 from photometer.definition.grouped import GroupedBenchmark, Label
 from photometer.definition.place import definition_error
 from photometer.definition.timer_args import TimerArgs
+from photometer.model.records import to_record
 
 Benchmark = TimerArgs | GroupedBenchmark
 
@@ -109,7 +110,7 @@ def content_hash(value: object) -> str:
 def _content(benchmark: Benchmark) -> str:
     """Return the benchmark's content as text (text, so that entries can be sorted)."""
     if isinstance(benchmark, TimerArgs):
-        return json.dumps({"kind": "TimerArgs", **benchmark.to_json()}, sort_keys=True)
+        return json.dumps({"kind": "TimerArgs", **to_record(benchmark)}, sort_keys=True)
     record: dict[str, object] = {"kind": "GroupedBenchmark"}
     for field in dataclasses.fields(GroupedBenchmark):
         if field.name not in _NOT_CONTENT:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
-
-from photometer.errors import ResultsFileError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,18 +18,3 @@ class Conditions:
     cpu_seconds: float | None = None
     preemptions: int | None = None
     preempted_blocks: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {k: v for k, v in dataclasses.asdict(self).items() if v is not None}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Conditions:
-        known = {field.name for field in dataclasses.fields(cls)}
-        values: dict[str, Any] = {}
-        for name in known & set(record):
-            value = record[name]
-            wanted = str if name == "stopped_because" else (int, float)
-            if not isinstance(value, wanted):
-                raise ResultsFileError(f"conditions.{name} has an unexpected value {value!r}")
-            values[name] = value
-        return cls(**values)

@@ -6,10 +6,8 @@ Made by instruments/device, shown by report/device_table, and kept in results fi
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+from typing import ClassVar
 
-from photometer.errors import ResultsFileError
 from photometer.model.device_mode import DeviceMode, ModeName
 from photometer.model.device_warning import DeviceWarning
 from photometer.model.task import TaskSpec
@@ -53,6 +51,8 @@ class Peak:
 @dataclasses.dataclass(frozen=True)
 class DeviceMeasurement:
     """The whole finding. `bytes_per_run` and `flops_per_run` are the user's; `peak` is there where they are."""
+
+    KIND: ClassVar[str] = "device_measurement"
 
     task_spec: TaskSpec
     device_name: str
@@ -104,54 +104,6 @@ class DeviceMeasurement:
         if self.kernels is None:
             return None
         return sum(kernel.calls_per_run for kernel in self.kernels if not kernel.is_kernel)
-
-    def to_json(self) -> dict[str, Any]:
-        record: dict[str, Any] = {
-            "kind": "device_measurement",
-            "task_spec": self.task_spec.to_json(),
-            "device_name": self.device_name,
-            "device_kind": self.device_kind,
-            "modes": [mode.to_json() for mode in self.modes],
-            "bound": self.bound,
-            "warnings": [warning.to_json() for warning in self.warnings],
-        }
-        if self.kernels is not None:
-            record["kernels"] = [dataclasses.asdict(kernel) for kernel in self.kernels]
-        if self.memory is not None:
-            record["memory"] = dataclasses.asdict(self.memory)
-        if self.peak is not None:
-            record["peak"] = dataclasses.asdict(self.peak)
-        for name in ("bytes_per_run", "flops_per_run", "first_call_seconds"):
-            value = getattr(self, name)
-            if value is not None:
-                record[name] = value
-        return record
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> DeviceMeasurement:
-        if record.get("kind") != "device_measurement":
-            raise ResultsFileError(f"a device measurement was expected, found kind {record.get('kind')!r}")
-        kernels, memory, peak = record.get("kernels"), record.get("memory"), record.get("peak")
-        try:
-            return cls(
-                task_spec=TaskSpec.from_json(record["task_spec"]),
-                device_name=str(record["device_name"]),
-                device_kind=str(record["device_kind"]),
-                modes=tuple(DeviceMode.from_json(mode) for mode in record["modes"]),
-                bound=str(record["bound"]),
-                kernels=None if kernels is None else tuple(KernelTime(**kernel) for kernel in kernels),
-                memory=None if memory is None else MemoryUse(**memory),
-                bytes_per_run=record.get("bytes_per_run"),
-                flops_per_run=record.get("flops_per_run"),
-                peak=None if peak is None else Peak(**peak),
-                first_call_seconds=record.get("first_call_seconds"),
-                warnings=tuple(DeviceWarning.from_json(warning) for warning in record.get("warnings", ())),
-            )
-        except (KeyError, TypeError) as error:
-            raise ResultsFileError(
-                f"a device measurement cannot be read: {type(error).__name__}: {error}",
-                remedy="Write the file again with this version of photometer.",
-            ) from error
 
     def __repr__(self) -> str:
         times = ", ".join(f"{mode.name.value} {mode.median * 1e6:.3g} us" for mode in self.modes if mode.measured)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
-from photometer.errors import MeasurementError, ResultsFileError
+from photometer.errors import MeasurementError
 from photometer.model.device_clocks import ClockReading
 from photometer.stats.interval import median_interval
 from photometer.stats.summary import median
@@ -83,42 +81,3 @@ class DeviceMode:
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of the median; infinite where there is one block only."""
         return median_interval(self.seconds_per_run)
-
-    def to_json(self) -> dict[str, Any]:
-        record: dict[str, Any] = {"name": self.name.value}
-        if self.absent_because is not None:
-            record["absent_because"] = self.absent_because
-        if self.measured:
-            record["seconds_per_run"] = list(self.seconds_per_run)
-            record["runs_per_block"] = self.runs_per_block
-            record["blocks_set_aside"] = self.blocks_set_aside
-        if self.source is not None:
-            record["source"] = self.source.value
-        if self.clocks:
-            record["clocks"] = [reading.to_json() for reading in self.clocks]
-        if self.cross_check is not None:
-            record["cross_check"] = {
-                "source": self.cross_check.source.value,
-                "seconds_per_run": self.cross_check.seconds_per_run,
-            }
-        return record
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> DeviceMode:
-        try:
-            check = record.get("cross_check")
-            source = record.get("source")
-            return cls(
-                name=ModeName(record["name"]),
-                seconds_per_run=tuple(float(value) for value in record.get("seconds_per_run", ())),
-                runs_per_block=int(record.get("runs_per_block", 0)),
-                source=None if source is None else Source(source),
-                absent_because=record.get("absent_because"),
-                blocks_set_aside=int(record.get("blocks_set_aside", 0)),
-                clocks=tuple(ClockReading.from_json(reading) for reading in record.get("clocks", ())),
-                cross_check=None
-                if check is None
-                else CrossCheck(Source(check["source"]), float(check["seconds_per_run"])),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ResultsFileError(f"a mode of a device measurement cannot be read: {error}") from error

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Mapping
-from typing import Any
-
-from photometer.errors import ResultsFileError
 
 
 class DeviceWarningKind(enum.Enum):
@@ -50,13 +46,3 @@ class DeviceWarning:
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}"
-
-    def to_json(self) -> dict[str, str]:
-        return {"kind": self.kind.value, "message": self.message}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> DeviceWarning:
-        try:
-            return cls(DeviceWarningKind(record["kind"]), str(record["message"]))
-        except (KeyError, ValueError) as error:
-            raise ResultsFileError(f"a warning of a device measurement cannot be read: {error}") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 
@@ -21,17 +20,3 @@ class Environment:
     def current(cls, **changes: Any) -> Environment:
         """The interpreter that runs this."""
         return cls(python=sys.executable, **changes)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "python": self.python,
-            "path": list(self.path),
-            "variables": dict(self.variables),
-            "name": self.name,
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Environment:
-        variables = tuple(sorted((str(k), str(v)) for k, v in record.get("variables", {}).items()))
-        path = tuple(str(p) for p in record.get("path", ()))
-        return cls(str(record["python"]), path, variables, str(record.get("name", "")))

@@ -1,6 +1,6 @@
 """FuzzTrial: one fuzzed input, what it was, and what timing it gave. The unit of a fuzz run, its file and its map.
 
-Plain values alone: no tensor travels, only what describes it. `to_json` is its record in a results file.
+Plain values alone: no tensor travels, only what describes it. FuzzTrial.KIND is its kind in a results file.
 """
 
 from __future__ import annotations
@@ -8,11 +8,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import ClassVar
 
-from photometer.errors import ResultsFileError
-
-KIND = "fuzz_trial"
 Plain = bool | int | float | str
 
 
@@ -54,6 +51,8 @@ class FuzzTrial:
     `log_ratio` is the log of the first statement's time over the second's; None where there is one statement.
     """
 
+    KIND: ClassVar[str] = "fuzz_trial"
+
     index: int
     params: Mapping[str, Plain]
     tensors: tuple[TensorFacts, ...]
@@ -75,33 +74,3 @@ class FuzzTrial:
     @property
     def text(self) -> str:
         return ", ".join(tensor.text for tensor in self.tensors) or f"input {self.index}"
-
-    def to_json(self) -> dict[str, Any]:
-        record: dict[str, Any] = {"kind": KIND, **dataclasses.asdict(self)}
-        return {name: value for name, value in record.items() if value is not None}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> FuzzTrial:
-        try:
-            failure = record.get("failure")
-            return cls(
-                index=int(record["index"]),
-                params=dict(record["params"]),
-                tensors=tuple(
-                    TensorFacts(
-                        name=str(facts["name"]),
-                        shape=tuple(int(length) for length in facts["shape"]),
-                        dtype=str(facts["dtype"]),
-                        is_contiguous=facts.get("is_contiguous"),
-                        traits=dict(facts.get("traits", {})),
-                    )
-                    for facts in record["tensors"]
-                ),
-                rebuild_line=str(record["rebuild_line"]),
-                seconds_per_run=tuple(float(seconds) for seconds in record.get("seconds_per_run", ())),
-                log_ratio=record.get("log_ratio"),
-                standard_error=record.get("standard_error"),
-                failure=None if failure is None else TrialFailure(**failure),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ResultsFileError(f"this is no fuzz trial: {type(error).__name__}: {error}") from error

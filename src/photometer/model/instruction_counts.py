@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import ClassVar
 
-from photometer.errors import MeasurementError, ResultsFileError
+from photometer.errors import MeasurementError
 from photometer.model.function_counts import FunctionCount
 from photometer.model.task import TaskSpec
 
@@ -39,20 +39,6 @@ class InstructionFigures:
             self.allocator_calls - other.allocator_calls,
         )
 
-    def to_json(self) -> dict[str, int]:
-        return {
-            "total": self.total,
-            "outside_allocator": self.outside_allocator,
-            "allocator_calls": self.allocator_calls,
-        }
-
-    @classmethod
-    def from_json(cls, record: object) -> InstructionFigures:
-        if not isinstance(record, Mapping):
-            raise ResultsFileError(f"the figures of a repeat should be an object, found {record!r}")
-        names = ("total", "outside_allocator", "allocator_calls")
-        return cls(*(_whole(record.get(name), name) for name in names))
-
 
 @dataclass(frozen=True)
 class RepeatDifference:
@@ -77,6 +63,9 @@ class RepeatDifference:
 @dataclass(frozen=True)
 class InstructionCounts:
     """The instructions of `number_per_run` runs of a statement, repeated; instruments.callgrind.figures builds it."""
+
+    KIND: ClassVar[str] = "instruction_counts"
+    COMPLETE: ClassVar[bool] = True
 
     task_spec: TaskSpec
     number_per_run: int
@@ -170,51 +159,6 @@ class InstructionCounts:
             lines.append("  not frozen: " + "; ".join(self.reasons))
         return "\n".join(lines)
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "kind": "instruction_counts",
-            "task_spec": self.task_spec.to_json(),
-            "number_per_run": self.number_per_run,
-            "repeats": [repeat.to_json() for repeat in self.repeats],
-            "loop_baseline": None if self.loop_baseline is None else self.loop_baseline.to_json(),
-            "top_functions": [list(row) for row in self.top_functions],
-            "differences": [
-                {"repeat": d.repeat, "instructions": d.instructions, "functions": [list(row) for row in d.functions]}
-                for d in self.differences
-            ],
-            "events": dict(self.events),
-            "frozen_layout": self.frozen_layout,
-            "reasons": list(self.reasons),
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> InstructionCounts:
-        spec, events, frozen = record.get("task_spec"), record.get("events", {}), record.get("frozen_layout")
-        if not isinstance(spec, Mapping):
-            raise ResultsFileError("task_spec is missing or no object")
-        if not isinstance(events, Mapping) or not all(isinstance(event, str) for event in events):
-            raise ResultsFileError("events should be an object of counts")
-        if not isinstance(frozen, bool):
-            raise ResultsFileError(f"frozen_layout should be true or false, found {frozen!r}")
-        baseline = record.get("loop_baseline")
-        reasons = _listed(record.get("reasons", []), "reasons")
-        if not all(isinstance(reason, str) for reason in reasons):
-            raise ResultsFileError("reasons should be a list of sentences")
-        try:
-            return cls(
-                task_spec=TaskSpec.from_json(spec),
-                number_per_run=_whole(record.get("number_per_run"), "number_per_run"),
-                repeats=tuple(map(InstructionFigures.from_json, _listed(record.get("repeats"), "repeats"))),
-                loop_baseline=None if baseline is None else InstructionFigures.from_json(baseline),
-                top_functions=_rows(record.get("top_functions", []), "top_functions"),
-                differences=tuple(map(_difference, _listed(record.get("differences", []), "differences"))),
-                events={event: _whole(count, f"events.{event}") for event, count in events.items()},
-                frozen_layout=frozen,
-                reasons=tuple(reasons),
-            )
-        except MeasurementError as error:
-            raise ResultsFileError(f"instruction counts that cannot be: {error.message}") from error
-
 
 def stable_repeat_of(totals: Iterable[int]) -> int:
     """The last of the repeats that share the most frequent total; of several such totals, the one that came last.
@@ -224,34 +168,3 @@ def stable_repeat_of(totals: Iterable[int]) -> int:
     ordered = list(totals)
     occurrences = Counter(ordered)
     return max(range(len(ordered)), key=lambda repeat: (occurrences[ordered[repeat]], repeat))
-
-
-def _whole(value: object, name: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ResultsFileError(f"{name} should be a whole number, found {value!r}")
-    return value
-
-
-def _listed(value: object, name: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise ResultsFileError(f"{name} should be a list, found {value!r}")
-    return value
-
-
-def _rows(value: object, name: str) -> tuple[FunctionCount, ...]:
-    rows = []
-    for row in _listed(value, name):
-        if not isinstance(row, list) or len(row) != 2 or not isinstance(row[1], str):
-            raise ResultsFileError(f"{name} should hold pairs of a count and a function, found {row!r}")
-        rows.append(FunctionCount(_whole(row[0], name), row[1]))
-    return tuple(rows)
-
-
-def _difference(record: object) -> RepeatDifference:
-    if not isinstance(record, Mapping):
-        raise ResultsFileError(f"differences should hold objects, found {record!r}")
-    return RepeatDifference(
-        _whole(record.get("repeat"), "differences.repeat"),
-        _whole(record.get("instructions"), "differences.instructions"),
-        _rows(record.get("functions", []), "differences.functions"),
-    )

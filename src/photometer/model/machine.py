@@ -6,24 +6,6 @@ Only data lives here; `instruments/machine_facts.py` gathers it. What could not 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, get_type_hints
-
-from photometer.errors import ResultsFileError
-
-
-def _values(cls: type, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The known fields of `cls` in `record`, each checked against its annotation; newer fields are left alone."""
-    hints = get_type_hints(cls)
-    values = {}
-    for field in dataclasses.fields(cls):
-        if field.name not in record:
-            continue
-        value = record[field.name]
-        if not isinstance(value, hints[field.name]):
-            raise ResultsFileError(f"machine.{field.name} has an unexpected value {value!r}")
-        values[field.name] = value
-    return values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,17 +52,3 @@ class Machine:
         )
         parts = [self.cpu_model, cores, governor, torch, python, commit, self.date]
         return ", ".join(part for part in parts if part) or "unknown machine"
-
-    def to_json(self) -> dict[str, Any]:
-        record = {k: v for k, v in dataclasses.asdict(self).items() if v is not None}
-        if self.torch is not None:
-            record["torch"] = {k: v for k, v in dataclasses.asdict(self.torch).items() if v is not None}
-        return record
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Machine:
-        build = record.get("torch")
-        if build is not None and not isinstance(build, Mapping):
-            raise ResultsFileError(f"machine.torch has an unexpected value {build!r}")
-        values = _values(cls, {name: value for name, value in record.items() if name != "torch"})
-        return cls(**values, torch=None if build is None else TorchBuild(**_values(TorchBuild, build)))

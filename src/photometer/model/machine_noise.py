@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,6 +14,3 @@ class MachineNoise:
     lowest_megahertz: float | None = None
     highest_megahertz: float | None = None
     waited_seconds: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
-from photometer.errors import MeasurementError, ResultsFileError
+from photometer.errors import MeasurementError
 from photometer.model.conditions import Conditions
 from photometer.model.diagnosis import WIDE_SPREAD, diagnose
+from photometer.model.records import NotNegative, Positive
 from photometer.model.suspicion import Suspicion
 from photometer.model.task import TaskSpec
 from photometer.model.units import format_seconds, select_unit
@@ -35,11 +36,13 @@ class Measurement:
     `metadata` belongs to the user and may be assigned; everything else is fixed once made.
     """
 
-    number_per_run: int
-    raw_times: tuple[float, ...]
+    KIND: ClassVar[str] = "measurement"
+
+    number_per_run: Positive
+    raw_times: tuple[NotNegative, ...]
     task_spec: TaskSpec
-    metadata: dict[Any, Any] | None
-    conditions: Conditions | None
+    metadata: dict[Any, Any] | None = None
+    conditions: Conditions | None = None
 
     def __init__(
         self,
@@ -227,47 +230,6 @@ class Measurement:
             conditions = _per_run(group[0]) if len(group) == 1 else None
             merged.append(Measurement(1, times, task_spec, conditions=conditions))
         return merged
-
-    def to_json(self) -> dict[str, Any]:
-        record: dict[str, Any] = {
-            "kind": "measurement",
-            "task_spec": self.task_spec.to_json(),
-            "number_per_run": self.number_per_run,
-            "raw_times": list(self.raw_times),
-        }
-        if self.metadata is not None:
-            record["metadata"] = self.metadata
-        if self.conditions is not None:
-            record["conditions"] = self.conditions.to_json()
-        return record
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Measurement:
-        number = record.get("number_per_run")
-        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-            raise ResultsFileError(f"number_per_run should be a positive whole number, found {number!r}")
-        times = record.get("raw_times")
-        if not isinstance(times, list) or not all(
-            isinstance(t, int | float) and not isinstance(t, bool) for t in times
-        ):
-            raise ResultsFileError("raw_times should be a list of seconds")
-        if any(t < 0 for t in times):
-            raise ResultsFileError("raw_times has a negative time")
-        spec = record.get("task_spec")
-        if not isinstance(spec, dict):
-            raise ResultsFileError("task_spec is missing or no object")
-        metadata, conditions = record.get("metadata"), record.get("conditions")
-        if metadata is not None and not isinstance(metadata, dict):
-            raise ResultsFileError("metadata should be an object")
-        if conditions is not None and not isinstance(conditions, dict):
-            raise ResultsFileError("conditions should be an object")
-        return cls(
-            number,
-            [float(t) for t in times],
-            TaskSpec.from_json(spec),
-            metadata,
-            None if conditions is None else Conditions.from_json(conditions),
-        )
 
 
 def _per_run(m: Measurement) -> Conditions | None:

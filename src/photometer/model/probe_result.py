@@ -1,4 +1,4 @@
-"""Surroundings: what one run of a statement left on one side of a comparison: its results and the settings then."""
+"""ProbeResult: what one run of a statement left on one side of a comparison: its results and the settings then."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
-class Surroundings:
+class ProbeResult:
     """`results` are the named values, None where the statement has none to show; `not_compared_because` is said where
     it should have some. `modules` come from the checkout."""
 

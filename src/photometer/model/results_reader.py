@@ -8,19 +8,20 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from photometer.errors import ResultsFileError
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
-from photometer.model.results_format import FORMAT, VERSION, decode
+from photometer.model.records import from_record
+from photometer.model.results_format import FORMAT, VERSION, Recordable, decode
 
 # Parsing takes some ten times the file in memory. A measurement is about 2 KB: this is a hundred thousand of them.
 LARGEST_FILE_BYTES = 256 * 1024 * 1024
 
-_Decoded = TypeVar("_Decoded")
+_Noun = TypeVar("_Noun", bound=Recordable)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,10 +41,8 @@ class Results:
         facts = self.header.get("machine")
         if facts is None:
             return None
-        if not isinstance(facts, Mapping):
-            raise ResultsFileError(f"{self.path}, header: machine should be an object")
         try:
-            return Machine.from_json(facts)
+            return from_record(Machine, facts)
         except ResultsFileError as error:
             raise ResultsFileError(f"{self.path}, header: {error.message}") from error
 
@@ -51,22 +50,21 @@ class Results:
     def kinds(self) -> Counter[str]:
         return Counter(record["kind"] for record in self.records)
 
-    def decode(self, kind: str, from_json: Callable[[Mapping[str, Any]], _Decoded]) -> list[_Decoded]:
-        """The records of one kind, made objects; an error names the file and the record."""
-        decoded = []
+    def of(self, noun: type[_Noun]) -> list[_Noun]:
+        """Return the nouns in the records of this kind; an error names the file, the record and the field."""
+        found = []
         for number, record in enumerate(self.records, start=1):
-            if record["kind"] != kind:
+            if record["kind"] != noun.KIND:
                 continue
             try:
-                decoded.append(from_json(record))
-            except (ResultsFileError, ValueError, OverflowError, TypeError, KeyError) as error:
-                message = error.message if isinstance(error, ResultsFileError) else f"{type(error).__name__}: {error}"
-                raise ResultsFileError(f"{self.path}, record {number} ({kind}): {message}") from error
-        return decoded
+                found.append(from_record(noun, record))
+            except ResultsFileError as error:
+                raise ResultsFileError(f"{self.path}, record {number} ({noun.KIND}): {error.message}") from error
+        return found
 
     @property
     def measurements(self) -> list[Measurement]:
-        return self.decode("measurement", Measurement.from_json)
+        return self.of(Measurement)
 
 
 def load_results(path: str | Path, recover: bool = False, largest_bytes: int = LARGEST_FILE_BYTES) -> Results:
@@ -74,7 +72,7 @@ def load_results(path: str | Path, recover: bool = False, largest_bytes: int = L
     path = Path(path)
     content = read_limited(path, largest_bytes)
     try:
-        document = decode(content.decode("utf-8-sig"))
+        document = decode(content)
     except UnicodeDecodeError as error:
         _reject_or_recover(path, content, recover, _line_of(content, error.start), "is not UTF-8 text")
     except json.JSONDecodeError as error:
@@ -145,7 +143,7 @@ def is_record(value: object) -> bool:
 def decode_line(line: bytes) -> object:
     """The value on one record's line, or None where the line is not whole."""
     try:
-        return decode(line.strip().removesuffix(b",").decode("utf-8"))
+        return decode(line.strip().removesuffix(b","))
     except (ValueError, RecursionError):
         return None
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Mapping
-from typing import Any
 
 
 class SuspicionKind(enum.Enum):
@@ -42,10 +40,3 @@ class Suspicion:
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}"
-
-    def to_json(self) -> dict[str, str]:
-        return {"kind": self.kind.value, "message": self.message}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Suspicion:
-        return cls(SuspicionKind(record["kind"]), str(record["message"]))

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Mapping
-from typing import Any
-
-from photometer.errors import ResultsFileError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,7 +11,7 @@ class TaskSpec:
     """The statement, how it is prepared, and where it stands in a table (everything but `globals`)."""
 
     stmt: str
-    setup: str
+    setup: str = "pass"
     global_setup: str = ""
     label: str | None = None
     sub_label: str | None = None
@@ -44,31 +40,6 @@ class TaskSpec:
         """Title, description and set-up below each other; a block of several lines is set off by an empty one."""
         sections = [part for part in (self.title, self.description, self.setup_str()) if part]
         return "\n".join(part + "\n" if "\n" in part else part for part in sections)
-
-    def to_json(self) -> dict[str, Any]:
-        """Only what differs from the default, so that files stay small."""
-        record: dict[str, Any] = {"stmt": self.stmt, "setup": self.setup}
-        for field in dataclasses.fields(self)[2:]:
-            value = getattr(self, field.name)
-            if value != field.default:
-                record[field.name] = value
-        return record
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> TaskSpec:
-        values: dict[str, Any] = {}
-        for field in dataclasses.fields(cls):
-            if field.name not in record:
-                continue
-            value = record[field.name]
-            wanted = int if field.name == "num_threads" else str
-            optional = field.default is None and value is None
-            if not optional and (not isinstance(value, wanted) or isinstance(value, bool)):
-                raise ResultsFileError(f"task_spec.{field.name} should be a {wanted.__name__}, found {value!r}")
-            values[field.name] = value
-        if "stmt" not in values:
-            raise ResultsFileError("task_spec has no stmt")
-        return cls(**{"setup": "pass", **values})
 
 
 TASK_FIELDS = tuple(field.name for field in dataclasses.fields(TaskSpec))

@@ -19,6 +19,7 @@ from photometer.model.instruction_counts import InstructionCounts, InstructionFi
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.measurement import Measurement
 from photometer.model.packed_stacks import pack_stacks
+from photometer.model.records import to_record
 from photometer.model.results_reader import Results
 from photometer.model.task import TaskSpec
 from photometer.plan.expand import materialize
@@ -93,7 +94,7 @@ def samples(
 
 
 def order_of(order: WorkOrder) -> dict[str, Any]:
-    return {"id": order.id, "label": list(order.label), "auto": order.auto.to_json(), "tags": list(order.tags)}
+    return {"id": order.id, "label": list(order.label), "auto": to_record(order.auto), "tags": list(order.tags)}
 
 
 def spec_of(order: WorkOrder) -> TaskSpec:
@@ -109,7 +110,7 @@ def spec_of(order: WorkOrder) -> TaskSpec:
 
 def instructions_of(order: WorkOrder, random_: random.Random) -> int:
     size = {"forward+backward": 8.0}.get(order.auto.autograd.value, 1.0)
-    size *= {"cpp": 0.45}.get(order.auto.to_json()["language"], 1.0)
+    size *= {"cpp": 0.45}.get(to_record(order.auto)["language"], 1.0)
     return int(6000 * size * math.exp(random_.gauss(0, 0.7)))
 
 
@@ -136,7 +137,7 @@ def run_records(seed: int = 1, with_stacks: bool = True) -> list[dict[str, Any]]
                     "message": "the child died of signal 11",
                     "log": log,
                     "remedy": "Run it alone under gdb.",
-                    "task_spec": spec.to_json(),
+                    "task_spec": to_record(spec),
                     **identity,
                 }
             )
@@ -146,8 +147,8 @@ def run_records(seed: int = 1, with_stacks: bool = True) -> list[dict[str, Any]]
         times = samples(random_, per_run / 4.1e9, noise=noise, drift=drift)
         conditions = Conditions(wall_seconds=0.21, cpu_seconds=0.2098, preemptions=1, preempted_blocks=1)
         measured = Measurement(500, [t * 500 for t in times], spec, conditions=conditions)
-        records.append({**measured.to_json(), **identity})
-        counts = {**counts_of(spec, per_run).to_json(), **identity}
+        records.append({**to_record(measured), **identity})
+        counts = {**to_record(counts_of(spec, per_run)), **identity}
         if with_stacks:
             counts["stacks"] = packed(per_run * 100)
         records.append(counts)
@@ -161,7 +162,7 @@ def many_records(number: int, samples_each: int = 150) -> list[dict[str, Any]]:
     for i in range(number):
         spec = TaskSpec(f"f{i}(x)", "x = torch.ones(8)", label=f"group {i // 100:03}", sub_label=f"case {i}")
         times = samples(random_, 1e-6 * (1 + i % 97), samples_each)
-        records.append(Measurement(1, times, spec).to_json())
+        records.append(to_record(Measurement(1, times, spec)))
     return records
 
 
@@ -233,8 +234,8 @@ def comparison_records(seed: int = 2) -> list[dict[str, Any]]:
             "order_id": order.id,
             "title": order.title,
             "order": order_of(order),
-            "task_spec": spec_of(order).to_json(),
-            "verdict": verdict(word, ratio, half, base, reason).to_dict(),
+            "task_spec": to_record(spec_of(order)),
+            "verdict": to_record(verdict(word, ratio, half, base, reason)),
             "instructions": change,
             "layout_ratios": [],
             "warnings": [],
@@ -242,7 +243,7 @@ def comparison_records(seed: int = 2) -> list[dict[str, Any]]:
         }
         if more:
             both = (packed(per_run * 100), packed(per_run * 100, grown=more))
-            records.append(ComparisonStacks(order.id, 100, *both).to_json())
+            records.append(to_record(ComparisonStacks(order.id, 100, *both)))
         if word == "slower":
             record["layout_ratios"] = [ratio * 0.996, ratio * 1.003, ratio]
             told = f"+{per_run * more:,.0f} instructions a run, most in at::TensorIteratorBase::build."
@@ -253,7 +254,7 @@ def comparison_records(seed: int = 2) -> list[dict[str, Any]]:
             replicate = ComparisonReplicate.from_seconds(
                 order.id, 1000, *sides, measuring_seconds=0.1, whole_seconds=0.2
             )
-            records.append(replicate.to_json())
+            records.append(to_record(replicate))
         records.append(record)
     return records
 
@@ -284,7 +285,7 @@ def fuzz_records() -> list[dict[str, Any]]:
             failure=TrialFailure("x.sum(5)", "IndexError", "Dimension out of range", ""),
         )
     )
-    return [trial.to_json() for trial in trials]
+    return [to_record(trial) for trial in trials]
 
 
 RUNGS = (
@@ -303,10 +304,10 @@ def ladder_records() -> list[dict[str, Any]]:
     for case, factor in (("torch.add", 1.0), ("x.sum()", 1.3)):
         for rung, seconds, instructions in RUNGS:
             spec = TaskSpec(f"{case}  # {rung}", "x = make()", label=case, sub_label=rung)
-            records.append(Measurement(100, [t * 100 for t in samples(random_, seconds * factor)], spec).to_json())
-            records.append(counts_of(spec, int(instructions * factor)).to_json())
+            records.append(to_record(Measurement(100, [t * 100 for t in samples(random_, seconds * factor)], spec)))
+            records.append(to_record(counts_of(spec, int(instructions * factor))))
     return records
 
 
 def loaded(records: list[dict[str, Any]], name: str = "results.json", **header: Any) -> Results:
-    return Results(Path(name), {"machine": MACHINE.to_json(), **header}, tuple(records))
+    return Results(Path(name), {"machine": to_record(MACHINE), **header}, tuple(records))

@@ -11,6 +11,7 @@ import pytest
 
 from photometer.errors import ResultsFileError
 from photometer.model.measurement import Measurement
+from photometer.model.records import to_record
 from photometer.model.task import TaskSpec
 from photometer.report.page.page import render_report, script_json
 from photometer.report.page.view_report import ReportView, report_view
@@ -89,11 +90,11 @@ def test_the_page_says_what_matters_without_script() -> None:
 
 def hostile_records() -> list[dict[str, Any]]:
     spec = TaskSpec(HOSTILE, HOSTILE, label=HOSTILE, sub_label=HOSTILE, description=HOSTILE, env=HOSTILE)
-    failure = {"kind": "failure", "message": HOSTILE, "log": HOSTILE, "type": HOSTILE, "task_spec": spec.to_json()}
+    failure = {"kind": "failure", "message": HOSTILE, "log": HOSTILE, "type": HOSTILE, "task_spec": to_record(spec)}
     comparison = next(record for record in comparison_records() if record["kind"] == "comparison")
     comparison = {**comparison, "cause": HOSTILE, "order": {"label": [HOSTILE]}, "warnings": [HOSTILE]}
     comparison["verdict"] = {**comparison["verdict"], "reason": HOSTILE, "verdict": "slower", "notes": [HOSTILE]}
-    measured = Measurement(1, [1e-6] * 8, spec).to_json()
+    measured = to_record(Measurement(1, [1e-6] * 8, spec))
     return [measured, failure, comparison, {"kind": HOSTILE}]
 
 

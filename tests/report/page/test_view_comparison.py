@@ -5,6 +5,7 @@ import math
 import pytest
 
 from photometer.analysis.comparison_result import ComparisonFailure
+from photometer.model.records import to_record
 from photometer.report.page.view_comparison import comparison_skips, comparison_views
 from tests.report.page.fake_results import comparison_records
 
@@ -51,5 +52,5 @@ def test_an_end_that_is_not_known_stays_so() -> None:
 
 def test_a_benchmark_that_failed_is_told_with_its_side() -> None:
     failure = ComparisonFailure("1", "maths › add", "branch", "it died", "log")
-    [skip] = comparison_skips([failure.to_json()])
+    [skip] = comparison_skips([to_record(failure)])
     assert (skip.title, skip.reason, skip.log) == ("maths › add", "on the branch side: it died", "log")

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from photometer.analysis.ladder import Ladder, LadderStep
+from photometer.model.records import to_record
 from photometer.report.page.overview_figures import ladder_figure, rung_note
 from photometer.report.page.view_ladder import ladder_views, ladders_of_records
 from photometer.report.page.view_report import report_view
@@ -34,10 +35,10 @@ def test_each_rung_stands_on_the_one_it_names() -> None:
 
 
 def test_steps_are_read_from_records_too() -> None:
-    records = [json.loads(json.dumps(step.to_json())) for step in STEPS]
+    records = [json.loads(json.dumps(to_record(step))) for step in STEPS]
     assert ladders_of_records(records) == ladder_views(Ladder(STEPS))
     half_known = dataclasses.replace(STEPS[1], added_interval_seconds=(1e-7, math.inf))
-    [ladder] = ladders_of_records([json.loads(json.dumps(half_known.to_json()))])
+    [ladder] = ladders_of_records([json.loads(json.dumps(to_record(half_known)))])
     assert ladder.rungs[0].added_interval is None
     assert ladder_figure(ladder, 1).rows[0].low == ladder.rungs[0].seconds
     assert ladders_of_records([{"kind": "measurement"}]) == ()

@@ -9,6 +9,7 @@ from photometer.model.device_measurement import DeviceMeasurement, KernelTime, M
 from photometer.model.device_mode import DeviceMode, ModeName, Source
 from photometer.model.measurement import Measurement
 from photometer.model.packed_stacks import pack_stacks
+from photometer.model.records import to_record
 from photometer.model.task import TaskSpec
 from photometer.report.page.view_run import run_views, thinned
 from tests.report.page.fake_results import counts_of, run_records
@@ -17,8 +18,8 @@ SPEC = TaskSpec("f(x)", "pass", label="group", sub_label="case")
 
 
 def test_time_and_instructions_of_one_benchmark_come_together() -> None:
-    counts: dict[str, Any] = {**counts_of(SPEC, 5000).to_json(), "stacks": pack_stacks([(("a", "b"), 7)])}
-    records = [Measurement(10, [1e-5, 1.1e-5, 1.2e-5], SPEC).to_json(), counts]
+    counts: dict[str, Any] = {**to_record(counts_of(SPEC, 5000)), "stacks": pack_stacks([(("a", "b"), 7)])}
+    records = [to_record(Measurement(10, [1e-5, 1.1e-5, 1.2e-5], SPEC)), counts]
     [view] = run_views(records).benchmarks
     assert view.time is not None
     assert view.time.median == pytest.approx(1.1e-6)
@@ -38,7 +39,7 @@ def test_a_failure_says_what_and_why_and_a_run_without_samples_is_a_warning() ->
     assert "signal 11" in views.skipped[0].reason
     assert "gdb" in views.skipped[0].reason
     assert "Traceback" in views.skipped[0].log
-    [empty] = run_views([Measurement(1, [], SPEC).to_json()]).benchmarks
+    [empty] = run_views([to_record(Measurement(1, [], SPEC))]).benchmarks
     assert empty.time is None
     assert "no samples" in empty.warnings[0].message
     [bare] = run_views([{"kind": "failure", "message": "out of memory"}]).skipped
@@ -50,7 +51,7 @@ def test_device_times_stand_beside_the_others() -> None:
     cold = DeviceMode(ModeName.DEVICE_COLD, absent_because="not asked for")
     kernels = (KernelTime("add_kernel", 1.0, 9e-7),)
     measured = DeviceMeasurement(SPEC, "H200", "cuda", (hot, cold), "memory", kernels, MemoryUse(3000, 1000))
-    [view] = run_views([measured.to_json()]).benchmarks
+    [view] = run_views([to_record(measured)]).benchmarks
     assert view.device is not None
     assert [mode.median for mode in view.device.modes] == [pytest.approx(1.05e-6), None]
     assert view.device.modes[1].absent_because == "not asked for"
@@ -63,7 +64,7 @@ def test_long_samples_are_thinned_over_their_whole_length() -> None:
     assert kept[0] == 0
     assert kept[-1] > 980
     assert thinned([1.0, 2.0], 100) == (1.0, 2.0)
-    [view] = run_views([Measurement(1, [1e-6] * 5000, SPEC).to_json()], most_samples=50).benchmarks
+    [view] = run_views([to_record(Measurement(1, [1e-6] * 5000, SPEC))], most_samples=50).benchmarks
     assert view.time is not None
     assert len(view.time.samples) <= 50
     assert view.time.blocks == 5000

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from photometer.model.records import from_record
 from photometer.model.task import TaskSpec
 
 # Most benchmarks are these: a row does not show them, but can be filtered by them.
@@ -44,7 +45,7 @@ class Identity:
 
 def identity_of(record: Mapping[str, Any], source: str = "") -> Identity:
     """Return the identity. `source` distinguishes equal benchmarks of several files; with one file it is empty."""
-    spec = TaskSpec.from_json(record["task_spec"]) if isinstance(record.get("task_spec"), Mapping) else None
+    spec = from_record(TaskSpec, record["task_spec"]) if isinstance(record.get("task_spec"), Mapping) else None
     order = record.get("order")
     if isinstance(order, Mapping) and isinstance(order.get("label"), Sequence):
         return _of_order(order, spec, source)

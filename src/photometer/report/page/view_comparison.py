@@ -12,14 +12,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.analysis.comparison_result import FAILURE_KIND, KIND, ComparisonResult
-from photometer.model import comparison_replicate, comparison_stacks
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.comparison_stacks import ComparisonStacks
+from photometer.model.records import from_record
 from photometer.report.page.record_identity import CodeView, identity_of
 from photometer.report.page.view_run import FunctionRow, SkipView, Stack, sentence_case, thinned
 
-KINDS = (KIND, FAILURE_KIND, comparison_replicate.KIND, comparison_stacks.KIND)
+KINDS = (ComparisonResult.KIND, ComparisonFailure.KIND, ComparisonReplicate.KIND, ComparisonStacks.KIND)
 # What a reader acts on comes first; "same" may be skipped.
 VERDICT_ORDER = ("slower", "undecided", "faster", "same")
 
@@ -90,7 +90,7 @@ def comparison_views(
 ) -> tuple[ComparisonView, ...]:
     samples, stacks = _samples(records), _stacks(records)
     # A comparison that was resumed may have judged a benchmark twice: the later verdict counts.
-    latest = {str(record.get("order_id")): record for record in records if record["kind"] == KIND}
+    latest = {str(record.get("order_id")): record for record in records if record["kind"] == ComparisonResult.KIND}
     views = (
         _view(record, source, samples[order_id], stacks.get(order_id), most_samples)
         for order_id, record in latest.items()
@@ -101,7 +101,7 @@ def comparison_views(
 def comparison_skips(records: Sequence[Mapping[str, Any]]) -> tuple[SkipView, ...]:
     skips = []
     for record in records:
-        if record["kind"] == FAILURE_KIND:
+        if record["kind"] == ComparisonFailure.KIND:
             side = f"on the {record['side']} side: " if record.get("side") else ""
             title, message = str(record.get("title", "a benchmark")), str(record.get("message", ""))
             skips.append(SkipView(title, side + message, str(record.get("log") or "")))
@@ -112,8 +112,8 @@ def _samples(records: Sequence[Mapping[str, Any]]) -> defaultdict[str, Samples]:
     """Return seconds per run of every block in the frozen layout, in the order measured."""
     samples: defaultdict[str, Samples] = defaultdict(lambda: ([], []))
     for record in records:
-        if record["kind"] == comparison_replicate.KIND:
-            replicate = ComparisonReplicate.from_json(record)
+        if record["kind"] == ComparisonReplicate.KIND:
+            replicate = from_record(ComparisonReplicate, record)
             if replicate.layout == 0:
                 samples[replicate.order_id][0].extend(replicate.base_seconds_per_run)
                 samples[replicate.order_id][1].extend(replicate.branch_seconds_per_run)
@@ -121,14 +121,14 @@ def _samples(records: Sequence[Mapping[str, Any]]) -> defaultdict[str, Samples]:
 
 
 def _stacks(records: Sequence[Mapping[str, Any]]) -> dict[str, ComparisonStacks]:
-    found = (ComparisonStacks.from_json(record) for record in records if record["kind"] == comparison_stacks.KIND)
+    found = (from_record(ComparisonStacks, record) for record in records if record["kind"] == ComparisonStacks.KIND)
     return {stacks.order_id: stacks for stacks in found}
 
 
 def _view(
     record: Mapping[str, Any], source: str, samples: Samples, stacks: ComparisonStacks | None, most_samples: int
 ) -> ComparisonView:
-    result = ComparisonResult.from_json(record)
+    result = from_record(ComparisonResult, record)
     identity, verdict, change = identity_of(record, source), result.judged, result.instructions
     detectable = verdict.detectable.now if verdict.detectable is not None else math.inf
     ratios = result.layout_ratios

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.fuzz_map import FuzzMap, make_map, verdict_of
-from photometer.model.fuzz_trial import KIND, FuzzTrial
+from photometer.model.fuzz_trial import FuzzTrial
+from photometer.model.records import from_record
 from photometer.report.fuzz_text import trial_cells, trial_heads
 
 STANDINGS = {1: "slower", -1: "faster", 0: "same"}
@@ -50,7 +51,7 @@ def fuzz_view(found: FuzzMap, notes: Sequence[str] = ()) -> FuzzView:
 
 def fuzz_view_of(records: Sequence[Mapping[str, Any]], header: Mapping[str, Any]) -> FuzzView | None:
     """Return the view; None if the file holds no fuzz run."""
-    trials = [FuzzTrial.from_json(record) for record in records if record["kind"] == KIND]
+    trials = [from_record(FuzzTrial, record) for record in records if record["kind"] == FuzzTrial.KIND]
     if not trials:
         return None
     about = header.get("fuzz")

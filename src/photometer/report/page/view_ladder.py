@@ -11,7 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.analysis.ladder import KIND, Ladder, LadderStep
+from photometer.analysis.ladder import Ladder, LadderStep
+from photometer.model.records import from_record
 from photometer.report.page.view_run import BenchmarkView
 
 SUITE = "overrides"
@@ -68,14 +69,13 @@ def ladder_views(ladder: Ladder) -> tuple[LadderView, ...]:
 
 def ladders_of_records(records: Sequence[Mapping[str, Any]]) -> tuple[LadderView, ...]:
     """Return the ladders from records of kind "ladder_step", which have the fields of a LadderStep."""
-    fields = {field.name for field in dataclasses.fields(LadderStep)}
     steps = []
     for record in records:
-        if record["kind"] == KIND:
-            step = LadderStep(**{name: value for name, value in record.items() if name in fields})
+        if record["kind"] == LadderStep.KIND:
+            step = from_record(LadderStep, record)
             ends = step.added_interval_seconds
-            # An end that is not known is null in the file; half an interval cannot be drawn.
-            known = None if ends is None or None in ends else (float(ends[0]), float(ends[1]))
+            # An end that is not known is infinite; half an interval cannot be drawn.
+            known = ends if ends is not None and all(map(math.isfinite, ends)) else None
             steps.append(dataclasses.replace(step, added_interval_seconds=known))
     return ladder_views(Ladder(tuple(steps)))
 

@@ -10,10 +10,11 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from photometer.analysis.ladder import KIND as LADDER_KIND
+from photometer.analysis.ladder import LadderStep
 from photometer.errors import ResultsFileError
 from photometer.model.conditions import Conditions
-from photometer.model.fuzz_trial import KIND as FUZZ_KIND
+from photometer.model.fuzz_trial import FuzzTrial
+from photometer.model.records import from_record
 from photometer.model.results_reader import Results
 from photometer.report.page import view_comparison, view_run
 from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView, comparison_skips, comparison_views
@@ -26,7 +27,7 @@ from photometer.report.page.view_run import BenchmarkView, SkipView, run_views
 MOST_SAMPLES = 600_000
 # At least and at most: with fewer samples a drift would not show, and a plot a thousand pixels wide shows no more.
 SAMPLES_OF_ONE = (60, 1000)
-_KNOWN = {*view_run.KINDS, *view_comparison.KINDS, FUZZ_KIND, LADDER_KIND}
+_KNOWN = {*view_run.KINDS, *view_comparison.KINDS, FuzzTrial.KIND, LadderStep.KIND}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _distinct(views: Iterable[BenchmarkView]) -> Iterable[BenchmarkView]:
 
 def _conditions(results: Results) -> list[Conditions]:
     return [
-        Conditions.from_json(record["conditions"])
+        from_record(Conditions, record["conditions"])
         for record in results.records
         if record["kind"] == "measurement" and isinstance(record.get("conditions"), dict)
     ]

@@ -16,6 +16,7 @@ from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.measurement import Measurement
 from photometer.model.packed_stacks import unpack_stacks
+from photometer.model.records import from_record
 from photometer.report.page.record_identity import CodeView, Identity, identity_of
 
 KINDS = ("measurement", "instruction_counts", "device_measurement", "failure")
@@ -141,15 +142,15 @@ def run_views(records: Sequence[Mapping[str, Any]], source: str = "", most_sampl
 
 def _with_record(view: BenchmarkView, record: Mapping[str, Any], most_samples: int) -> BenchmarkView:
     if record["kind"] == "measurement":
-        measurement = Measurement.from_json(record)
+        measurement = from_record(Measurement, record)
         try:
             time = time_view(measurement, most_samples)
         except MeasurementError as error:
             return _warned(view, (WarningView(error.message, error.remedy or ""),))
         return dataclasses.replace(_warned(view, _warnings(measurement.warnings)), time=time)
     if record["kind"] == "instruction_counts":
-        return dataclasses.replace(view, counts=count_view(InstructionCounts.from_json(record), record))
-    measured = DeviceMeasurement.from_json(record)
+        return dataclasses.replace(view, counts=count_view(from_record(InstructionCounts, record), record))
+    measured = from_record(DeviceMeasurement, record)
     return dataclasses.replace(_warned(view, _warnings(measured.warnings)), device=device_view(measured))
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from photometer.analysis.table import Cell, Table
+from photometer.model.records import to_record
 from photometer.report.escape import csv_text
 
 CSV_FIELDS = (
@@ -121,5 +122,5 @@ def _cell_json(cell: Cell | None) -> dict[str, Any] | None:
     if cell.indistinguishable:
         record["no_significant_difference"] = True
     if cell.warnings:
-        record["warnings"] = [suspicion.to_json() for suspicion in cell.warnings]
+        record["warnings"] = [to_record(suspicion) for suspicion in cell.warnings]
     return record

@@ -46,7 +46,7 @@ def test_the_page_has_it_all():
     assert all("#" in point["label"] for series in figure["series"] for point in series["points"])
 
 
-def test_what_strangers_write_stays_text():
+def test_hostile_text_stays_text():
     evil = make_map((EVIL, EVIL), [*(trial(i, 1.0 + i, name=EVIL) for i in range(9)), failed(9)])
     page = render_fuzz_page(evil, title=EVIL, notes=[EVIL])
     assert "<script>alert" not in page

@@ -60,7 +60,7 @@ def test_an_interval_of_unknown_end_reaches_the_edge() -> None:
     assert float(spans[0].attrib["x2"]) - float(spans[0].attrib["x1"]) > 300
 
 
-def test_what_strangers_write_stays_text() -> None:
+def test_hostile_text_stays_text() -> None:
     row = Row(HOSTILE, 0.0, -0.01, 0.01, HOSTILE, note=HOSTILE)
     text = figure_svg(RowFigure("n", HOSTILE, Axis(HOSTILE, "change"), (row,)))
     root = ET.fromstring(text)

@@ -19,9 +19,9 @@ def test_the_summary_is_one_line() -> None:
     assert machine_view("f", machine, []).summary == "CPU · torch 2.13, CUDA 12.8, debug build · Python 3.11 · today"
 
 
-def test_dates_are_told_to_the_minute() -> None:
-    for date, told in (("2026-11-15T10:47:23+00:00", "2026-11-15 10:47 UTC"), ("some day", "some day")):
-        assert dict(machine_view("f", Machine(date=date), []).facts)["Date"] == told
+def test_dates_are_shown_to_the_minute() -> None:
+    for date, shown in (("2026-11-15T10:47:23+00:00", "2026-11-15 10:47 UTC"), ("some day", "some day")):
+        assert dict(machine_view("f", Machine(date=date), []).facts)["Date"] == shown
 
 
 def test_a_comparison_says_what_its_sides_are() -> None:
@@ -33,11 +33,11 @@ def test_quiet_and_not_quiet() -> None:
     calm = [Conditions(wall_seconds=1.0, cpu_seconds=0.999)] * 3
     busy = [Conditions(wall_seconds=1.0, cpu_seconds=0.9, preempted_blocks=4)] * 3
     assert quietness(None, calm) == "Quiet: the benchmarks were off their core for 0.1 % of the time."
-    told = quietness(Machine(stolen_share=0.02), busy)
-    assert told.startswith("Not quiet: ")
-    assert "10.0 % of the time" in told
-    assert "12 interrupted blocks were set aside" in told
-    assert "the hypervisor took 2.0 %" in told
+    sentence = quietness(Machine(stolen_share=0.02), busy)
+    assert sentence.startswith("Not quiet: ")
+    assert "10.0 % of the time" in sentence
+    assert "12 interrupted blocks were set aside" in sentence
+    assert "the hypervisor took 2.0 %" in sentence
     assert quietness(None, []) == ""
     # More processor time than wall time: several threads.
     assert "0.0 %" in quietness(None, [Conditions(wall_seconds=1.0, cpu_seconds=2.0)])

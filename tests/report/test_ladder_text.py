@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from photometer.analysis.ladder import Ladder, LadderStep
-from photometer.analysis.ladder_expectations import Expectation
+from photometer.analysis.ladder import Expectation, Ladder, LadderStep
 from photometer.report.ladder_text import render_expectations, render_ladder
 
 LADDER = Ladder(

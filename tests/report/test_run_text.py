@@ -70,7 +70,7 @@ def test_only_what_was_measured_has_a_column() -> None:
     assert "instr." not in text
 
 
-def test_a_compilers_error_is_told_by_its_cause() -> None:
+def test_a_failed_build_names_the_compilers_error() -> None:
     log = "In function\nstmt:1:14: error: expected primary-expression\n  |  ^"
     failure = RunFailure("a [c++]", "build", "the C++ snippet does not compile", log)
     assert render_failure(failure).endswith("does not compile: stmt:1:14: error: expected primary-expression")

@@ -1,7 +1,8 @@
-"""Ladder: what each rung of overriding costs over the rung it stands on, in time with an interval and in instructions.
+"""Ladder: what each way of overriding a call adds to the one below it, in time with an interval and in instructions.
 
-In: a plan whose orders carry a tag such as `ladder:3>1` (rung 3 stands on rung 1), verdicts of each rung against the
-one below it, and instruction counts. Out: a Ladder, a frozen record without layout. What is not known is None.
+In: a plan whose orders have a tag such as `ladder:3>1` (rung 3 stands on rung 1), verdicts of each rung against the one
+below it, and instruction counts. Out: a Ladder, a frozen record in which unknown values are None; and how it compares
+with what is expected.
 """
 
 from __future__ import annotations
@@ -14,14 +15,26 @@ from typing import ClassVar
 
 from photometer.analysis.verdict import Verdict
 from photometer.model.records import HighEnd, LowEnd
+from photometer.model.units import format_seconds
 from photometer.plan.work_order import WorkOrder, WorkOrders
 
 _PLACE = re.compile(r"ladder:(\d+)(?:>(\d+))?")
+# The expectations are those that torch's own README of these benchmarks states, for this call.
+EXPECTED_CALL = "torch.add"
+# "On the order of 2 us": nearer to 2 us than to a tenth or to ten times that.
+PLAIN_SECONDS = 2e-6
+ORDER_OF_MAGNITUDE = 10**0.5
+# Changes of 100 ns are called important, so half of that is still nothing.
+NOTHING_SECONDS = 50e-9
+# "Small" is less than the call itself takes, and than the couple of microseconds of a tensor-like.
+SMALL_SECONDS = 1e-6
+# "A couple of microseconds": one to four, a factor of two on either side of two.
+COUPLE_SECONDS = (1e-6, 4e-6)
 
 
 @dataclasses.dataclass(frozen=True)
 class RungPair:
-    """A rung's order and the order of the rung below; None for the ground."""
+    """A rung's order and the order of the rung below, which is None for the lowest rung."""
 
     order: WorkOrder
     below: WorkOrder | None
@@ -37,7 +50,7 @@ class RungPair:
 
 @dataclasses.dataclass(frozen=True)
 class LadderStep:
-    """One rung for one call. What is `added` is over `below`; the ground has none."""
+    """One rung for one call. `added_…` are over the rung `below`; the lowest rung has none."""
 
     KIND: ClassVar[str] = "ladder_step"
     COMPLETE: ClassVar[bool] = True
@@ -71,7 +84,7 @@ class Ladder:
 
 
 def rung_pairs(plan: WorkOrders) -> tuple[RungPair, ...]:
-    """The plan's orders that are rungs, each with the one it stands on, if the plan has that too."""
+    """Return the plan's orders that are rungs, each with the rung below it if the plan has that too."""
     places = {order.id: place for order in plan if (place := _place(order)) is not None}
     rungs = [order for order in plan if order.id in places]
     at = {(order.label[:-1], places[order.id][1]): order for order in rungs}
@@ -81,7 +94,7 @@ def rung_pairs(plan: WorkOrders) -> tuple[RungPair, ...]:
 def build_ladder(
     pairs: tuple[RungPair, ...], verdicts: Mapping[str, Verdict], instructions: Mapping[str, float]
 ) -> Ladder:
-    """`verdicts` are of a rung against the one below, `instructions` per run; both by the id of the rung's order."""
+    """Build the ladder from verdicts against the rung below and instructions per run, both by the id of the rung."""
     return Ladder(tuple(_step(pair, pairs, verdicts, instructions) for pair in pairs))
 
 
@@ -107,7 +120,7 @@ def _step(
 
 
 def _own_seconds(pair: RungPair, pairs: tuple[RungPair, ...], verdicts: Mapping[str, Verdict]) -> float | None:
-    """As the second side of its own comparison; the ground, which has none, as the first side of the others'."""
+    """Return the rung's time from its own comparison; for the lowest rung, from the comparisons of those above."""
     own = verdicts.get(pair.order.id)
     if own is not None:
         return own.base_seconds * own.ratio
@@ -118,3 +131,60 @@ def _own_seconds(pair: RungPair, pairs: tuple[RungPair, ...], verdicts: Mapping[
 
 def _place(order: WorkOrder) -> re.Match[str] | None:
     return next((place for tag in order.tags if (place := _PLACE.fullmatch(tag))), None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Expectation:
+    """What was expected and what was found. `agrees` is None if nothing was measured or the interval is too wide."""
+
+    expected: str
+    found: str
+    agrees: bool | None
+
+    @property
+    def sentence(self) -> str:
+        word = {True: "as expected", False: "NOT as expected", None: "not decided"}[self.agrees]
+        return f"{self.expected}: {self.found}: {word}"
+
+
+def check_expectations(ladder: Ladder) -> tuple[Expectation, ...]:
+    """Compare the ladder of `torch.add` with what it is expected to look like."""
+    tensor, sub, like = (ladder.step(EXPECTED_CALL, rung) for rung in ("Tensor", "SubTensor", "WithTorchFunction"))
+    nothing, small = (-NOTHING_SECONDS, NOTHING_SECONDS), (-SMALL_SECONDS, SMALL_SECONDS)
+    return (
+        _expect_plain(tensor),
+        _expect_added(tensor, "__torch_function__ adds nothing for torch.Tensor", *nothing),
+        _expect_added(sub, "little for a subclass of torch.Tensor", *small),
+        _expect_added(like, "a couple of microseconds for a tensor-like", *COUPLE_SECONDS),
+    )
+
+
+def _expect_plain(step: LadderStep | None) -> Expectation:
+    expected = f"{EXPECTED_CALL} of two torch.Tensor takes about {format_seconds(PLAIN_SECONDS, 1)}"
+    if step is None or step.seconds is None:
+        return Expectation(expected, "not measured", None)
+    within = PLAIN_SECONDS / ORDER_OF_MAGNITUDE < step.seconds < PLAIN_SECONDS * ORDER_OF_MAGNITUDE
+    faster = "" if within or step.seconds > PLAIN_SECONDS else " (faster)"
+    return Expectation(expected, f"it takes {format_seconds(step.seconds, 3)}{faster}", within or bool(faster))
+
+
+def _expect_added(step: LadderStep | None, expected: str, low: float, high: float) -> Expectation:
+    if step is None or step.added_seconds is None or step.added_interval_seconds is None:
+        return Expectation(expected, "not measured", None)
+    ends = step.added_interval_seconds
+    shown = " to ".join(signed_seconds(end) for end in ends)
+    found = f"it adds {signed_seconds(step.added_seconds)} ({shown}) over {step.below}"
+    if low <= ends[0] and ends[1] <= high:
+        return Expectation(expected, found, True)
+    return Expectation(expected, found, False if ends[0] > high or ends[1] < low else None)
+
+
+def signed_seconds(seconds: float) -> str:
+    """Return `+1.24 us` or `-3 ns`, with no more digits than a tenth of a nanosecond."""
+    sign = "-" if seconds < 0 else "+"
+    size = abs(seconds)
+    if size == float("inf"):
+        return f"{sign}anything"
+    if size < 1e-7:
+        return f"{sign}{size * 1e9:.1f} ns" if size < 1e-8 else f"{sign}{size * 1e9:.0f} ns"
+    return sign + format_seconds(size, 3)

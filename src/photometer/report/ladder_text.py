@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from photometer.analysis.ladder import Ladder, LadderStep
-from photometer.analysis.ladder_expectations import Expectation, signed_seconds
+from photometer.analysis.ladder import Expectation, Ladder, LadderStep, signed_seconds
 from photometer.model.units import format_seconds
 from photometer.report.text_width import pad, width_of
 

@@ -98,7 +98,7 @@ def hostile_records() -> list[dict[str, Any]]:
     return [measured, failure, comparison, {"kind": HOSTILE}]
 
 
-def test_what_strangers_write_stays_text() -> None:
+def test_hostile_text_stays_text() -> None:
     page = render_report(report_view([loaded(hostile_records(), HOSTILE.replace("/", "") + ".json", fuzz={})], HOSTILE))
     elements = Elements(page)
     assert "img" not in [tag for tag, _ in elements.found]
@@ -129,7 +129,7 @@ def test_files_without_results_are_an_error_with_a_remedy() -> None:
     assert caught.value.remedy
 
 
-def test_several_files_are_told_apart() -> None:
+def test_benchmarks_of_several_files_have_distinct_ids() -> None:
     view = report_view([loaded(run_records(), "a.json"), loaded(run_records(), "b.json")])
     assert len({each.id for each in view.benchmarks}) == 2 * 166
     assert "a" in view.benchmarks[0].words

@@ -50,7 +50,7 @@ def test_an_end_that_is_not_known_stays_so() -> None:
     assert view.detectable is None
 
 
-def test_a_benchmark_that_failed_is_told_with_its_side() -> None:
+def test_a_benchmark_that_failed_names_its_side() -> None:
     failure = ComparisonFailure("1", "maths › add", "branch", "it died", "log")
     [skip] = comparison_skips([to_record(failure)])
     assert (skip.title, skip.reason, skip.log) == ("maths › add", "on the branch side: it died", "log")

@@ -20,9 +20,8 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
     from photometer.analysis.comparison_result import EnvironmentComparison as EnvironmentComparison
     from photometer.analysis.table import ordered_unique as ordered_unique
     from photometer.analysis.verdict import Verdict as Verdict
-    from photometer.comparing import compare_environments as compare_environments
-    from photometer.comparing.device_statements import ab_device as ab_device
-    from photometer.comparing.statements import ab as ab
+    from photometer.comparing.environments import compare_environments as compare_environments
+    from photometer.comparing.statements import ab as ab, ab_device as ab_device
     from photometer.definition import (
         GroupedModules as GroupedModules,
         GroupedSetup as GroupedSetup,
@@ -91,8 +90,8 @@ _HOME = {
     "TimerArgs": "photometer.definition",
     "Verdict": "photometer.analysis.verdict",
     "ab": "photometer.comparing.statements",
-    "ab_device": "photometer.comparing.device_statements",
-    "compare_environments": "photometer.comparing",
+    "ab_device": "photometer.comparing.statements",
+    "compare_environments": "photometer.comparing.environments",
     "load": "photometer.results",
     "load_suite": "photometer.definition",
     "materialize": "photometer.plan",

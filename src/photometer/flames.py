@@ -2,29 +2,43 @@
 
     draw_suite("overrides", Path("out"), expression="torch.add and SubTensor")
 
-In: what to look at, and where to. Out: FlameFiles: what was written, and in words what was not. SVGs open in any
-browser; where one is found on the machine, each has its picture (PNG) beside it.
+In: what to profile, and where to. Out: FlameFiles: what was written, and in words what was not. SVGs open in any
+browser; if one is found on the machine, each has its picture (PNG) beside it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from photometer.analysis.comparison_result import EnvironmentComparison
+from photometer.comparing.preflight import SIDE_LETTERS, SIDE_NAMES
 from photometer.definition import load_suite
+from photometer.definition.grouped import Label
 from photometer.definition.suite import Suite
 from photometer.errors import PhotometerError, ResultsFileError, ToolMissing
-from photometer.execution.flame_names import flame_names
-from photometer.execution.flame_run import Look, LookSettings, look_inside
+from photometer.execution.profile import Profile, ProfileSettings, profile
 from photometer.instruments.browser import find_browser, render_png
 from photometer.model.environment import Environment
 from photometer.plan import materialize, select
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.report.flame_graph import INSTRUCTIONS, render_flame_difference, render_flame_graph
+from photometer.session.session import Session
 
 OnWork = Callable[[str], object]
+
+# The four that every reader of that README looks for.
+NAMES_OF_THE_README: dict[Label, str] = {
+    ("torch.add", "Tensor"): "tensor",
+    ("torch.add", "SubTensor"): "subtensor",
+    ("torch.add", "WithTorchFunction"): "overridden",
+    ("torch.add", "SubWithTorchFunction"): "suboverridden",
+}
+# Longer names are cut: archives and file systems have limits, and a prefix and a suffix are still to come.
+LONGEST_NAME = 80
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,76 +60,79 @@ def draw_suite(
     *,
     expression: str | None = None,
     tags: Collection[str] = (),
-    settings: LookSettings = LookSettings(),  # noqa: B008 - frozen, so sharing it is safe
+    settings: ProfileSettings = ProfileSettings(),  # noqa: B008 - frozen, so sharing it is safe
     environment: Environment | None = None,
     pictures: bool = False,
     on_work: OnWork = lambda _: None,
 ) -> FlameFiles:
-    """A flame graph for each case that is selected, named after it."""
+    """Draw a flame graph of each case that is selected, named after it."""
     loaded = load_suite(suite) if isinstance(suite, str) else suite
     plan = select(materialize(loaded, available_devices=("cpu",)), expression, tags)
-    looks = look_inside(environment, plan, settings, on_order=on_work) if len(plan) else {}
+    with Session(environment) as session:
+        profiles = profile(session, plan, settings, on_order=on_work) if len(plan) else {}
     names = flame_names(plan)
     texts: dict[str, str] = {}
     for order in plan:
-        texts.update(_one_side(order, names[order.id], looks[order.id]))
-    return _write(folder, texts, _problems(plan, [looks]), pictures, on_work)
+        texts.update(_one_side(order, names[order.id], profiles[order.id]))
+    return _write(folder, texts, _problems(plan, [profiles]), pictures, on_work)
 
 
 def draw_comparison(
-    environments: tuple[Environment, Environment],
+    sessions: tuple[Session, Session],
     plan: WorkOrders,
     comparison: EnvironmentComparison,
     folder: Path,
     *,
-    settings: LookSettings = LookSettings(counted=True),  # noqa: B008 - frozen, so sharing it is safe
+    settings: ProfileSettings = ProfileSettings(counted=True),  # noqa: B008 - frozen, so sharing it is safe
     on_work: OnWork = lambda _: None,
 ) -> FlameFiles:
-    """For each order of `plan`: `base-NAME.svg`, `branch-NAME.svg`, and what changed from one to the other.
+    """Draw for each order of `plan`: `base-NAME.svg`, `branch-NAME.svg`, and what changed from one to the other.
 
     Times are those of the comparison, which knows them best. `changed-` is by samples, `changed-instructions-` exact.
     """
     if not len(plan):
         return FlameFiles()
-    base_looks = look_inside(
-        environments[0], plan, settings, side="base", on_order=lambda title: on_work(f"base: {title}")
-    )
-    branch_looks = look_inside(
-        environments[1], plan, settings, side="branch", on_order=lambda title: on_work(f"branch: {title}")
+    base_profiles, branch_profiles = (
+        profile(session, plan, settings, side=letter, on_order=_prefixed(on_work, name))
+        for session, letter, name in zip(sessions, SIDE_LETTERS, SIDE_NAMES, strict=True)
     )
     names, judged = flame_names(plan), {result.order_id: result.judged for result in comparison}
     texts: dict[str, str] = {}
     for order in plan:
-        base, branch = base_looks[order.id], branch_looks[order.id]
+        base, branch = base_profiles[order.id], branch_profiles[order.id]
         verdict = judged.get(order.id)
         if verdict is not None:
             base = _scaled(base, verdict.base_seconds)
             branch = _scaled(branch, verdict.base_seconds * verdict.ratio)
         texts.update(_both_sides(order, names[order.id], base, branch))
-    return _write(folder, texts, _problems(plan, [base_looks, branch_looks]), True, on_work)
+    return _write(folder, texts, _problems(plan, [base_profiles, branch_profiles]), True, on_work)
 
 
-def _scaled(look: Look, seconds_per_run: float) -> Look:
-    if look.sampled is None:
-        return look
-    return dataclasses.replace(look, sampled=look.sampled.scaled_to(seconds_per_run))
+def _prefixed(on_work: OnWork, name: str) -> OnWork:
+    return lambda title: on_work(f"{name}: {title}")
 
 
-def _one_side(order: WorkOrder, name: str, look: Look, prefix: str = "", title: str = "") -> dict[str, str]:
+def _scaled(one: Profile, seconds_per_run: float) -> Profile:
+    if one.sampled is None:
+        return one
+    return dataclasses.replace(one, sampled=one.sampled.scaled_to(seconds_per_run))
+
+
+def _one_side(order: WorkOrder, name: str, one: Profile, prefix: str = "", title: str = "") -> dict[str, str]:
     texts = {}
     shown = title or " › ".join(order.label)
-    if look.sampled is not None:
-        words = f"{look.sampled.seconds_per_run * 1e9:,.0f} ns a run, {look.sampled.samples} samples"
-        words += "" if look.sampled.is_native else ", Python frames alone"
-        texts[f"{prefix}{name}.svg"] = render_flame_graph(look.sampled.stacks, shown, subtitle=words, root=_root(order))
-    if look.instructions is not None and not prefix:
+    if one.sampled is not None:
+        words = f"{one.sampled.seconds_per_run * 1e9:,.0f} ns a run, {one.sampled.samples} samples"
+        words += "" if one.sampled.is_native else ", Python frames alone"
+        texts[f"{prefix}{name}.svg"] = render_flame_graph(one.sampled.stacks, shown, subtitle=words, root=_root(order))
+    if one.instructions is not None and not prefix:
         texts[f"instructions-{name}.svg"] = render_flame_graph(
-            look.instructions, f"{shown}: instructions", quantity=INSTRUCTIONS, root=_root(order)
+            one.instructions, f"{shown}: instructions", quantity=INSTRUCTIONS, root=_root(order)
         )
     return texts
 
 
-def _both_sides(order: WorkOrder, name: str, base: Look, branch: Look) -> dict[str, str]:
+def _both_sides(order: WorkOrder, name: str, base: Profile, branch: Profile) -> dict[str, str]:
     title, root = " › ".join(order.label), _root(order)
     texts = _one_side(order, name, base, "base-", f"base: {title}")
     texts |= _one_side(order, name, branch, "branch-", f"branch: {title}")
@@ -143,11 +160,11 @@ def _root(order: WorkOrder) -> str:
     return " ".join(order.args.stmt.split())
 
 
-def _problems(plan: WorkOrders, looks: Sequence[dict[str, Look]]) -> list[str]:
+def _problems(plan: WorkOrders, profiles: Sequence[dict[str, Profile]]) -> list[str]:
     """Each problem once, with the cases it concerns: a missing tool concerns them all."""
     concerned: dict[str, list[str]] = {}
     for order in plan:
-        for problem in dict.fromkeys(problem for side in looks for problem in side[order.id].problems):
+        for problem in dict.fromkeys(problem for side in profiles for problem in side[order.id].problems):
             concerned.setdefault(problem, []).append(" › ".join(order.label))
     return [
         problem if len(cases) == len(plan) else f"{', '.join(cases)}: {problem}" for problem, cases in concerned.items()
@@ -180,3 +197,29 @@ def _write(folder: Path, texts: dict[str, str], problems: list[str], pictures: b
             except PhotometerError as error:
                 problems.append(f"{error.message}. {error.remedy or ''}".rstrip())
     return FlameFiles(tuple(svgs), tuple(pngs), tuple(problems))
+
+
+def flame_names(orders: Iterable[WorkOrder]) -> dict[str, str]:
+    """Return the name of each order's files, by its id, without folder and suffix; no two are the same.
+
+    Orders whose labels are alike (other languages, threads, sizes) are told apart by those.
+    """
+    orders = tuple(orders)
+    labels = Counter(_plain_name(order) for order in orders)
+    names: dict[str, str] = {}
+    for order in orders:
+        name = _plain_name(order)
+        if labels[name] > 1:
+            words = "-".join(str(value) for value in order.auto.as_dict().values())
+            name = f"{name}-{_slug(words)}"
+        names[order.id] = name if name not in names.values() else f"{name}-{order.id}"
+    return names
+
+
+def _plain_name(order: WorkOrder) -> str:
+    return NAMES_OF_THE_README.get(order.label[-2:]) or _slug("-".join(order.label))
+
+
+def _slug(text: str) -> str:
+    """Letters, digits and single dashes; safe as a file's name everywhere."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:LONGEST_NAME].rstrip("-") or "case"

@@ -10,27 +10,31 @@ from collections.abc import Collection
 from pathlib import Path
 
 from photometer.analysis.check_results import CheckedBenchmark, check_results
+from photometer.analysis.ladder import Ladder
 from photometer.analysis.run_table import RunTable, tabulate_run
+from photometer.comparing.ladder import counted_instructions, is_ladder, measure_ladder
 from photometer.definition import load_suite
-from photometer.execution.describe import describe
+from photometer.execution.executor import describe
 from photometer.execution.local_executor import LocalExecutor
-from photometer.execution.observer import RunObserver
+from photometer.execution.observer import NullObserver, RunObserver
 from photometer.execution.probe_plan import probe_plan
-from photometer.execution.run_file import open_run_file
-from photometer.execution.run_plan import run_plan
+from photometer.execution.run_file import RunFile, open_run_file
 from photometer.execution.run_settings import RunSettings
+from photometer.execution.scheduler import run_plan
 from photometer.model.results_reader import load_results
 from photometer.plan import materialize, select
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrders
+from photometer.session.session import Session
 
 
 @dataclasses.dataclass(frozen=True)
 class RunReport:
-    """What came of a run: the plan, the results file, the table of all that is in it."""
+    """What came of a run: the plan, the results file, the table of all that is in it, and the ladder if it has one."""
 
     plan: WorkOrders
     results: Path | None
     table: RunTable
+    ladder: Ladder | None = None
 
 
 def run_suite(
@@ -46,15 +50,26 @@ def run_suite(
 ) -> RunReport:
     """Measure a suite; every result is in `folder/results.json` the moment it is there."""
     defined = load_suite(suite)
-    with LocalExecutor(settings.environment) as executor:
+    observer = observer or NullObserver()
+    with LocalExecutor(Session(settings.environment)) as executor:
         facts = describe(executor)
-        planned = materialize(defined, available_devices=facts["devices"], timeout_seconds=timeout_seconds)
+        planned = materialize(defined, available_devices=facts.devices, timeout_seconds=timeout_seconds)
         plan = select(planned, expression, tags)
         if not len(plan):
             return RunReport(plan, None, RunTable())
         file = open_run_file(folder, plan, settings, facts, resume=resume)
         run_plan(plan, settings, executor, facts, file.file.append, finished=file.finished, observer=observer)
-    return RunReport(plan, file.path, tabulate_run(plan, load_results(file.path)))
+        ladder = climb(plan, executor.session, file, observer) if settings.measures_ladder and is_ladder(plan) else None
+    return RunReport(plan, file.path, tabulate_run(plan, load_results(file.path)), ladder)
+
+
+def climb(plan: WorkOrders, session: Session, file: RunFile, observer: RunObserver) -> Ladder:
+    """Measure each rung of a suite of rungs beside the one it stands on, and keep the steps in the file."""
+    counts = counted_instructions(load_results(file.path))
+    ladder = measure_ladder(plan, session, instructions=counts, on_rung=observer.climbed)
+    for step in ladder:
+        file.file.append(step)
+    return ladder
 
 
 def check_suite(
@@ -68,8 +83,8 @@ def check_suite(
 ) -> list[CheckedBenchmark]:
     """Run every variant once and compare what those of one benchmark computed."""
     defined = load_suite(suite)
-    with LocalExecutor(settings.environment) as executor:
+    with LocalExecutor(Session(settings.environment)) as executor:
         facts = describe(executor)
-        probes = materialize(defined, available_devices=facts["devices"], timeout_seconds=timeout_seconds, probe=True)
+        probes = materialize(defined, available_devices=facts.devices, timeout_seconds=timeout_seconds, probe=True)
         plan = select(probes, expression, tags)
         return check_results(probe_plan(plan, settings, executor, facts, observer))

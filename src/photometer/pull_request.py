@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shlex
-from collections.abc import Sequence
-from pathlib import Path
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from photometer.analysis.comparison_result import EnvironmentComparison
 from photometer.comparing.comparison_file import FILE_NAME
+from photometer.comparing.live import LiveComparison
 from photometer.environments.resolved import ResolvedEnvironment
-from photometer.errors import PhotometerError
-from photometer.execution.bundle import BUNDLE_NAME, write_bundle
-from photometer.execution.flame_run import LookSettings
+from photometer.errors import PhotometerError, ResultsFileError
 from photometer.execution.order_record import identified, task_spec_of
+from photometer.execution.profile import ProfileSettings
 from photometer.flames import FlameFiles, OnWork, draw_comparison
-from photometer.model import comparison_replicate
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
+from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_reader import Results, load_results
 from photometer.plan.work_order import WorkOrders
@@ -32,7 +35,11 @@ from photometer.report.page.page import render_report
 from photometer.report.page.view_report import report_view
 from photometer.report.verdict_text import render_verdicts_markdown
 
+BUNDLE_NAME = "bundle.zip"
 FLAME_FOLDER = "flame-graphs"
+# The earliest date a ZIP archive can hold.
+_NO_DATE = (1980, 1, 1, 0, 0, 0)
+_MODE = 0o644 << 16
 WhichFlames = Literal["all", "slower", "none"]
 
 
@@ -47,34 +54,33 @@ class Compared:
 
 
 def draw_flames(
-    compared: Compared, folder: Path, which: WhichFlames, *, settings: LookSettings, on_work: OnWork = lambda _: None
+    live: LiveComparison,
+    comparison: EnvironmentComparison,
+    folder: Path,
+    which: WhichFlames,
+    *,
+    settings: ProfileSettings,
+    on_work: OnWork = lambda _: None,
 ) -> Compared:
-    """The comparison with flame graphs of all its cases, or of the slower ones, in `folder`/flame-graphs.
+    """Draw flame graphs of all cases of a comparison, or of the slower ones, in `folder`/flame-graphs.
 
-    To be called while both sides can still be started: checkouts of git revisions are removed afterwards.
+    Called while both sides can still be started: checkouts of git revisions are removed afterwards.
     """
     wanted = {
-        result.order_id
-        for result in compared.comparison
-        if which == "all" or (which == "slower" and result.verdict == "slower")
+        result.order_id for result in comparison if which == "all" or (which == "slower" and result.verdict == "slower")
     }
+    whole = live.planned.plan
     # What a device does, neither py-spy nor Valgrind sees.
-    drawn = (order for order in compared.plan if order.id in wanted and not order.auto.on_device)
-    plan = compared.plan.only(tuple(drawn))
-    base, branch = compared.sides
+    plan = whole.only(tuple(order for order in whole if order.id in wanted and not order.auto.on_device))
+    base, branch = live.sides
     try:
         flames = draw_comparison(
-            (base.environment, branch.environment),
-            plan,
-            compared.comparison,
-            folder / FLAME_FOLDER,
-            settings=settings,
-            on_work=on_work,
+            (base.session, branch.session), plan, comparison, folder / FLAME_FOLDER, settings=settings, on_work=on_work
         )
     except PhotometerError as error:
         # The verdicts stand and are worth more than their pictures.
         flames = FlameFiles(problems=(f"there are no flame graphs: {error}",))
-    return dataclasses.replace(compared, flames=flames)
+    return Compared(comparison, (base.resolved, branch.resolved), whole, flames)
 
 
 def attach(compared: Compared, folder: Path, command: Sequence[str]) -> Path:
@@ -95,7 +101,7 @@ def attach(compared: Compared, folder: Path, command: Sequence[str]) -> Path:
         "report.md": render_verdicts_markdown(compared.comparison),
         "report.html": folder / "report.html",
         "comparison.json": folder / FILE_NAME,
-        "machine.json": json.dumps({} if kept.machine is None else kept.machine.to_json(), indent=2) + "\n",
+        "machine.json": json.dumps({} if kept.machine is None else to_record(kept.machine), indent=2) + "\n",
         **{name: folder / name for name in names},
         **{f"{FLAME_FOLDER}/{file.name}": file for file in compared.flames.files},
     }
@@ -103,7 +109,7 @@ def attach(compared: Compared, folder: Path, command: Sequence[str]) -> Path:
 
 
 def readme(compared: Compared, machine: Machine | None, command: Sequence[str]) -> str:
-    """What is in the bundle, where it was measured, and how to measure it again."""
+    """Say what is in the bundle, where it was measured, and how to measure it again."""
     comparison = compared.comparison
     slower = [result for result in comparison if result.verdict == "slower"]
     lines = [
@@ -137,17 +143,52 @@ def _exactly(side: ResolvedEnvironment) -> str:
 
 
 def _side_records(kept: Results, plan: WorkOrders, side: str) -> list[dict[str, object]]:
-    """One measurement a replicate: replicates are processes of their own and are not poured together.
+    """Return one measurement per replicate: replicates are processes of their own and are not pooled.
 
     Times by a device's own clock are left out: a measurement is by the host's, and the two must not be compared.
     """
     orders = {order.id: order for order in plan if not order.auto.on_device}
     records = []
-    for replicate in kept.decode(comparison_replicate.KIND, ComparisonReplicate.from_json):
+    for replicate in kept.of(ComparisonReplicate):
         if replicate.layout != 0 or replicate.order_id not in orders:
             continue
         order = orders[replicate.order_id]
         blocks = replicate.base_block_nanoseconds if side == "base" else replicate.branch_block_nanoseconds
         measured = Measurement(replicate.runs_per_block, [block * 1e-9 for block in blocks], task_spec_of(order))
-        records.append(identified(measured.to_json(), order))
+        records.append(identified(to_record(measured), order))
     return records
+
+
+def write_bundle(path: Path, members: Mapping[str, Path | str]) -> Path:
+    """Write an archive of these members, whole or not at all: a Path is a file that is put in, a str the text itself.
+
+    The same content gives the same bytes: entries are sorted and carry no date.
+    """
+    for name in members:
+        _check_name(name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".bundle-", suffix=".zip")
+        try:
+            with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name, content in sorted(members.items()):
+                    entry = zipfile.ZipInfo(name, _NO_DATE)
+                    entry.compress_type = zipfile.ZIP_DEFLATED
+                    entry.external_attr = _MODE
+                    archive.writestr(entry, content if isinstance(content, str) else content.read_bytes())
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise ResultsFileError(
+            f"{path}: cannot be written: {error.strerror or error}", remedy="Name another folder."
+        ) from error
+    return path
+
+
+def _check_name(name: str) -> None:
+    """Refuse what would unpack outside the folder it is unpacked in."""
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or ".." in parts or "\\" in name or ":" in name:
+        raise ResultsFileError(f"{name!r} cannot be a name in an archive", remedy="Give a relative path.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import textwrap
 import timeit as timeit_module
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, overload
 
 from photometer.errors import DefinitionError
@@ -133,6 +133,11 @@ class Timer:
     def _unwrapped_globals(self) -> dict[str, Any]:
         return CopyIfCallgrind.unwrap_all(self._globals)
 
+    @property
+    def task_spec(self) -> TaskSpec:
+        """What is measured."""
+        return self._task_spec
+
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """Run the statement `number` times in one block, after a warm-up, and say how long that took."""
         if number < 1:
@@ -232,8 +237,8 @@ class Timer:
         return counted.instruction_counts()
 
     def count(self, number: int = 100, repeats: int = 3, **options: bool) -> CountedTask:
-        """What both are made from: the profiles of the repeats. Options are those of `collect.count_statement`."""
-        from photometer.instruments.callgrind.collect import count_statement
+        """What both are made from: the profiles of the repeats. Options are those of `counter.count_statement`."""
+        from photometer.instruments.callgrind.counter import count_statement
 
         # A statement that fails does so here, in a moment, and not under Valgrind.
         built = self._timer.build() if self._language is Language.CPP else None
@@ -295,6 +300,13 @@ class Timer:
             self._clock = clock
             self._timer = self._make_loop(clock)
         return clock
+
+
+def build_together(timers: Iterable[Timer]) -> None:
+    """Compile the C++ statements of all timers in one go: each then finds itself in the cache, or its own error."""
+    from photometer.instruments.cpp.build import build_snippets
+
+    build_snippets([timer._timer.snippet for timer in timers])
 
 
 def tidy(text: str) -> str:

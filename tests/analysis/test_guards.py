@@ -16,8 +16,7 @@ from photometer.analysis.guards import (
     results_difference,
     thread_warnings,
 )
-from photometer.model.machine import Machine
-from photometer.model.machine_noise import MachineNoise
+from photometer.model.machine import Machine, MachineNoise
 from photometer.model.probe_result import ProbeResult
 from photometer.worker.messages import TorchFacts
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.verdict_reason import percent
 from photometer.instruments.machine_facts import short_flags
-from photometer.model.machine import Machine
-from photometer.model.machine_noise import MachineNoise
-from photometer.model.probe_result import Surroundings
+from photometer.model.machine import Machine, MachineNoise
+from photometer.model.probe_result import ProbeResult
+from photometer.worker.messages import TorchFacts
 
 # Sums in another order differ in the last digits of float32 (1e-7 each); more than this is another computation.
 RESULT_TOLERANCE = 1e-4
@@ -28,29 +28,30 @@ LOAD_FOR_THREADS = 1.5
 CLOCK_SPREAD = 0.1
 
 
-def environment_warnings(base: Mapping[str, Any], branch: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what differs between the two environments besides the code, from their replies to `facts`."""
+def environment_warnings(base: TorchFacts, branch: TorchFacts) -> tuple[str, ...]:
+    """Return what differs between the two environments besides the code."""
     warnings = [
         f"the {side} side is a debug build of torch: its times say nothing about a release"
         for side, facts in (("base", base), ("branch", branch))
-        if facts.get("debug")
+        if facts.debug
     ]
-    for what, value in (
-        ("Python", lambda facts: facts.get("python")),
-        ("torch", lambda facts: facts.get("torch")),
-        ("compiler flags of torch", lambda facts: short_flags(str(facts.get("build", "")))),
-        ("CPU capability of torch", lambda facts: _found(r"CPU capability usage: (\S+)", facts.get("build"))),
-        ("parallel backend of torch", lambda facts: _found(r"ATen parallel backend: ([^\n]+)", facts.get("parallel"))),
-        ("CUDA of torch", lambda facts: facts.get("cuda")),
-        ("C++ ABI of torch", lambda facts: facts.get("cxx11_abi")),
-    ):
+    told: tuple[tuple[str, Callable[[TorchFacts], object]], ...] = (
+        ("Python", lambda facts: facts.python),
+        ("torch", lambda facts: facts.torch),
+        ("compiler flags of torch", lambda facts: short_flags(facts.build)),
+        ("CPU capability of torch", lambda facts: _found(r"CPU capability usage: (\S+)", facts.build)),
+        ("parallel backend of torch", lambda facts: _found(r"ATen parallel backend: ([^\n]+)", facts.parallel)),
+        ("CUDA of torch", lambda facts: facts.cuda),
+        ("C++ ABI of torch", lambda facts: facts.cxx11_abi),
+    )
+    for what, value in told:
         ours, theirs = value(base), value(branch)
         if ours != theirs:
             warnings.append(f"{what} differs: {ours} on the base side, {theirs} on the branch side")
     return tuple(warnings)
 
 
-def checkout_warning(base: Sequence[Surroundings], branch: Sequence[Surroundings]) -> tuple[str, ...]:
+def checkout_warning(base: Sequence[ProbeResult], branch: Sequence[ProbeResult]) -> tuple[str, ...]:
     """Return a warning if no benchmark imports anything from two git checkouts: both sides then run the same code."""
     if any(around.modules for around in (*base, *branch)):
         return ()
@@ -64,7 +65,7 @@ def left_out_warning(benchmarks: int) -> str:
     return f"{benchmarks} benchmarks for an accelerator are left out: a side's torch has no such device to use"
 
 
-def order_warnings(base: Surroundings, branch: Surroundings) -> tuple[str, ...]:
+def order_warnings(base: ProbeResult, branch: ProbeResult) -> tuple[str, ...]:
     """Return what differs in the surroundings or in the results of one statement."""
     warnings = []
     if base.num_threads != branch.num_threads:

@@ -28,15 +28,15 @@ def check(
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say only what is wrong.")] = False,
 ) -> None:
+    from photometer.cli.progress import run_progress
     from photometer.cli.run import STOPPED, run_settings
-    from photometer.cli.run_progress import progress_of
     from photometer.pipeline import check_suite
 
     settings = run_settings(cores=cores, python=python, instructions=False)
     checked: list[CheckedBenchmark] = []
     try:
         for suite in suites:
-            with progress_of(suite, quiet=quiet) as observer:
+            with run_progress(suite, quiet=quiet) as observer:
                 checked += check_suite(
                     suite, settings, expression=expression, tags=tags or (), timeout_seconds=timeout, observer=observer
                 )

@@ -14,13 +14,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.attachment import Attachment, Flames
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.suite_options import Expression, Tags
+from photometer.model.records import to_record
 
 if TYPE_CHECKING:
     from photometer.analysis.comparison_result import EnvironmentComparison
-    from photometer.comparing import Calibration
+    from photometer.comparing.calibrate import Calibration
+    from photometer.comparing.live import LiveComparison
+    from photometer.comparing.request import ComparisonRequest
+    from photometer.pull_request import Compared
+
+
+class Flames(str, enum.Enum):
+    ALL = "all"
+    SLOWER = "slower"
+    NONE = "none"
 
 
 class Format(str, enum.Enum):
@@ -30,6 +39,8 @@ class Format(str, enum.Enum):
 
 
 MARKDOWN_NAME = "comparison.md"
+# A thousand samples per side: frames of 3 % of the time are then known to a fifth.
+RECORDED_SECONDS = 5.0
 _EXIT = {
     "slower": ExitCode.SLOWER,
     "failed": ExitCode.FAILED,
@@ -97,32 +108,65 @@ def compare(
         return
     if branch is None:
         raise typer.BadParameter("give BASE and BRANCH (one alone is for --calibrate)")
-    from photometer.cli.comparison_progress import progress
-    from photometer.comparing import compare_environments
+    from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN
+    from photometer.comparing.request import DEFAULT_LAYOUTS, ComparisonRequest, ComparisonSettings
 
-    attachment = Attachment(output, flame, instructions)
-    given = {"margin": margin, "fdr": fdr, "layouts": layouts}
-    with _ending_on_sigterm(), progress() as observer:
-        comparison = compare_environments(
-            base,
-            branch,
-            suite,
-            expression=expression,
-            tags=tags or (),
-            budget=budget,
-            instructions=instructions,
-            install=install,
-            output=output,
-            resume=resume,
-            observer=observer,
-            afterwards=attachment.draw,
-            **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
-        )
+    settings = ComparisonSettings(
+        budget,
+        DEFAULT_MARGIN if margin is None else margin,
+        DEFAULT_FALSE_DISCOVERY_RATE if fdr is None else fdr,
+        instructions,
+        DEFAULT_LAYOUTS if layouts is None else layouts,
+    )
+    request = ComparisonRequest(base, branch, suite, settings, expression, tags or (), install, output, resume)
+    with _ending_on_sigterm():
+        comparison, compared = _compare(request, flame)
     _print(comparison, format)
     if output is not None and comparison.outcome != "nothing":
         _write_markdown(comparison, output)
-        attachment.write()
+        if compared is not None:
+            _attach(compared, output)
     raise typer.Exit(_EXIT[comparison.outcome])
+
+
+def _compare(request: ComparisonRequest, flame: Flames) -> tuple[EnvironmentComparison, Compared | None]:
+    """Return the verdicts, and what a bundle is made of if both sides were live and a folder is given."""
+    from photometer.cli.progress import comparison_progress
+    from photometer.comparing.live import LiveComparison
+    from photometer.comparing.unpaired import compare_unpaired
+
+    with comparison_progress() as observer:
+        if not request.is_live:
+            return compare_unpaired(request, observer), None
+        with LiveComparison(request, observer) as live:
+            comparison = live.run()
+            compared = None if request.output is None else _draw(live, comparison, request.output, flame)
+            return comparison, compared
+
+
+def _draw(live: LiveComparison, comparison: EnvironmentComparison, folder: Path, which: Flames) -> Compared:
+    """Draw flame graphs of what became slower, while both sides can still be started."""
+    from photometer.execution.profile import ProfileSettings
+    from photometer.pull_request import draw_flames
+
+    return draw_flames(
+        live,
+        comparison,
+        folder,
+        which.value,
+        settings=ProfileSettings(counted=live.request.settings.instructions, duration_seconds=RECORDED_SECONDS),
+        on_work=lambda title: typer.echo(f"flame graph, {title}", err=True) if sys.stderr.isatty() else None,
+    )
+
+
+def _attach(compared: Compared, folder: Path) -> None:
+    from photometer.pull_request import attach
+
+    for problem in compared.flames.problems:
+        typer.echo(f"photometer: {problem}", err=True)
+    # Of the command as it was typed, only the way to photometer is not to be repeated.
+    path = attach(compared, folder, ["photometer", *sys.argv[1:]])
+    typer.echo(f"To attach to a pull request: {path}", err=True)
 
 
 def _print(comparison: EnvironmentComparison, format: Format) -> None:
@@ -130,7 +174,7 @@ def _print(comparison: EnvironmentComparison, format: Format) -> None:
     from photometer.report.verdict_text import render_verdicts, render_verdicts_markdown
 
     if format is Format.JSON:
-        text = json.dumps([result.to_json() for result in comparison], indent=2) + "\n"
+        text = json.dumps([to_record(result) for result in comparison], indent=2) + "\n"
     elif format is Format.MARKDOWN:
         text = render_verdicts_markdown(comparison)
     else:
@@ -167,11 +211,11 @@ def _calibrate(
 ) -> None:
     if suite is None:
         raise typer.BadParameter("--calibrate needs --suite SUITE")
-    from photometer.cli.comparison_progress import progress
-    from photometer.comparing import calibrate_environment
+    from photometer.cli.progress import comparison_progress
+    from photometer.comparing.calibrate import calibrate_environment
 
     given = {"budget": budget, "margin": margin}
-    with progress() as observer:
+    with comparison_progress() as observer:
         calibration = calibrate_environment(
             base,
             suite,

@@ -42,9 +42,8 @@ def flame(
         str | None, typer.Option("--python", metavar="PATH", help="Look into this interpreter's torch instead.")
     ] = None,
 ) -> None:
-    from photometer.execution.flame_run import LookSettings
+    from photometer.execution.profile import ProfileSettings
     from photometer.flames import draw_suite
-    from photometer.instruments.callgrind.collect import current_environment
     from photometer.instruments.py_spy import find_py_spy
     from photometer.model.environment import Environment
 
@@ -57,8 +56,8 @@ def flame(
         output,
         expression=expression,
         tags=tags or (),
-        settings=LookSettings(counted=instructions, duration_seconds=duration, native=native),
-        environment=current_environment() if python is None else Environment(python),
+        settings=ProfileSettings(counted=instructions, duration_seconds=duration, native=native),
+        environment=None if python is None else Environment(python),
         pictures=png,
         on_work=lambda title: typer.echo(f"recording {title}", err=True) if sys.stderr.isatty() else None,
     )

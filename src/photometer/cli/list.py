@@ -9,12 +9,12 @@ import typer
 
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.suite_options import Expression, Suites, Tags
+from photometer.model.records import to_record
 
 if TYPE_CHECKING:
     from rich.tree import Tree
 
-    from photometer.plan.tree import TreeNode
-    from photometer.plan.work_order import WorkOrders
+    from photometer.plan.work_order import TreeNode, WorkOrders
 
 
 def register(app: typer.Typer) -> None:
@@ -35,7 +35,7 @@ def list_suites(
     for plan in plans:
         if as_json:
             for order in plan:
-                typer.echo(json.dumps(order.to_json()))
+                typer.echo(json.dumps(to_record(order)))
         else:
             _print_tree(plan, variants)
     if not any(len(plan) for plan in plans):
@@ -48,7 +48,7 @@ def _print_tree(plan: WorkOrders, variants: bool) -> None:
     from rich.text import Text
     from rich.tree import Tree
 
-    from photometer.plan.tree import order_tree
+    from photometer.plan.work_order import order_tree
 
     root = order_tree(plan.suite, plan)
     drawn = Tree(Text.assemble((root.name, "bold"), f"  {_count(root.variants)}, fingerprint {plan.fingerprint}"))

@@ -13,6 +13,7 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
 
 if TYPE_CHECKING:
+    from photometer.analysis.ladder import Ladder
     from photometer.execution.run_settings import RunSettings
     from photometer.pipeline import RunReport
 
@@ -49,21 +50,26 @@ def run(
     ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no table.")] = False,
 ) -> None:
-    from photometer.cli.run_ladder import add_ladder, print_classic
-    from photometer.cli.run_progress import progress_of
+    from photometer.cli.progress import run_progress
     from photometer.pipeline import run_suite
 
     if classic:
         tags, wall, instructions = ["classic"], True, False
     settings = run_settings(
-        cores=cores, python=python, wall=wall, instructions=instructions, min_run_time=min_run_time, repeats=repeats
+        cores=cores,
+        python=python,
+        wall=wall,
+        instructions=instructions,
+        min_run_time=min_run_time,
+        repeats=repeats,
+        ladder=not classic,
     )
     reports = []
     try:
         for suite in suites:
             name = Path(suite.partition(":")[0]).stem
             folder = DEFAULT_FOLDER / name if output is None else output / name if len(suites) > 1 else output
-            with progress_of(name, quiet=quiet) as observer:
+            with run_progress(name, quiet=quiet) as observer:
                 report = run_suite(
                     suite,
                     folder,
@@ -76,10 +82,9 @@ def run(
                 )
             reports.append(report)
             if classic:
-                print_classic(report)
-                continue
-            _print(report, quiet)
-            add_ladder(report, settings, quiet)
+                _print_classic(report)
+            else:
+                _print(report, quiet)
     except KeyboardInterrupt:
         typer.echo("photometer: stopped; --resume continues", err=True)
         raise typer.Exit(STOPPED) from None
@@ -94,11 +99,11 @@ def run_settings(
     instructions: bool = True,
     min_run_time: float = 0.2,
     repeats: int = 3,
+    ladder: bool = True,
 ) -> RunSettings:
-    """What the options say. Without Valgrind, instructions are left out, and that is told."""
+    """Return what the options say. Without Valgrind, instructions are left out, with a word about it."""
     from photometer.errors import ToolMissing
     from photometer.execution.run_settings import RunSettings
-    from photometer.instruments.callgrind.collect import current_environment
     from photometer.model.environment import Environment
     from photometer.session.cores import parse_cores
     from photometer.session.valgrind import find_valgrind
@@ -111,8 +116,9 @@ def run_settings(
                 raise
             typer.echo(f"photometer: wall time only. {missing}", err=True)
             instructions = False
-    environment = current_environment() if python is None else Environment(python)
-    return RunSettings(wall, instructions, min_run_time, repeats, parse_cores(cores) if cores else (), environment)
+    environment = Environment.current() if python is None else Environment(python)
+    chosen = parse_cores(cores) if cores else ()
+    return RunSettings(wall, instructions, min_run_time, repeats, chosen, environment, ladder)
 
 
 def _print(report: RunReport, quiet: bool) -> None:
@@ -130,6 +136,36 @@ def _print(report: RunReport, quiet: bool) -> None:
     sys.stdout.write(encodable(text, sys.stdout.encoding))
     done = f"{report.table.measured} of {report.table.orders} variants measured"
     typer.echo(f"\n{done}. Results: {report.results}")
+    if report.ladder is not None:
+        _print_ladder(report.ladder)
+
+
+def _print_ladder(ladder: Ladder) -> None:
+    from photometer.analysis.ladder import check_expectations
+    from photometer.report.escape import encodable
+    from photometer.report.ladder_text import render_expectations, render_ladder
+
+    text = "\nEach rung beside the one it stands on:\n" + render_ladder(ladder)
+    if "torch.add" in ladder.by_call():
+        text += "\n" + render_expectations(check_expectations(ladder))
+    sys.stdout.write(encodable(text, sys.stdout.encoding))
+
+
+def _print_classic(report: RunReport) -> None:
+    """Print for each type the fastest block and the standard deviation of all blocks, per call."""
+    from photometer.model.results_reader import load_results
+    from photometer.stats.summary import standard_deviation
+
+    if report.results is None:
+        typer.echo("photometer: this suite has no cases with the tag `classic`", err=True)
+        return
+    names = {order.id: order.label[-1] for order in report.plan}
+    loaded = load_results(report.results)
+    records = [record for record in loaded.records if record["kind"] == "measurement"]
+    for record, measurement in zip(records, loaded.measurements, strict=True):
+        name = names.get(record["order"]["id"], measurement.task_spec.title)
+        lowest, spread = 1e6 * min(measurement.times), 1e6 * standard_deviation(measurement.times)
+        typer.echo(f"{name:22} minimum {lowest:8.3f} us, standard deviation {spread:8.3f} us")
 
 
 def _exit_code(reports: list[RunReport]) -> ExitCode:

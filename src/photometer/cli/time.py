@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from photometer.model.records import to_record
+
 if TYPE_CHECKING:
     from photometer.model.measurement import Measurement
     from photometer.timing import Timer
+
+
+# Counts of each statement: enough to tell the stable one from one that differs.
+REPEATS = 3
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +48,7 @@ def time_statements(
     global_setup: str = typer.Option("", "--global-setup", help="C++ at the top of the file, such as #include lines."),
     as_json: bool = typer.Option(False, "--json", help="Print the measurements as JSON, one a line."),
 ) -> None:
-    from photometer.timing import Timer
+    from photometer.timing import Timer, build_together
 
     language = "cpp" if cpp else "python"
     timers = []
@@ -49,11 +56,9 @@ def time_statements(
         with _failures_of(stmt):
             timers.append(Timer(stmt, setup, global_setup, label=label, num_threads=num_threads, language=language))
     if cpp:
-        _build_together(timers)
+        build_together(timers)
     if instructions:
-        from photometer.cli.instructions import print_instructions
-
-        print_instructions(timers, number, as_json)
+        _print_instructions(timers, number, as_json)
         return
     times: dict[str, Any] = {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time}
     if device:
@@ -65,7 +70,7 @@ def time_statements(
             measurements.append(timer.blocked_autorange(**times))
     if as_json:
         for measurement in measurements:
-            typer.echo(json.dumps(measurement.to_json()))
+            typer.echo(json.dumps(to_record(measurement)))
     else:
         _print_for_people(measurements)
 
@@ -84,20 +89,13 @@ def _failures_of(stmt: str) -> Iterator[None]:
         raise SnippetError(f"the statement failed: {stmt}", log=describe_exception(error)["traceback"]) from None
 
 
-def _build_together(timers: list[Timer]) -> None:
-    """Compile all statements in one go: each then finds itself in the cache, and tells its own compiler error."""
-    from photometer.instruments.cpp.build import build_snippets
-
-    build_snippets([timer._timer.snippet for timer in timers])
-
-
 def _time_on_device(timers: list[Timer], options: dict[str, Any], as_json: bool) -> None:
     from photometer.report.device_text import render_device
 
     for timer in timers:
-        with _failures_of(timer._task_spec.stmt):
+        with _failures_of(timer.task_spec.stmt):
             measurement = timer.measure_device(**options)
-        typer.echo(json.dumps(measurement.to_json()) if as_json else render_device(measurement))
+        typer.echo(json.dumps(to_record(measurement)) if as_json else render_device(measurement))
 
 
 def _print_for_people(measurements: list[Measurement]) -> None:
@@ -112,3 +110,42 @@ def _print_for_people(measurements: list[Measurement]) -> None:
     comparison.colorize()
     comparison.highlight_warnings()
     comparison.print()
+
+
+def _print_instructions(timers: list[Timer], number: int, as_json: bool) -> None:
+    """Print counts, the costliest functions, and for two statements what differs."""
+    from photometer.report.instructions_text import render_counts, render_difference, render_top_functions
+
+    counted = []
+    for timer in timers:
+        with _failures_of(timer.task_spec.stmt):
+            counted.append(timer.count(number, REPEATS))
+    counts = [each.instruction_counts() for each in counted]
+    if as_json:
+        for record in counts:
+            typer.echo(json.dumps(to_record(record)))
+        return
+    width = shutil.get_terminal_size().columns
+    typer.echo(render_counts(counts, width))
+    functions = [each.function_counts() for each in counted]
+    if len(counted) == 2:
+        typer.echo("\nWhat differs, in instructions per run:")
+        typer.echo(render_difference(functions[0], functions[1], number, width))
+    else:
+        for record, each in zip(counts, functions, strict=True):
+            typer.echo(f"\nWhere {record.task_spec.title} executes them (the loop included):")
+            typer.echo(render_top_functions(each, number, width))
+    _print_second_source(timers, number)
+
+
+def _print_second_source(timers: list[Timer], number: int) -> None:
+    from photometer.instruments.perf_counter import perf_refusal
+
+    refusal = perf_refusal()
+    if refusal is not None:
+        typer.echo(f"\nNo second source: {refusal}", err=True)
+        return
+    typer.echo("\nBy the processor's own counter, at full speed, in instructions per run:")
+    for timer in timers:
+        measured = timer.count_by_processor(number)
+        typer.echo(f"{measured.instructions_per_run:>14,.2f}  {measured.task_spec.title}")

@@ -1,12 +1,4 @@
-"""Comparing: which of two statements is faster, and did the branch make it slower?
+"""Comparing: which of two statements is faster (statements), and did the branch make it slower (environments, live)?
 
-comparison = photometer.compare_environments("git:merge-base:main", "git:WORKTREE", "my_suite.py")
-comparison.verdict, [(r.title, r.verdict, r.ratio, r.interval) for r in comparison]
+All of it goes through one loop (verdict_loop), which asks a sampler for replicates and a judge for the verdict.
 """
-
-from photometer.comparing.calibrate import Calibration, calibrate_environment
-from photometer.comparing.environments import compare_environments
-from photometer.comparing.observer import Observer
-from photometer.comparing.settings import ComparisonSettings
-
-__all__ = ["Calibration", "ComparisonSettings", "Observer", "calibrate_environment", "compare_environments"]

@@ -6,25 +6,19 @@ In: an environment, a suite, seconds. Out: a Calibration. Every alarm is false, 
 from __future__ import annotations
 
 import dataclasses
-import random
 from collections.abc import Collection
-from functools import partial
 
-from photometer.analysis.judge import DEFAULT_MARGIN, Criteria, judge_replicates
-from photometer.analysis.suite_judge import held_back
+from photometer.analysis.judge import DEFAULT_MARGIN, Criteria
+from photometer.analysis.verdict import Verdict
+from photometer.comparing.fork_sampler import ForkSampler
+from photometer.comparing.live import LiveComparison
 from photometer.comparing.observer import Observer
-from photometer.comparing.preflight import check_plan
-from photometer.comparing.request import EnvironmentLike, SuiteLike, plan_of, spec_of
-from photometer.environments.resolved import resolve_environment
-from photometer.environments.worktree import Worktrees
+from photometer.comparing.preflight import CheckedPlan
+from photometer.comparing.request import ComparisonRequest, ComparisonSettings, EnvironmentLike, SuiteLike
+from photometer.comparing.verdict_loop import Sample, verdict_of_one
 from photometer.errors import MeasurementError
-from photometer.execution.comparison_run import PairedOrder
-from photometer.execution.duet_run import REPLICATE_SECONDS, DuetRun, quietest_core
-from photometer.execution.paired_replicate import ReplicateTaker
-from photometer.plan.short_titles import short_titles
-from photometer.session.fork_server import ForkServer
+from photometer.session.cores import quietest_core
 from photometer.stats.calibration import FalseAlarmRate, false_alarm_rate, reference_scale_for
-from photometer.stats.replicate import ReplicateEstimate, estimate_replicate
 
 DEFAULT_BUDGET_SECONDS = 120.0
 # What one comparison may take before it is left undecided, as in a real one.
@@ -56,50 +50,56 @@ def calibrate_environment(
 ) -> Calibration:
     """Compare the environment with itself, benchmark after benchmark and round after round, until time is up."""
     observer = observer or Observer()
-    plan, probes = plan_of(suite, expression, tags)
-    titles = short_titles(plan.orders)
-    core = quietest_core()
-    with Worktrees() as worktrees:
-        # Two of its own, as in a real comparison: paths and processes are part of the luck.
-        spec = spec_of(environment)
-        sides = tuple(resolve_environment(spec, worktrees, install=install) for _ in range(2))
-        with DuetRun(*(partial(ForkServer, side.environment, small_pages=True) for side in sides), core=core) as duet:
-            observer.stage("starting both sides")
-            checked = check_plan(duet.servers(), (sides[0], sides[1]), plan, probes, titles, observer)
-            if not checked.pairs:
-                why = "; ".join(checked.warnings)
-                raise MeasurementError(
-                    "no benchmark of the suite runs" + (f": {why}" if why else ""),
-                    remedy="Run the suite first: photometer run.",
-                )
-            observer.stage("comparing the environment with itself")
-            take = ReplicateTaker(duet, random.Random(), core)
-            return _rounds(checked.pairs, take, Criteria(margin=margin), budget, observer)
+    # Two sides of their own, as in a real comparison: paths and processes are part of the noise.
+    request = ComparisonRequest(
+        environment, environment, suite, ComparisonSettings(margin=margin), expression, tags, install
+    )
+    with LiveComparison(request, observer) as live:
+        checked = live.check()
+        if not checked.orders:
+            why = "; ".join(checked.warnings)
+            raise MeasurementError(
+                "no benchmark of the suite runs" + (f": {why}" if why else ""),
+                remedy="Run the suite first: photometer run.",
+            )
+        observer.stage("comparing the environment with itself")
+        sampler = ForkSampler(checked.contestants(live.sides, checked.orders), core=quietest_core())
+        return _rounds(checked, sampler, Criteria(margin=margin), budget, observer)
+
+
+class _OneOrder:
+    """A sampler of one order of several, which remembers what it took."""
+
+    def __init__(self, sampler: ForkSampler, order: int, first_turn: int) -> None:
+        self._sampler, self._order, self._first_turn = sampler, order, first_turn
+        self.samples: list[Sample] = []
+
+    def sample(self, benchmark: int, turn: int) -> Sample:
+        taken = self._sampler.sample(self._order, self._first_turn + turn)
+        self.samples.append(dataclasses.replace(taken, benchmark=benchmark))
+        return self.samples[-1]
 
 
 def _rounds(
-    pairs: tuple[PairedOrder, ...], take: ReplicateTaker, criteria: Criteria, budget: float, observer: Observer
+    checked: CheckedPlan, sampler: ForkSampler, criteria: Criteria, budget: float, observer: Observer
 ) -> Calibration:
     words: list[str] = []
     log_ratios: list[float] = []
     spent = 0.0
-    turns = [0] * len(pairs)
+    turns = [0] * len(checked.orders)
     while not words or spent < budget:
-        index = len(words) % len(pairs)
-        estimates: list[ReplicateEstimate] = []
-        seconds = 0.0
-        while True:
-            replicate = take(pairs[index], turns[index])
-            turns[index] += 1
-            seconds += replicate.measuring_seconds
-            estimates.append(estimate_replicate(replicate.base_seconds_per_run, replicate.branch_seconds_per_run))
-            verdict = held_back(judge_replicates(estimates, criteria, forecast=False))
-            observer.replicate(pairs[index].order.title, verdict, spent + seconds, budget)
-            if verdict.decided or seconds + REPLICATE_SECONDS > SECONDS_PER_COMPARISON:
-                break
-        spent += seconds
+        index = len(words) % len(checked.orders)
+        one = _OneOrder(sampler, index, turns[index])
+        title = checked.orders[index].title
+
+        def tell(verdict: Verdict, title: str = title, before: float = spent, one: _OneOrder = one) -> None:
+            observer.replicate(title, verdict, before + sum(s.seconds for s in one.samples), budget)
+
+        verdict = verdict_of_one(one, criteria, budget=SECONDS_PER_COMPARISON, callback=tell)
+        turns[index] += len(one.samples)
+        spent += sum(sample.seconds for sample in one.samples)
         words.append(verdict.verdict)
-        log_ratios += [estimate.log_ratio for estimate in estimates]
+        log_ratios += [sample.estimates[0].log_ratio for sample in one.samples]
     alarms = sum(word in ("slower", "faster") for word in words)
     mean = sum(log_ratios) / len(log_ratios)
     spread = (sum((value - mean) ** 2 for value in log_ratios) / max(len(log_ratios) - 1, 1)) ** 0.5

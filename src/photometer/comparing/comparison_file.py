@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from photometer.analysis.comparison_result import KIND, ComparisonResult
+from photometer.analysis.comparison_result import ComparisonResult
 from photometer.errors import ResultsFileError
 from photometer.instruments.machine_facts import gather_machine
-from photometer.model import comparison_replicate
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_format import Recordable
@@ -25,7 +24,7 @@ _MUST_MATCH = ("base", "branch", "suite", "fingerprint")
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonFile:
-    """`file` is None where nothing is kept. What an earlier run has left is in `replicates` and `results`."""
+    """`file` is None if nothing is kept. What an earlier run has left is in `replicates` and `results`."""
 
     file: ResultsFile | None = None
     replicates: tuple[ComparisonReplicate, ...] = ()
@@ -40,8 +39,8 @@ class ComparisonFile:
             self.keep(record)
 
 
-def open_comparison(folder: Path | None, description: Mapping[str, Any], *, resume: bool) -> ComparisonFile:
-    """The file in `folder`. `description` says what is compared; to be resumed it must be the same."""
+def open_comparison(folder: Path | None, description: Mapping[str, Any], resume: bool) -> ComparisonFile:
+    """Open the file in `folder`. `description` says what is compared; to be resumed it must be the same."""
     if folder is None:
         return ComparisonFile()
     path = folder / FILE_NAME
@@ -64,7 +63,7 @@ def _taken_up(path: Path, description: Mapping[str, Any]) -> ComparisonFile:
     earlier = load_results(path, recover=True)
     described = earlier.header.get("comparison")
     if not isinstance(described, Mapping):
-        raise ResultsFileError(f"{path}: is no comparison", remedy="Name the folder of the one to be resumed.")
+        raise ResultsFileError(f"{path}: is not a comparison", remedy="Name the folder of the one to be resumed.")
     for name in _MUST_MATCH:
         if described.get(name) != description[name]:
             raise ResultsFileError(
@@ -77,6 +76,6 @@ def _taken_up(path: Path, description: Mapping[str, Any]) -> ComparisonFile:
             f"{path}: was measured on another processor ({machine.cpu_model})",
             remedy="Resume on the same machine, or name another folder.",
         )
-    replicates = earlier.decode(comparison_replicate.KIND, ComparisonReplicate.from_json)
-    results = {result.order_id: result for result in earlier.decode(KIND, ComparisonResult.from_json)}
+    replicates = earlier.of(ComparisonReplicate)
+    results = {result.order_id: result for result in earlier.of(ComparisonResult)}
     return ComparisonFile(ResultsFile(path), tuple(replicates), results)

@@ -1,175 +1,254 @@
-"""A live comparison: both sides started, checked, then measured in alternation until the verdicts stand.
+"""LiveComparison: both sides started, checked, measured in alternation until the verdicts stand, and explained.
 
-In: two resolved environments, a plan, settings, the file to keep replicates in. Out: an EnvironmentComparison.
+    with LiveComparison(request, observer) as live:
+        comparison = live.run()
+        …  # its sides can still be started here
+
+Each stage is a method, in the order in which they are called; `run` calls them all.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import random
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import TracebackType
 
 from photometer.analysis.cause import InstructionChange, cause_sentence
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
 from photometer.analysis.guards import noise_warnings
 from photometer.analysis.suite_judge import SuiteJudge
 from photometer.analysis.verdict import Verdict
-from photometer.comparing.comparison_file import ComparisonFile
-from photometer.comparing.explain import count_instructions, try_other_layouts
+from photometer.comparing.comparison_file import ComparisonFile, open_comparison
+from photometer.comparing.explain import Explanation, explain
+from photometer.comparing.fork_sampler import ForkSampler, estimated, replicate_record
 from photometer.comparing.observer import Observer
-from photometer.comparing.preflight import CheckedPlan, Sides, check_plan, failure_of
-from photometer.comparing.settings import ComparisonSettings
-from photometer.errors import PhotometerError
-from photometer.execution.comparison_run import PairedOrder, run_comparison
-from photometer.execution.duet_run import REPLICATE_SECONDS, DuetRun, quietest_core
+from photometer.comparing.preflight import CheckedPlan, StartedSide, StartedSides, failure_of, preflight
+from photometer.comparing.request import ComparisonRequest, PlannedSuite
+from photometer.comparing.verdict_loop import Sample, run_to_verdicts
+from photometer.environments.resolved import ResolvedEnvironment, resolve_environment
+from photometer.environments.worktree import Worktrees
+from photometer.errors import DefinitionError, PhotometerError
 from photometer.execution.order_record import identified, task_spec_of
-from photometer.execution.paired_replicate import ReplicateTaker
 from photometer.instruments.noise_watch import NoiseWatch
-from photometer.model.machine_noise import MachineNoise
-from photometer.plan import WorkOrders
-from photometer.plan.short_titles import short_titles
-from photometer.plan.work_order import WorkOrder
-from photometer.session.fork_server import ForkServer
+from photometer.instruments.replicate import REPLICATE_SECONDS
+from photometer.model.comparison_replicate import ComparisonReplicate
+from photometer.model.environment import Environment
+from photometer.model.machine import MachineNoise
+from photometer.model.records import to_record
+from photometer.plan.work_order import WorkOrder, short_titles
+from photometer.session.cores import quietest_core
+from photometer.session.session import ServerKind, Session
 
 # What the times of an accelerator's benchmark are, said with its verdict.
-DEVICE_TIME = "device time between events; the host's part is in it only where a statement waits for the device."
+DEVICE_TIME = "device time between events; the host's part is in it only if a statement waits for the device."
 
 
 @dataclasses.dataclass(frozen=True)
 class MeasuredSuite:
-    """What the loop left: a verdict (or none) for each pair, in their order, and who was given up."""
+    """What the loop left: a verdict (or none) per order, in their order, and who was given up."""
 
-    pairs: tuple[PairedOrder, ...]
+    orders: tuple[WorkOrder, ...]
     verdicts: tuple[Verdict | None, ...]
     failed: Mapping[int, PhotometerError]
     measuring_seconds: float
     noise: MachineNoise
 
     @property
-    def judged(self) -> list[tuple[PairedOrder, Verdict]]:
-        both = zip(self.pairs, self.verdicts, strict=True)
-        return [(pair, verdict) for pair, verdict in both if verdict is not None]
+    def judged(self) -> list[tuple[WorkOrder, Verdict]]:
+        both = zip(self.orders, self.verdicts, strict=True)
+        return [(order, verdict) for order, verdict in both if verdict is not None]
 
     @property
-    def changed(self) -> list[PairedOrder]:
-        return [pair for pair, verdict in self.judged if verdict.verdict in ("slower", "faster")]
+    def changed(self) -> list[WorkOrder]:
+        return [order for order, verdict in self.judged if verdict.verdict in ("slower", "faster")]
 
     @property
-    def not_reached(self) -> list[PairedOrder]:
+    def not_reached(self) -> list[WorkOrder]:
         open_ones = [index for index, verdict in enumerate(self.verdicts) if verdict is None]
-        return [self.pairs[index] for index in open_ones if index not in self.failed]
+        return [self.orders[index] for index in open_ones if index not in self.failed]
 
 
-def compare_live(
-    sides: Sides,
-    plan: WorkOrders,
-    probes: Mapping[str, WorkOrder],
-    settings: ComparisonSettings,
-    file: ComparisonFile,
-    observer: Observer,
-) -> EnvironmentComparison:
-    titles = short_titles(plan.orders)
-    environments = (sides[0].environment, sides[1].environment)
-    core = quietest_core()
-    with DuetRun(*(partial(ForkServer, each, small_pages=True) for each in environments), core=core) as duet:
-        observer.stage("starting both sides")
-        checked = check_plan(duet.servers(), sides, plan, probes, titles, observer)
-        measured = _measure(duet, core, checked, settings, file, titles, observer)
-    # Where the host's memory lies is nothing to an accelerator, and Valgrind sees only the host.
-    changed = [pair for pair in measured.changed if not pair.on_device]
-    ratios = try_other_layouts(environments, changed, settings.layouts - 1, core, file, observer)
-    counts: Mapping[str, InstructionChange] = {}
-    not_counted: tuple[str, ...] = ()
-    if settings.instructions:
-        pairs = [pair for pair, _ in measured.judged if not pair.on_device]
-        counts, not_counted = count_instructions(
-            environments, checked.prepared, pairs, changed, settings.layouts, file, observer
+class LiveComparison:
+    """Use as a context manager: environments are made when it is entered, and gone when it is left."""
+
+    def __init__(
+        self,
+        request: ComparisonRequest,
+        observer: Observer | None = None,
+        *,
+        make_session: Callable[[Environment], Session] = Session,
+    ) -> None:
+        if request.planned is None:
+            raise DefinitionError("no suite is given", remedy="Name what to run: --suite SUITE.")
+        self.request = request
+        self.planned: PlannedSuite = request.planned
+        self.observer = observer or Observer()
+        self._make_session = make_session
+        self._titles = short_titles(self.planned.plan.orders)
+        self._open = contextlib.ExitStack()
+        self._core = quietest_core()
+        self.sides: StartedSides
+        self._file: ComparisonFile
+
+    def __enter__(self) -> LiveComparison:
+        with contextlib.ExitStack() as stack:
+            worktrees = stack.enter_context(Worktrees())
+            self.observer.stage("making both environments")
+            base, branch = (
+                resolve_environment(spec, worktrees, install=self.request.install) for spec in self.request.specs
+            )
+            self._file = open_comparison(self.request.output, self._description(base, branch), self.request.resume)
+            self.sides = (self._started(base, stack), self._started(branch, stack))
+            self._open = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.__exit__(kind, value, trace)
+
+    def run(self) -> EnvironmentComparison:
+        """Go through all stages."""
+        if not len(self.planned.plan):
+            return EnvironmentComparison(self._name(0), self._name(1), self.planned.plan.suite, ())
+        checked = self.check()
+        measured = self.measure(checked)
+        return self.conclude(checked, measured, self.explain(checked, measured))
+
+    def check(self) -> CheckedPlan:
+        """Run every benchmark once on both sides."""
+        self.observer.stage("starting both sides")
+        for side in self.sides:
+            side.session.start_ahead([ServerKind()])
+        return preflight(self.sides, self.planned, self._titles, self.observer)
+
+    def measure(self, checked: CheckedPlan) -> MeasuredSuite:
+        """Take replicate after replicate until every verdict stands or the budget is spent."""
+        self.observer.stage("measuring")
+        watch = NoiseWatch(self._core)
+        watch.wait_for_quiet()
+        settings = self.request.settings
+        budget = settings.budget_for(len(checked.orders))
+        judge = SuiteJudge(
+            len(checked.orders),
+            settings.criteria,
+            rate=settings.false_discovery_rate,
+            seconds_per_replicate=REPLICATE_SECONDS,
         )
-    results = _results(measured, checked, titles, counts, ratios)
-    gave_up = [
-        failure_of(measured.pairs[index].order.id, titles, "", error) for index, error in measured.failed.items()
-    ]
-    file.keep_all((*_records(results, plan), *checked.failures, *gave_up))
-    return EnvironmentComparison(
-        base=sides[0].name,
-        branch=sides[1].name,
-        suite=plan.suite,
-        results=results,
-        failures=(*checked.failures, *gave_up),
-        not_reached=tuple(titles[pair.order.id] for pair in measured.not_reached),
-        warnings=(*checked.warnings, *not_counted, *noise_warnings(measured.noise)),
-        margin=settings.margin,
-        false_discovery_rate=settings.false_discovery_rate,
-        measuring_seconds=measured.measuring_seconds,
-        noise=measured.noise,
-    )
+        sampler = RecordingSampler(self.sides, checked, self._file, core=self._core)
 
+        def on_verdict(index: int, verdict: Verdict, spent_seconds: float) -> None:
+            watch.look()
+            self.observer.replicate(self._titles[checked.orders[index].id], verdict, spent_seconds, budget)
 
-def _records(results: tuple[ComparisonResult, ...], plan: WorkOrders) -> list[dict[str, Any]]:
-    """With the order and its code, so that a report can show what was compared."""
-    orders = {order.id: order for order in plan}
-    return [
-        identified(
-            {**result.to_json(), "task_spec": task_spec_of(orders[result.order_id]).to_json()}, orders[result.order_id]
+        outcome = run_to_verdicts(
+            len(checked.orders),
+            sampler,
+            judge,
+            budget_seconds=budget,
+            known=sampler.known(),
+            retries=lambda index: checked.orders[index].retries,
+            on_verdict=on_verdict,
         )
-        for result in results
-    ]
+        return MeasuredSuite(checked.orders, judge.verdicts(), outcome.failed, outcome.measuring_seconds, watch.noise())
+
+    def explain(self, checked: CheckedPlan, measured: MeasuredSuite) -> Explanation:
+        """Try what changed in other layouts, and count the instructions of both sides."""
+        # Where the host's memory lies does not matter to an accelerator, and Valgrind sees only the host.
+        changed = [order for order in measured.changed if not order.auto.on_device]
+        judged = [order for order, _ in measured.judged if not order.auto.on_device]
+        return explain(
+            self.sides, checked, judged, changed, self.request.settings, self._file, self._core, self.observer
+        )
+
+    def conclude(
+        self, checked: CheckedPlan, measured: MeasuredSuite, explanation: Explanation
+    ) -> EnvironmentComparison:
+        """Put together what all stages have found, and keep it."""
+        results = tuple(self._result(order, verdict, checked, explanation) for order, verdict in measured.judged)
+        gave_up = [
+            failure_of(measured.orders[index].id, self._titles, "", error) for index, error in measured.failed.items()
+        ]
+        orders = {order.id: order for order in self.planned.plan}
+        for result in results:
+            # With the order and its code, so that a report can show what was compared.
+            order = orders[result.order_id]
+            record = {**to_record(result), "task_spec": to_record(task_spec_of(order))}
+            self._file.keep(identified(record, order))
+        self._file.keep_all((*checked.failures, *gave_up))
+        return EnvironmentComparison(
+            base=self._name(0),
+            branch=self._name(1),
+            suite=self.planned.plan.suite,
+            results=results,
+            failures=(*checked.failures, *gave_up),
+            not_reached=tuple(self._titles[order.id] for order in measured.not_reached),
+            warnings=(*checked.warnings, *explanation.warnings, *noise_warnings(measured.noise)),
+            margin=self.request.settings.margin,
+            false_discovery_rate=self.request.settings.false_discovery_rate,
+            measuring_seconds=measured.measuring_seconds,
+            noise=measured.noise,
+        )
+
+    def _result(
+        self, order: WorkOrder, verdict: Verdict, checked: CheckedPlan, explanation: Explanation
+    ) -> ComparisonResult:
+        change: InstructionChange | None = explanation.counts.get(order.id)
+        ratios = explanation.layout_ratios.get(order.id, ())
+        cause = DEVICE_TIME if order.auto.on_device else cause_sentence(verdict, change, ratios)
+        title, warnings = self._titles[order.id], checked.order_warnings[order.id]
+        return ComparisonResult(order.id, title, verdict, cause, change, ratios, warnings)
+
+    def _started(self, resolved: ResolvedEnvironment, stack: contextlib.ExitStack) -> StartedSide:
+        return StartedSide(resolved, stack.enter_context(self._make_session(resolved.environment)))
+
+    def _name(self, side: int) -> str:
+        return self.sides[side].resolved.name
+
+    def _description(self, base: ResolvedEnvironment, branch: ResolvedEnvironment) -> dict[str, object]:
+        """Return what must be the same for a comparison to be resumed, and what it was judged by."""
+        return {
+            "base": base.identity(),
+            "branch": branch.identity(),
+            "suite": self.planned.plan.suite,
+            "fingerprint": self.planned.plan.fingerprint,
+            "margin": self.request.settings.margin,
+            "false_discovery_rate": self.request.settings.false_discovery_rate,
+        }
 
 
-def _measure(
-    duet: DuetRun,
-    core: int | None,
-    checked: CheckedPlan,
-    settings: ComparisonSettings,
-    file: ComparisonFile,
-    titles: Mapping[str, str],
-    observer: Observer,
-) -> MeasuredSuite:
-    """Replicate after replicate until every verdict stands or the budget is spent."""
-    observer.stage("measuring")
-    watch = NoiseWatch(core)
-    watch.wait_for_quiet()
-    budget = settings.budget_for(len(checked.pairs))
-    judge = SuiteJudge(
-        len(checked.pairs),
-        settings.criteria,
-        rate=settings.false_discovery_rate,
-        seconds_per_replicate=REPLICATE_SECONDS,
-    )
-    spent = 0.0
+class RecordingSampler:
+    """Replicates of the orders of a suite; each is in the file before it is judged, so that a crash loses one."""
 
-    def on_replicate(index: int, verdict: Verdict, spent_seconds: float) -> None:
-        nonlocal spent
-        spent = spent_seconds
-        watch.look()
-        observer.replicate(titles[checked.pairs[index].order.id], verdict, spent, budget)
+    def __init__(
+        self,
+        sides: StartedSides,
+        checked: CheckedPlan,
+        file: ComparisonFile,
+        *,
+        core: int | None = None,
+    ) -> None:
+        self._orders = checked.orders
+        self._file = file
+        self._forks = ForkSampler(checked.contestants(sides, checked.orders), core=core)
 
-    failed = run_comparison(
-        checked.pairs,
-        ReplicateTaker(duet, random.Random(), core),
-        judge,
-        budget_seconds=budget,
-        known=[replicate for replicate in file.replicates if replicate.layout == 0],
-        keep=file.keep,
-        on_replicate=on_replicate,
-    )
-    return MeasuredSuite(checked.pairs, judge.verdicts(), failed, spent, watch.noise())
+    def sample(self, benchmark: int, turn: int) -> Sample:
+        taken = self._forks.take(benchmark, turn)
+        replicate = replicate_record(self._orders[benchmark].id, taken)
+        self._file.keep(replicate)
+        return self._sample(benchmark, replicate)
 
+    def known(self) -> list[Sample]:
+        """Return the samples that an interrupted comparison has left."""
+        places = {order.id: index for index, order in enumerate(self._orders)}
+        return [
+            self._sample(places[replicate.order_id], replicate)
+            for replicate in self._file.replicates
+            if replicate.layout == 0 and replicate.order_id in places
+        ]
 
-def _results(
-    measured: MeasuredSuite,
-    checked: CheckedPlan,
-    titles: Mapping[str, str],
-    counts: Mapping[str, InstructionChange],
-    ratios: Mapping[str, tuple[float, ...]],
-) -> tuple[ComparisonResult, ...]:
-    results = []
-    for pair, verdict in measured.judged:
-        order_id = pair.order.id
-        change, others = counts.get(order_id), ratios.get(order_id, ())
-        cause = DEVICE_TIME if pair.on_device else cause_sentence(verdict, change, others)
-        warnings = checked.order_warnings[order_id]
-        results.append(ComparisonResult(order_id, titles[order_id], verdict, cause, change, others, warnings))
-    return tuple(results)
+    def _sample(self, benchmark: int, replicate: ComparisonReplicate) -> Sample:
+        # From the whole nanoseconds of the file: the same numbers, hence the same verdict, when it is resumed.
+        sides = (replicate.base_seconds_per_run, replicate.branch_seconds_per_run)
+        return estimated(benchmark, sides, replicate.measuring_seconds)

@@ -1,4 +1,4 @@
-"""Observer: told of a comparison's progress. This one is silent; the command has one that shows it."""
+"""Observer: hears of a comparison's progress. This one is silent; the command has one that shows it."""
 
 from __future__ import annotations
 

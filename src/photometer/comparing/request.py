@@ -1,19 +1,96 @@
-"""What a user asks to be compared, in the program's terms: a side as a spec, a suite as orders with their probes."""
+"""ComparisonRequest: what a user asks to be compared, in the program's terms.
+
+In: descriptions of two sides, a suite, and how to compare. Out: specs of the sides, orders with their probes, settings.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN, Criteria
 from photometer.definition.loading import load_suite
 from photometer.definition.suite import Suite
 from photometer.environments.spec import EnvironmentSpec, parse_environment
+from photometer.errors import DefinitionError
 from photometer.model.environment import Environment
 from photometer.plan import WorkOrders, materialize, select
 from photometer.plan.work_order import WorkOrder
 
 SuiteLike = str | Suite | Mapping[Any, Any]
 EnvironmentLike = str | Environment
+
+# Most verdicts stand after 2 to 4 s of measuring; this is what a suite may spend per benchmark on average.
+BUDGET_SECONDS_PER_BENCHMARK = 10.0
+# The frozen layout and two others: enough to see whether a change comes from one of them.
+DEFAULT_LAYOUTS = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparisonSettings:
+    """`budget_seconds` is for the whole suite, in measuring time; None is ten seconds per benchmark."""
+
+    budget_seconds: float | None = None
+    margin: float = DEFAULT_MARGIN
+    false_discovery_rate: float = DEFAULT_FALSE_DISCOVERY_RATE
+    instructions: bool = True
+    layouts: int = DEFAULT_LAYOUTS
+
+    def __post_init__(self) -> None:
+        if self.budget_seconds is not None and not self.budget_seconds > 0:
+            raise DefinitionError(f"the budget is {self.budget_seconds}", remedy="Give seconds, more than 0.")
+        if not 0.0 < self.false_discovery_rate < 1.0:
+            raise DefinitionError(
+                f"the false discovery rate is {self.false_discovery_rate}", remedy="Give a share such as 0.05."
+            )
+        if self.layouts < 1:
+            raise DefinitionError(f"layouts is {self.layouts}", remedy="Give at least 1.")
+
+    def budget_for(self, benchmarks: int) -> float:
+        return BUDGET_SECONDS_PER_BENCHMARK * benchmarks if self.budget_seconds is None else self.budget_seconds
+
+    @property
+    def criteria(self) -> Criteria:
+        return Criteria(margin=self.margin)
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparisonRequest:
+    """`output` is a folder for samples and verdicts; with `resume` an interrupted comparison there is continued."""
+
+    base: EnvironmentLike
+    branch: EnvironmentLike
+    suite: SuiteLike | None = None
+    settings: ComparisonSettings = dataclasses.field(default_factory=ComparisonSettings)
+    expression: str | None = None
+    tags: Collection[str] = ()
+    install: str | None = None
+    output: Path | None = None
+    resume: bool = False
+
+    @cached_property
+    def specs(self) -> tuple[EnvironmentSpec, EnvironmentSpec]:
+        return spec_of(self.base), spec_of(self.branch)
+
+    @cached_property
+    def planned(self) -> PlannedSuite | None:
+        return None if self.suite is None else plan_suite(self.suite, self.expression, self.tags)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether both sides can be started; a results file cannot."""
+        return all(spec.results is None for spec in self.specs)
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannedSuite:
+    """The orders, and for those that have results to show the probe that writes them, by the order's id."""
+
+    plan: WorkOrders
+    probes: Mapping[str, WorkOrder]
 
 
 def spec_of(environment: EnvironmentLike) -> EnvironmentSpec:
@@ -27,8 +104,7 @@ def spec_of(environment: EnvironmentLike) -> EnvironmentSpec:
     )
 
 
-def plan_of(suite: SuiteLike, expression: str | None, tags: Collection[str]) -> tuple[WorkOrders, dict[str, WorkOrder]]:
-    """The orders, and for those that have results to show the probe that writes them, by the order's id."""
+def plan_suite(suite: SuiteLike, expression: str | None, tags: Collection[str]) -> PlannedSuite:
     loaded = load_suite(suite) if isinstance(suite, str) else suite
     plan = select(materialize(loaded), expression, tags)
     measured = {order.id: order.args for order in plan}
@@ -37,4 +113,4 @@ def plan_of(suite: SuiteLike, expression: str | None, tags: Collection[str]) -> 
         for order in materialize(loaded, probe=True)
         if order.id in measured and order.args != measured[order.id]
     }
-    return plan, probes
+    return PlannedSuite(plan, probes)

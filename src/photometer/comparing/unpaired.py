@@ -14,37 +14,39 @@ from photometer.analysis.comparison_result import ComparisonFailure, ComparisonR
 from photometer.analysis.guards import left_out_warning, machine_warnings
 from photometer.analysis.judge import correct_for_suite, judge_unpaired
 from photometer.comparing.observer import Observer
-from photometer.comparing.settings import ComparisonSettings
+from photometer.comparing.preflight import failure_of
+from photometer.comparing.request import ComparisonRequest
 from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import EnvironmentSpec
 from photometer.environments.worktree import Worktrees
 from photometer.errors import DefinitionError, PhotometerError
-from photometer.execution.measure_order import time_order
+from photometer.execution.local_executor import LocalExecutor
+from photometer.execution.measure_order import take_measurement
 from photometer.execution.order_record import LABEL_SEPARATOR
-from photometer.execution.side_preparation import prepare_side
+from photometer.execution.prepare import prepare
 from photometer.instruments.machine_facts import gather_machine
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
 from photometer.model.results_reader import load_results
 from photometer.plan import WorkOrders
-from photometer.plan.short_titles import short_titles
-from photometer.session.fork_server import ForkServer
+from photometer.plan.work_order import short_titles
 from photometer.session.layout import freezing
+from photometer.session.session import Session
 
-# Forks of the side that is still to be measured: their scatter shows the luck that one process hides.
+# Forks of the side that is still to be measured: their scatter shows the noise that one process hides.
 PROCESSES = 5
 SECONDS_PER_PROCESS = 0.2
 # An interquartile range is 1.35 standard deviations, and a median's error 1.25 times a mean's.
 _MEDIAN_ERROR_PER_IQR = 1.25 / 1.35
 _WHAT_IT_COSTS = (
-    "not measured side by side: the luck of processes, of the layout and of the hour is part of every difference, so "
+    "not measured side by side: what differs between processes, layouts and hours is part of every difference, so "
     "only changes of some per cent can be told; compare two environments live to see tenths"
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class TimedSide:
-    """Measurements by the key of what they measure, one a process; titles and failures by the same key."""
+    """Measurements by the key of what they measure, one per process; titles and failures by the same key."""
 
     measurements: Mapping[str, tuple[Measurement, ...]]
     titles: Mapping[str, str]
@@ -54,16 +56,12 @@ class TimedSide:
     left_out: int = 0
 
 
-def compare_unpaired(
-    specs: tuple[EnvironmentSpec, EnvironmentSpec],
-    plan: WorkOrders | None,
-    settings: ComparisonSettings,
-    observer: Observer,
-    *,
-    install: str | None = None,
-) -> EnvironmentComparison:
+def compare_unpaired(request: ComparisonRequest, observer: Observer) -> EnvironmentComparison:
+    """Compare what the files say, or what a side that is still to be measured does now."""
+    specs, settings = request.specs, request.settings
+    plan = None if request.planned is None else request.planned.plan
     sides = [
-        _from_file(spec, plan) if spec.results is not None else _measured(spec, plan, observer, install)
+        _from_file(spec, plan) if spec.results is not None else _measured(spec, plan, observer, request.install)
         for spec in specs
     ]
     shared = [key for key in sides[0].measurements if key in sides[1].measurements]
@@ -99,7 +97,7 @@ def compare_unpaired(
 
 
 def _from_file(spec: EnvironmentSpec, plan: WorkOrders | None) -> TimedSide:
-    """By the order's id where a run wrote the file; by statement and set-up where a program saved it."""
+    """Key by the order's id if a run wrote the file; by statement and set-up if a program saved it."""
     assert spec.results is not None
     loaded = load_results(spec.results)
     wanted = None if plan is None else {order.id for order in plan}
@@ -112,7 +110,7 @@ def _from_file(spec: EnvironmentSpec, plan: WorkOrders | None) -> TimedSide:
         if wanted is None or key in wanted:
             found.setdefault(key, []).append(measurement)
             titles[key] = _title(order, measurement)
-    # A run's times come from frozen layouts, where this machine has them; of other files nothing is known.
+    # A run's times come from frozen layouts, if this machine allows them; of other files nothing is known.
     is_frozen = "run" in loaded.header and freezing().refused_because is None and _is_here(loaded.machine)
     return TimedSide({key: tuple(values) for key, values in found.items()}, titles, loaded.machine, is_frozen)
 
@@ -127,22 +125,22 @@ def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer
     failures: list[ComparisonFailure] = []
     with Worktrees() as worktrees:
         side = resolve_environment(spec, worktrees, install=install)
-        with ForkServer(side.environment, small_pages=True) as server:
+        with Session(side.environment) as session:
             observer.stage(f"preparing {spec.text}")
-            prepared = prepare_side(server, plan, "base")
+            prepared = prepare(plan, LocalExecutor(session), session.facts())
             observer.stage(f"measuring {spec.text}")
             runnable = plan.only(tuple(order for order in plan if order.id not in prepared.no_device))
             for done, order in enumerate(runnable, start=1):
-                try:
-                    if order.id in prepared.failures:
-                        raise prepared.failures[order.id]
+                if order.id in prepared.failures:
+                    failures.append(failure_of(order.id, titles, spec.text, prepared.failures[order.id]))
+                else:
                     ready = prepared.ready[order.id]
-                    records = [time_order(server, ready, SECONDS_PER_PROCESS) for _ in range(PROCESSES)]
-                    found[order.id] = tuple(Measurement.from_json(record) for record in records)
-                except PhotometerError as error:
-                    failures.append(
-                        ComparisonFailure(order.id, titles[order.id], spec.text, error.message, error.log or "")
-                    )
+                    try:
+                        found[order.id] = tuple(
+                            take_measurement(session, ready, SECONDS_PER_PROCESS) for _ in range(PROCESSES)
+                        )
+                    except PhotometerError as error:
+                        failures.append(failure_of(order.id, titles, spec.text, error))
                 observer.step(done, len(runnable))
     is_frozen = freezing().refused_because is None
     return TimedSide(found, titles, gather_machine(), is_frozen, tuple(failures), len(prepared.no_device))
@@ -154,7 +152,7 @@ def _is_here(machine: Machine | None) -> bool:
 
 
 def _relative_error(measurements: tuple[Measurement, ...]) -> float:
-    """Of one process's median, from the scatter of its blocks; the mean over processes."""
+    """Return the error of one process's median, from the scatter of its blocks; the mean over processes."""
     errors = [
         _MEDIAN_ERROR_PER_IQR * measurement.iqr / measurement.median / math.sqrt(len(measurement.times))
         for measurement in measurements

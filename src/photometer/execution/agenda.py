@@ -7,22 +7,12 @@ well, so that what crashes or hangs does so once, and not under Valgrind.
 from __future__ import annotations
 
 import dataclasses
-import enum
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from photometer.execution.executor import Step
 from photometer.model.language import Language
 from photometer.plan.work_order import ScriptingJob, WorkOrder, WorkOrders
-
-
-class Step(enum.Enum):
-    SCRIPT = "script"
-    BUILD = "build"
-    TIME = "time"
-    COUNT = "count"
-    DEVICE = "device"
-    PROBE = "probe"
-
 
 # Steps during which nothing else may run on the same cores.
 QUIET_STEPS = frozenset({Step.TIME, Step.DEVICE})
@@ -94,17 +84,13 @@ class Agenda:
             self._waiting.setdefault(need, []).append(order)
         return True
 
-    @property
-    def is_empty(self) -> bool:
-        return not any(self.left.values())
-
     def next_quiet(self, *, wide: bool) -> Job | None:
-        """The next timing that is ready: for one core, or, with `wide`, for several."""
+        """Return the next timing that is ready: for one core, or, with `wide`, for several."""
         queue = self._wide if wide else self._queues[Step.TIME]
         return queue[0] if queue else None
 
     def next_loud(self, *, count: bool) -> Job | None:
-        """The next other work: what others wait for comes first. `count` says whether counting may be among it."""
+        """Return the next other work: first what others wait for. `count` says whether it may be a count."""
         for step in (Step.BUILD, Step.SCRIPT, Step.PROBE, *((Step.COUNT,) if count else ())):
             if self._queues[step]:
                 return self._queues[step][0]
@@ -119,7 +105,7 @@ class Agenda:
         self._queue(job).append(dataclasses.replace(job, attempt=job.attempt + 1))
 
     def done(self, job: Job, failed: Collection[str] = ()) -> list[WorkOrder]:
-        """A job went well. For the build, `failed` are the ids of orders that did not compile; they are answered."""
+        """A job went well. For the build, `failed` are the ids of orders that did not compile; they are returned."""
         if job.order is None:
             self.left[job.step] -= 1
             return self._settle(job, failed)
@@ -129,7 +115,7 @@ class Agenda:
         return []
 
     def failed(self, job: Job) -> list[WorkOrder]:
-        """A job failed for good. Answers the orders that come to nothing by it."""
+        """A job failed for good. Return the orders that come to nothing by it."""
         if job.order is not None:
             self._strike(job.order)
             return [job.order]
@@ -163,7 +149,7 @@ class Agenda:
             del self._todo[order.id], self._needs[order.id]
 
     def _narrow(self, steps: Sequence[Step], order: WorkOrder) -> int:
-        """How many of the steps are timings for a single core."""
+        """Return how many of the steps are timings for a single core."""
         return sum(step in QUIET_STEPS for step in steps) if self._width(order) == 1 else 0
 
     def _release(self, order: WorkOrder) -> None:
@@ -186,7 +172,7 @@ class Agenda:
         return self._wide if cores > 1 else self._queues[Step.TIME]
 
     def _width(self, order: WorkOrder) -> int:
-        """A core for each thread, as far as there are any."""
+        """Return a core per thread, as far as there are any."""
         return min(order.args.num_threads, self._cores)
 
 
@@ -198,7 +184,7 @@ def _applies(step: Step, order: WorkOrder) -> bool:
 
 
 def finished_steps(records: Iterable[Mapping[str, object]]) -> set[tuple[str, str]]:
-    """The steps that a results file has records of; a failure ends its order, so it counts for all of them."""
+    """Return the steps that a results file has records of; a failure ends its order, so it counts for all of them."""
     kinds = {
         "measurement": (Step.TIME,),
         "instruction_counts": (Step.COUNT,),

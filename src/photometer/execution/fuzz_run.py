@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from photometer.errors import DefinitionError, SnippetError, WorkerCrashed, WorkerTimeout
-from photometer.execution.alternating_blocks import alternate
-from photometer.execution.forked_call import call_in_fork, can_fork
 from photometer.fuzzing.fuzzer import Fuzzer
 from photometer.fuzzing.prepared_input import FuzzedInput
 from photometer.instruments.clock import accelerator_in_use, choose_clock, timer
+from photometer.instruments.replicate import alternate
 from photometer.model.fuzz_trial import FuzzTrial, Plain, TensorFacts, TrialFailure
+from photometer.session.forks_here import can_fork, fork_here
 from photometer.stats.replicate import estimate_replicate
 from photometer.stats.summary import median
+from photometer.worker.messages import Prepare, Time
 from photometer.worker.python_loop import PythonLoop
 from photometer.worker.threads import set_torch_threads
 from photometer.worker.user_error import describe_exception
@@ -101,7 +102,7 @@ def _trial(request: FuzzRequest, index: int, made: FuzzedInput, rehearses: bool)
     order = random.Random(f"{request.fuzzer.seed} {index}")
     try:
         if rehearses:
-            call_in_fork(lambda: _rehearsal(request, names), request.timeout_seconds)
+            _rehearse(request, names)
         times = _timed(request, names, order)
     except SnippetError as error:
         failure = TrialFailure(error.message, error.exception_type, str(error.__cause__), error.log or "")
@@ -130,14 +131,13 @@ def _loop(request: FuzzRequest, statement: str, names: Mapping[str, Any], clock:
     return PythonLoop(statement, request.setup, clock, {"torch": torch, **names})
 
 
-def _rehearsal(request: FuzzRequest, names: Mapping[str, Any]) -> dict[str, Any]:
-    """Run each statement once, in the fork. What it raises is told by the process that times it."""
-    # One thread: a pool of threads that this process may have does not survive the fork.
-    with set_torch_threads(1):
-        for statement in request.statements:
-            with contextlib.suppress(Exception):
-                _loop(request, statement, names, timer).timeit(1)
-    return {"done": True}
+def _rehearse(request: FuzzRequest, names: Mapping[str, Any]) -> None:
+    """Run each statement once in a fork of this process. What it raises is raised again when it is timed here."""
+    for statement in request.statements:
+        with fork_here(names) as child, contextlib.suppress(SnippetError):
+            # One thread: a pool of threads that this process may have does not survive the fork.
+            child.ask(Prepare(statement, request.setup), request.timeout_seconds)
+            child.ask(Time(1), request.timeout_seconds)
 
 
 def _timed(request: FuzzRequest, names: Mapping[str, Any], order: random.Random) -> list[list[float]]:
@@ -153,7 +153,8 @@ def _timed(request: FuzzRequest, names: Mapping[str, Any], order: random.Random)
                 blocks.append(
                     _blamed(statement, stack.enter_context(_loop(request, statement, names, clock).open_blocks()))
                 )
-        return alternate(blocks, budget_seconds=request.seconds_per_input, clock=clock, order=order)
+        taken = alternate(blocks, seconds=request.seconds_per_input, order=order, clock=clock)
+        return [list(side) for side in taken.seconds_per_run]
 
 
 def _blamed(statement: str, time_block: Callable[[int], float]) -> Callable[[int], float]:

@@ -1,83 +1,166 @@
-"""The measurements of one work order in a child: wall time, instruction counts, a single run for its result.
+"""The measurements of one work order in a child: wall time, instructions, device modes, a single run for its result.
 
-In: a server, the order with the file of its scripted model, and its library where it is C++. Out: records.
+In: a session and a ReadyOrder. Out: records as a results file keeps them.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import photometer
+from photometer.errors import WorkerTimeout
+from photometer.execution.executor import ReadyOrder
 from photometer.execution.order_record import task_spec_of
-from photometer.execution.remote_blocks import RemoteBlocks
 from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.count_task import CountTask
-from photometer.instruments.callgrind.counting_server import CountingServer
-from photometer.instruments.cpp.snippet import BuiltSnippet
+from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.stopping import RunFor
-from photometer.instruments.wall_time import take_blocks
+from photometer.instruments.wall_time import CoreWatch, take_blocks
+from photometer.model.device_measurement import DeviceMeasurement
+from photometer.model.diagnosis import Conditions
 from photometer.model.measurement import Measurement
 from photometer.model.packed_stacks import SMALLEST_SHARE, pack_stacks
-from photometer.plan.work_order import WorkOrder
-from photometer.session.fork_server import ForkServer
+from photometer.model.records import from_record, to_record
+from photometer.session.child_process import ChildProcess
+from photometer.session.session import Session
+from photometer.worker.messages import MeasureDevice, Time, TimeBlocks
+
+# A fetch takes about so long: long beside the 0.1 ms of a request and its reply, short beside the time to measure.
+FETCH_SECONDS = 0.02
+MOST_BLOCKS_PER_FETCH = 64
+# Device modes: five, two of them by two sources, a warm-up; and opening the device and attaching the profiler.
+MIN_RUN_TIMES = 10
+OPENING_SECONDS = 60.0
 
 
-@dataclasses.dataclass(frozen=True)
-class ReadyOrder:
-    """An order with all that it needs to run."""
-
-    order: WorkOrder
-    model_path: str | None = None
-    built: BuiltSnippet | None = None
-
-    @property
-    def setup(self) -> str:
-        return self.order.with_model_path(self.model_path or "").args.setup
-
-    def preparation(self, *, device_time: bool = False) -> dict[str, Any]:
-        """The fields of `prepare`. With `device_time` an accelerator times its orders itself."""
-        args = self.order.args
-        fields: dict[str, Any] = {"num_threads": args.num_threads}
-        if self.order.auto.on_device:
-            fields |= {"device": self.order.auto.device, "device_time" if device_time else "synchronize": True}
-        if self.built is not None:
-            return fields | {"language": "cpp", "library": str(self.built.library), "symbol": self.built.symbol}
-        return fields | {"stmt": args.stmt, "setup": self.setup}
+def time_order(session: Session, ready: ReadyOrder, min_run_time: float, cores: Sequence[int] = ()) -> dict[str, Any]:
+    """Time blocks until `min_run_time` seconds are measured; the time limit is for all of it."""
+    return to_record(take_measurement(session, ready, min_run_time, cores))
 
 
-def time_order(server: ForkServer, ready: ReadyOrder, min_run_time: float) -> dict[str, Any]:
-    """Blocks until `min_run_time` seconds are measured; the time limit is for all of it."""
+def take_measurement(
+    session: Session, ready: ReadyOrder, min_run_time: float, cores: Sequence[int] = ()
+) -> Measurement:
     order = ready.order
     deadline = time.monotonic() + order.timeout_seconds
-    with server.child() as child:
-        prepared = child.ask("prepare", order.timeout_seconds, warmup_runs=1, **ready.preparation())
+    with session.child(cores=cores) as child:
+        prepared = child.ask(dataclasses.replace(ready.preparation(), warmup_runs=1), order.timeout_seconds)
         blocks = RemoteBlocks(child, max(deadline - time.monotonic(), 0.0))
         taken = take_blocks(
             blocks.time_block, RunFor(min_run_time), clock=time.perf_counter, min_run_time=min_run_time, watch=blocks
         )
-    metadata = {"compile_seconds": prepared["compile_seconds"]} if "compile_seconds" in prepared else None
-    spec = task_spec_of(order)
-    return Measurement(taken.number_per_run, taken.block_seconds, spec, metadata, taken.conditions).to_json()
+    metadata = None if prepared.compile_seconds is None else {"compile_seconds": prepared.compile_seconds}
+    return Measurement(taken.number_per_run, taken.block_seconds, task_spec_of(order), metadata, taken.conditions)
 
 
-def count_order(server: CountingServer, ready: ReadyOrder, repeats: int) -> dict[str, Any]:
-    spec = task_spec_of(ready.order)
-    task = CountTask(
-        dataclasses.replace(spec, setup=ready.setup),
-        built=ready.built,
-        repeats=repeats,
-        timeout_seconds=ready.order.timeout_seconds,
-    )
-    counted = server.count(task)
+def count_task_of(ready: ReadyOrder, repeats: int = 1) -> CountTask:
+    spec = dataclasses.replace(task_spec_of(ready.order), setup=ready.setup)
+    return CountTask(spec, built=ready.built, repeats=repeats, timeout_seconds=ready.order.timeout_seconds)
+
+
+def count_order(
+    counter: InstructionCounter, ready: ReadyOrder, repeats: int, cores: Sequence[int] = ()
+) -> dict[str, Any]:
+    counted = counter.count(count_task_of(ready, repeats), cores=cores)
     counts = counted.instruction_counts()
-    # For the report's icicle chart: 20 ms and some 10 KB a statement.
+    # For the report's icicle chart: 20 ms and some 10 KB per statement.
     stacks = folded_stacks(counted.profiles[counts.stable_repeat], smallest_share=SMALLEST_SHARE)
-    return {**dataclasses.replace(counts, task_spec=spec).to_json(), "stacks": pack_stacks(stacks)}
+    counts = dataclasses.replace(counts, task_spec=task_spec_of(ready.order))
+    return {**to_record(counts), "stacks": pack_stacks(stacks)}
 
 
-def run_once(server: ForkServer, ready: ReadyOrder, path: tuple[str, ...], folder: str = "") -> None:
-    """One run in `folder`, for what it leaves behind there: a probe's result. `path` is what it imports from."""
-    with server.child() as child:
-        child.ask("prepare", ready.order.timeout_seconds, path=list(path), folder=folder, **ready.preparation())
-        child.ask("time", ready.order.timeout_seconds, number=1)
+def measure_on_device(
+    session: Session, ready: ReadyOrder, min_run_time: float, cores: Sequence[int] = ()
+) -> dict[str, Any]:
+    """Measure the table of modes in a child. Seconds are per mode; attaching the profiler takes some more."""
+    order = ready.order
+    request = MeasureDevice(
+        package=str(Path(photometer.__file__).resolve()),
+        stmt=order.args.stmt,
+        setup=ready.setup,
+        device=order.auto.device,
+        num_threads=order.args.num_threads,
+        min_run_time=min_run_time,
+    )
+    with session.child(cores=cores) as child:
+        modes = child.ask(request, order.timeout_seconds + MIN_RUN_TIMES * min_run_time + OPENING_SECONDS)
+    measured = from_record(DeviceMeasurement, modes.measurement)
+    return to_record(dataclasses.replace(measured, task_spec=task_spec_of(order)))
+
+
+def run_once(
+    session: Session,
+    ready: ReadyOrder,
+    *,
+    path: tuple[str, ...] = (),
+    folder: str = "",
+    cores: Sequence[int] = (),
+) -> None:
+    """Run it once in `folder`, for what it leaves behind there: a probe's result. `path` is what it imports from."""
+    timeout_seconds = ready.order.timeout_seconds
+    with session.child(cores=cores) as child:
+        child.ask(dataclasses.replace(ready.preparation(), path=path, folder=folder), timeout_seconds)
+        child.ask(Time(1), timeout_seconds)
+
+
+class RemoteBlocks(CoreWatch):
+    """Blocks timed in a child, fetched several at a time, with what the child noticed of each.
+
+    `time_block(n)` and the watch over it in one: the watch speaks of the block that was handed out last. The child
+    counts preemptions, because this side only waits. Fetching several at once keeps our own delays out of the way.
+    """
+
+    is_this_thread = False
+
+    def __init__(self, child: ChildProcess, timeout_seconds: float) -> None:
+        self._child = child
+        self._deadline = time.monotonic() + timeout_seconds
+        self._timeout_seconds = timeout_seconds
+        super().__init__()
+        self._number, self._last_seconds = -1, 0.0
+        self._fetched: deque[tuple[float, bool]] = deque()
+        self._last_was_preempted = False
+        self._wall_seconds = self._cpu_seconds = 0.0
+        self._noticed_preemptions = 0
+
+    def time_block(self, number: int) -> float:
+        if number != self._number or not self._fetched:
+            self._fetch(number)
+        seconds, self._last_was_preempted = self._fetched.popleft()
+        return seconds
+
+    def was_preempted(self) -> bool:
+        return self._last_was_preempted
+
+    def conditions(self) -> Conditions:
+        return Conditions(
+            wall_seconds=self._wall_seconds, cpu_seconds=self._cpu_seconds, preemptions=self._noticed_preemptions
+        )
+
+    def _fetch(self, number: int) -> None:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            self._child.kill()
+            raise WorkerTimeout(
+                f"not finished within {self._timeout_seconds:g} s",
+                remedy="Give it longer (--timeout), or measure less (--min-run-time).",
+            )
+        blocks = 1
+        if number == self._number:
+            blocks = int(min(max(FETCH_SECONDS / max(self._last_seconds, 1e-9), 1), MOST_BLOCKS_PER_FETCH))
+        else:
+            # What was noticed while warming up with other numbers does not belong to the measurement.
+            self._wall_seconds = self._cpu_seconds = 0.0
+            self._noticed_preemptions = 0
+        taken = self._child.ask(TimeBlocks(number, blocks), left)
+        preempted = (count > 0 for count in taken.block_preemptions)
+        self._fetched = deque(zip(taken.block_seconds, preempted, strict=True))
+        self._number, self._last_seconds = number, max(taken.block_seconds)
+        self._wall_seconds += taken.wall_seconds
+        self._cpu_seconds += taken.cpu_seconds
+        self._noticed_preemptions += sum(taken.block_preemptions)

@@ -1,9 +1,31 @@
-"""RunObserver: what a run tells whoever looks on, such as a progress bar. All calls come from the run's own thread."""
+"""RunObserver: what a run tells whoever looks on, such as a progress bar; TimeLeft: how long it will still take.
+
+All calls come from the run's own thread.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Protocol
+
+from photometer.execution.agenda import QUIET_STEPS
+from photometer.execution.executor import Step
+
+# What a step takes before one of its kind has finished: seconds on a quiet machine with two cores.
+FIRST_GUESS_SECONDS = {
+    Step.SCRIPT: 0.5,
+    Step.BUILD: 60.0,
+    Step.TIME: 0.5,
+    Step.COUNT: 1.0,
+    Step.DEVICE: 10.0,
+    Step.PROBE: 0.3,
+}
+# The first count of a server includes its start; the average of many should not.
+STARTING_SECONDS = 15.0
+
+# What takes longer than was thought will take this much longer still: better than "3 s left" for a minute.
+OVERDUE_SHARE = 0.25
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,16 +40,55 @@ class RunState:
 
 
 class RunObserver(Protocol):
-    def looked_at(self, state: RunState) -> None:
-        """Called a few times a second, and after every step."""
+    def progressed(self, state: RunState) -> None:
+        """Called a few times per second, and after every step."""
 
     def gave_up(self, title: str, reason: str) -> None:
-        """An order failed for good."""
+        """Called when an order failed for good."""
+
+    def climbed(self, title: str, problem: str | None) -> None:
+        """Called when a rung of a ladder was measured beside the one below, or could not be."""
 
 
-class NobodyLooks:
-    def looked_at(self, state: RunState) -> None:
+class NullObserver:
+    """For runs that nobody watches."""
+
+    def progressed(self, state: RunState) -> None:
         pass
 
     def gave_up(self, title: str, reason: str) -> None:
         pass
+
+    def climbed(self, title: str, problem: str | None) -> None:
+        pass
+
+
+class TimeLeft:
+    """Steps that want quiet run one after another in `quiet_lanes`; the others share all cores with them."""
+
+    def __init__(self, cores: int, quiet_lanes: int = 1) -> None:
+        self._cores = cores
+        self._quiet_lanes = quiet_lanes
+        self._spent: dict[Step, float] = dict.fromkeys(Step, 0.0)
+        self._finished: dict[Step, int] = dict.fromkeys(Step, 0)
+
+    def add(self, step: Step, seconds: float) -> None:
+        if step is Step.COUNT and not self._finished[step]:
+            seconds = min(seconds, FIRST_GUESS_SECONDS[step])
+        self._spent[step] += seconds
+        self._finished[step] += 1
+
+    def seconds_each(self, step: Step) -> float:
+        finished = self._finished[step]
+        return self._spent[step] / finished if finished else FIRST_GUESS_SECONDS[step]
+
+    def estimate_seconds(self, left: Mapping[Step, int], running: Mapping[Step, float]) -> float:
+        """Estimate by kind: how many steps are left (with those that run), how long the running ones have run."""
+        work = {step: count * self.seconds_each(step) for step, count in left.items() if count > 0}
+        for step, elapsed in running.items():
+            work[step] = max(work.get(step, 0.0) - elapsed, OVERDUE_SHARE * elapsed)
+        if work.get(Step.COUNT) and not self._finished[Step.COUNT]:
+            work[Step.COUNT] += STARTING_SECONDS
+        quiet = sum(seconds for step, seconds in work.items() if step in QUIET_STEPS)
+        everything = sum(work.values())
+        return max(quiet / self._quiet_lanes, work.get(Step.BUILD, 0.0), everything / self._cores)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from photometer.execution.executor import Failure, Step
+from photometer.model.records import to_record
 from photometer.model.task import TaskSpec
 from photometer.plan.work_order import WorkOrder
 
@@ -15,7 +17,7 @@ LABEL_SEPARATOR = " › "
 
 
 def task_spec_of(order: WorkOrder) -> TaskSpec:
-    """The order as `photometer show` places it: a table for the first label, rows below it, a column a variant.
+    """Return the order as `photometer show` places it: a table per first label, rows below it, a column per variant.
 
     The set-up has the placeholder of a scripted model, not its path: it is the same on every machine.
     """
@@ -35,17 +37,18 @@ def task_spec_of(order: WorkOrder) -> TaskSpec:
 
 
 def identified(record: Mapping[str, Any], order: WorkOrder) -> dict[str, Any]:
-    """The record with the order it belongs to."""
-    return {**record, "order": {"id": order.id, "label": list(order.label), "auto": order.auto.to_json()}}
+    """Return the record with the order it belongs to."""
+    return {**record, "order": {"id": order.id, "label": list(order.label), "auto": to_record(order.auto)}}
 
 
-def failure_record(order: WorkOrder, step: str, error: Mapping[str, Any], attempts: int) -> dict[str, Any]:
-    """Why an order was given up: at which step, and after how many attempts."""
+def failure_record(order: WorkOrder, step: Step, failure: Failure, attempts: int) -> dict[str, Any]:
+    """Return why an order was given up: at which step, and after how many attempts."""
+    fields = {name: getattr(failure, name) for name in ("type", "message", "log", "remedy", "exit_status")}
     record = {
         "kind": "failure",
-        "step": step,
+        "step": step.value,
         "attempts": attempts,
-        **{name: error[name] for name in ("type", "message", "log", "remedy", "exit_status") if error.get(name)},
-        "task_spec": task_spec_of(order).to_json(),
+        **{name: value for name, value in fields.items() if value},
+        "task_spec": to_record(task_spec_of(order)),
     }
     return identified(record, order)

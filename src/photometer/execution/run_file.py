@@ -20,6 +20,7 @@ from photometer.model.machine import Machine, TorchBuild
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_reader import load_results
 from photometer.plan.work_order import WorkOrders
+from photometer.worker.messages import TorchFacts
 
 RESULTS_NAME = "results.json"
 
@@ -34,9 +35,7 @@ class RunFile:
         return self.file.path
 
 
-def open_run_file(
-    folder: Path, plan: WorkOrders, settings: RunSettings, facts: Mapping[str, Any], *, resume: bool
-) -> RunFile:
+def open_run_file(folder: Path, plan: WorkOrders, settings: RunSettings, facts: TorchFacts, *, resume: bool) -> RunFile:
     """`folder/results.json`. One that is there is continued with `resume`, else kept under another name."""
     path = folder / RESULTS_NAME
     about = _about(plan, settings, facts)
@@ -67,27 +66,27 @@ def _continue(path: Path, about: Mapping[str, Any]) -> RunFile:
     return RunFile(ResultsFile(path), frozenset(finished_steps(results.records)))
 
 
-def _about(plan: WorkOrders, settings: RunSettings, facts: Mapping[str, Any]) -> dict[str, Any]:
+def _about(plan: WorkOrders, settings: RunSettings, facts: TorchFacts) -> dict[str, Any]:
     return {
         "suite": plan.suite,
         "fingerprint": plan.fingerprint,
-        "python": facts["executable"],
-        "torch": facts["torch"],
+        "python": facts.executable,
+        "torch": facts.torch,
         "min_run_time": settings.min_run_time,
         "repeats": settings.repeats,
     }
 
 
-def _machine(facts: Mapping[str, Any]) -> Machine:
+def _machine(facts: TorchFacts) -> Machine:
     """This machine, with the Python and the torch that are measured."""
-    build = str(facts["build"])
+    build = facts.build
     capability = re.search(r"CPU capability usage: (\S+)", build)
     torch = TorchBuild(
-        version=facts["torch"],
-        git_version=facts["git_version"],
-        debug=facts["debug"],
-        cuda=facts["cuda"],
+        version=facts.torch,
+        git_version=facts.git_version,
+        debug=facts.debug,
+        cuda=facts.cuda,
         cpu_capability=capability.group(1) if capability else None,
         cxx_flags=short_flags(build),
     )
-    return dataclasses.replace(gather_machine(), python=facts["python"], torch=torch)
+    return dataclasses.replace(gather_machine(), python=facts.python, torch=torch)

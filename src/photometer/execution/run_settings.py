@@ -23,6 +23,8 @@ class RunSettings:
     repeats: int = DEFAULT_REPEATS
     cores: tuple[int, ...] = ()
     environment: Environment = dataclasses.field(default_factory=Environment.current)
+    # Of a suite of rungs: each measured live beside the one it stands on, after all else.
+    ladder: bool = True
 
     def __post_init__(self) -> None:
         if not self.wall and not self.instructions:
@@ -34,5 +36,9 @@ class RunSettings:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What is measured of every order, in this order."""
+        """Return what is measured of every order, in this order."""
         return (*(("time", "device") if self.wall else ()), *(("count",) if self.instructions else ()))
+
+    @property
+    def measures_ladder(self) -> bool:
+        return self.wall and self.ladder

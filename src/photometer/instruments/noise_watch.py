@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from photometer.model.machine_noise import MachineNoise
+from photometer.model.machine import MachineNoise
 
 # A core that others use for more of the time than this is worth waiting for: replicates get three times as wide there.
 BUSY_SHARE = 0.25

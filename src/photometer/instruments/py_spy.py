@@ -1,6 +1,6 @@
 """py-spy on a spinning child: the stacks of a statement's own loop, native frames included, imports and set-up not.
 
-In: a started server and what its child prepares. Out: SampledStacks, whose weights are nanoseconds per run: the share
+In: a session and what its child prepares. Out: SampledStacks, whose weights are nanoseconds per run: the share
 of samples times the time of a run, which is measured before py-spy, whose looking slows the child down, attaches.
 """
 
@@ -22,7 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from photometer.errors import MeasurementError, PhotometerError, ToolMissing, ToolRefused, WorkerError
-from photometer.session.fork_server import ChildProcess, ForkServer
+from photometer.session.child_process import ChildProcess
+from photometer.session.session import Session
+from photometer.worker.messages import Prepare, Spin, Time
 
 DEFAULT_DURATION_SECONDS = 3.0
 # Unwinding native frames takes py-spy some milliseconds a sample, and it falls behind above this.
@@ -84,8 +86,8 @@ def find_py_spy() -> str:
 
 
 def sample_loop(
-    server: ForkServer,
-    preparation: dict[str, Any],
+    session: Session,
+    preparation: Prepare,
     *,
     duration_seconds: float = DEFAULT_DURATION_SECONDS,
     native: bool = True,
@@ -93,8 +95,8 @@ def sample_loop(
 ) -> SampledStacks:
     """Fork a child, prepare it, and let py-spy look while it runs its statement over and over."""
     py_spy = find_py_spy()
-    with server.child() as child, tempfile.TemporaryDirectory(prefix="photometer-py-spy-") as folder:
-        child.ask("prepare", timeout_seconds, warmup_runs=1, **preparation)
+    with session.child() as child, tempfile.TemporaryDirectory(prefix="photometer-py-spy-") as folder:
+        child.ask(dataclasses.replace(preparation, warmup_runs=1), timeout_seconds)
         seconds_per_run = _seconds_per_run(child, timeout_seconds)
         out = Path(folder) / "stacks.txt"
         with _spinning(child, duration_seconds + LONGEST_START_SECONDS):
@@ -104,7 +106,7 @@ def sample_loop(
                 native = False
                 _record(py_spy, child.pid, out, duration_seconds, native)
         lines = out.read_text(encoding="utf-8", errors="replace").splitlines() if out.exists() else []
-    counts = loop_stacks(lines, loop=preparation.get("symbol", LOOP_FRAME))
+    counts = loop_stacks(lines, loop=preparation.symbol or LOOP_FRAME)
     samples = sum(counts.values())
     if not samples:
         raise MeasurementError(
@@ -140,11 +142,11 @@ def _frame_name(frame: str, loop: str) -> str:
 def _seconds_per_run(child: ChildProcess, timeout_seconds: float) -> float:
     number, seconds = 1, 0.0
     while True:
-        seconds = float(child.ask("time", timeout_seconds, number=number)["seconds"])
+        seconds = child.ask(Time(number), timeout_seconds).seconds
         if seconds >= TIMING_BLOCK_SECONDS:
             break
         number = max(number * 2, min(WARMUP_RUNS, int(number * TIMING_BLOCK_SECONDS / max(seconds, 1e-9))))
-    blocks = [float(child.ask("time", timeout_seconds, number=number)["seconds"]) for _ in range(TIMING_BLOCKS)]
+    blocks = [child.ask(Time(number), timeout_seconds).seconds for _ in range(TIMING_BLOCKS)]
     return min([seconds, *blocks]) / number
 
 
@@ -155,7 +157,7 @@ def _spinning(child: ChildProcess, seconds: float) -> Any:
 
     def spin() -> None:
         try:
-            child.ask("spin", seconds + LONGEST_START_SECONDS, seconds=seconds)
+            child.ask(Spin(seconds), seconds + LONGEST_START_SECONDS)
         except WorkerError as error:
             ended.append(error)
 

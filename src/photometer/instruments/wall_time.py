@@ -15,7 +15,7 @@ from typing import Any
 
 from photometer.instruments.clock import Clock, clock_resolution_seconds
 from photometer.instruments.stopping import StoppingRule
-from photometer.model.conditions import Conditions
+from photometer.model.diagnosis import Conditions
 from photometer.stats.summary import median
 from photometer.worker.python_loop import PythonLoop
 

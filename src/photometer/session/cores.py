@@ -1,13 +1,15 @@
-"""CorePool: which cores are free. Work takes neighbouring ones, one for each thread, and gives them back.
+"""Cores: which there are, which are free, which is the quietest, and how a process is kept to some of them.
 
-Also finds the cores there are: of two hardware threads of one core only one is used, for they slow each other down.
+Of two hardware threads of one core only one is used, for they slow each other down.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from photometer.errors import DefinitionError
@@ -23,7 +25,7 @@ class CorePool:
         self._free = set(self.cores)
 
     def take(self, count: int, *, from_top: bool = False) -> tuple[int, ...] | None:
-        """So many neighbours, the lowest (or highest) there are; None where there are none free."""
+        """Return so many neighbours, the lowest (or highest) there are; None if there are none free."""
         starts = range(len(self.cores) - count + 1)
         for start in reversed(starts) if from_top else starts:
             wanted = self.cores[start : start + count]
@@ -39,9 +41,16 @@ class CorePool:
         return len(self.cores)
 
 
+def allowed_cores() -> list[int]:
+    """Return the logical processors this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
 def usable_cores(asked: Sequence[int] = (), topology: Path = TOPOLOGY) -> tuple[int, ...]:
-    """The cores to work on: those asked for, else one logical processor of each core this process may run on."""
-    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    """Return the cores to work on: those asked for, else one logical processor per core this process may run on."""
+    allowed = allowed_cores()
     if asked:
         foreign = [core for core in asked if core not in allowed]
         if foreign:
@@ -57,7 +66,7 @@ def usable_cores(asked: Sequence[int] = (), topology: Path = TOPOLOGY) -> tuple[
 
 
 def _siblings(processor: int, topology: Path) -> str:
-    """The text that names all hardware threads of this processor's core; the processor alone where it is not told."""
+    """Return the text that names all hardware threads of this processor's core; the processor alone if unknown."""
     try:
         return (topology / f"cpu{processor}" / "topology" / "thread_siblings_list").read_text().strip()
     except OSError:
@@ -65,11 +74,66 @@ def _siblings(processor: int, topology: Path) -> str:
 
 
 def parse_cores(text: str) -> tuple[int, ...]:
-    """`0,2-5` as numbers, the way taskset has it."""
+    """Return `0,2-5` as numbers, the way taskset has it."""
     cores: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
         if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise DefinitionError(f"{text!r} is no list of cores", remedy="Write it as 0,2-5.")
+            raise DefinitionError(f"{text!r} is not a list of cores", remedy="Write it as 0,2-5.")
         cores += range(int(match[1]), int(match[2] or match[1]) + 1)
     return tuple(sorted(set(cores)))
+
+
+def pin(pid: int, cores: Sequence[int]) -> None:
+    """Keep a process (0: this thread) to these cores; none given leaves it alone."""
+    if cores and hasattr(os, "sched_setaffinity"):
+        # Whoever asks a server that has just died for a child will hear of it.
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(pid, cores)
+
+
+@contextlib.contextmanager
+def on_cores(cores: Sequence[int]) -> Iterator[None]:
+    """Keep this thread, and what it starts, to these cores while the block lasts."""
+    if not cores or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def quietest_core(look_seconds: float = 0.05) -> int | None:
+    """Return the core that was idle most over a short look, of those this process may use; None if unknown."""
+    if not hasattr(os, "sched_getaffinity"):
+        return None
+    before = _busy_ticks()
+    time.sleep(look_seconds)
+    after = _busy_ticks()
+    allowed = sorted(os.sched_getaffinity(0))
+    # The last of equals: the first core serves most interrupts.
+    return min(reversed(allowed), key=lambda core: after.get(core, 0) - before.get(core, 0))
+
+
+def neighbours(core: int | None, count: int) -> tuple[int, ...]:
+    """Return so many of the cores this process may use, the given one first; none if cores cannot be chosen."""
+    if not hasattr(os, "sched_getaffinity"):
+        return ()
+    allowed = sorted(os.sched_getaffinity(0))
+    start = allowed.index(core) if core in allowed else 0
+    return tuple(sorted((allowed[start:] + allowed[:start])[:count]))
+
+
+def _busy_ticks() -> dict[int, int]:
+    """Return the ticks each core has spent on anything but idling, from /proc/stat."""
+    busy = {}
+    with open("/proc/stat") as lines:  # noqa: PTH123
+        for line in lines:
+            name, *fields = line.split()
+            if name.startswith("cpu") and name != "cpu":
+                ticks = [int(field) for field in fields]
+                busy[int(name[3:])] = sum(ticks[:3]) + sum(ticks[5:8])
+    return busy

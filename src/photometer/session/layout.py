@@ -1,37 +1,42 @@
-"""A process whose memory lies the same way every time: the environment variables and the command that give it.
+"""Layout: one way for a process's memory to lie, and what holds it still.
 
 Where a statement's memory happens to lie moves its time by several per cent and its instruction count by up to one.
-Each measure here takes one source of that luck away; docs/instruction-counts.md lists them with their reasons.
+docs/instruction-counts.md lists every measure against it with its reason; the variables among them are in policy.py.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import os
+import random
 import shutil
 import subprocess
 import sys
 
-# What a worker needs from outside. Everything else is left out: the environment lies on the stack, and its size
-# shifts whatever comes after it.
-PASSED_ON = ("PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
-
-# Not a folder of the user's: the counts must not depend on where photometer was started.
-WORKING_FOLDER = "/"
-
-# Environments are filled up to a multiple of this; a long PATH has 2 KB.
-ENVIRONMENT_BYTES = 8192
 # Temporary folders rarely have longer names.
 PATH_LENGTH = 160
+
+LARGEST_PADDING_BYTES = 4096
+"""A page: what lies on the stack then begins at any place in one."""
+
+LARGEST_HASH_SEED = 4_294_967_295
+"""The largest that PYTHONHASHSEED takes."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """One way for memory to lie. The default is the frozen one; other values give other luck, on purpose."""
+    """The default is the frozen layout; other values give others, on purpose."""
 
     hash_seed: int = 0
     padding_bytes: int = 0
+
+
+def random_layouts(number: int, seed: int = 0) -> tuple[Layout, ...]:
+    """Return so many layouts, the same for the same seed."""
+    source = random.Random(seed)
+    return tuple(
+        Layout(source.randint(1, LARGEST_HASH_SEED), source.randrange(0, LARGEST_PADDING_BYTES)) for _ in range(number)
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,26 +62,6 @@ def freezing() -> Freezing:
     return Freezing(command, None)
 
 
-def frozen_variables(layout: Layout, own: dict[str, str]) -> dict[str, str]:
-    """The whole environment of a worker: few names, always in the same order, the user's own ones last."""
-    variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    variables |= {
-        "PYTHONHASHSEED": str(layout.hash_seed),
-        # A .pyc written by one run would change the next: it is then read, not compiled.
-        "PYTHONDONTWRITEBYTECODE": "1",
-        # No folder that changes on the path: -P and -s as variables, which Python 3.10 accepts too.
-        "PYTHONSAFEPATH": "1",
-        "PYTHONNOUSERSITE": "1",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-    }
-    variables |= own
-    # The stack begins below the environment: its size is always the same, whatever PATH and HOME hold.
-    size = sum(len(os.fsencode(f"{name}={value}")) + 1 for name, value in variables.items())
-    variables["PHOTOMETER_PADDING"] = "x" * (-size % ENVIRONMENT_BYTES + layout.padding_bytes)
-    return variables
-
-
 def of_fixed_length(path: str) -> str:
-    """The same absolute path with slashes before it, so that its length says nothing: arguments lie on the stack."""
+    """Return the same absolute path with slashes before it, so that its length is fixed: arguments lie on the stack."""
     return path.rjust(PATH_LENGTH, "/")

@@ -12,11 +12,13 @@ PACKAGE = "_photometer_worker"
 # In the order in which they need each other.
 SIBLINGS = (
     "protocol",
+    "messages",
     "user_error",
     "threads",
     "python_loop",
     "native_loop",
     "device_blocks",
+    "device_modes",
     "python_frames",
     "valgrind_requests",
     "scripted_model",

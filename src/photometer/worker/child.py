@@ -1,7 +1,7 @@
-"""A child's life: read requests from the channel, do what their verb says, answer, until the line closes.
+"""A child's life: read requests from the channel, do what they say, reply, until the line closes.
 
-`prepare` comes first and builds the loop; `time`, `count` and `spin` then use it. An exception of the
-user's code becomes an answer with its traceback, and the child lives on.
+`Prepare` comes first and builds the loop; `Time`, `Count` and `Spin` then use it. An exception of the user's code
+becomes a reply with its traceback, and the child lives on.
 """
 
 from __future__ import annotations
@@ -19,6 +19,31 @@ from collections.abc import Callable
 from typing import Any
 
 from .device_blocks import DeviceBlocks
+from .device_modes import measure_modes
+from .messages import (
+    Count,
+    Counted,
+    DescribeTorch,
+    Exit,
+    Failed,
+    Hello,
+    LookAround,
+    MeasureDevice,
+    Prepare,
+    Prepared,
+    Reply,
+    Request,
+    Spin,
+    Spun,
+    Surroundings,
+    Time,
+    TimeBlocks,
+    Timed,
+    TimedBlocks,
+    TorchFacts,
+    decode_request,
+    encode_reply,
+)
 from .native_loop import NativeLoop
 from .protocol import Disconnected, receive_message, send_message
 from .python_frames import show_python_frames, take_frame_map
@@ -31,24 +56,28 @@ RunBlock = Callable[[int], float]
 # A set-up that calls torch.compile leaves the seconds of its first call in a global of this name (see plan).
 COMPILE_SECONDS = "photometer_compile_seconds"
 
+# Below the smallest normal float32 (1.2e-38): a processor that flushes denormals makes it zero.
+DENORMAL = 1e-40
 
-def serve_requests(channel: int, lifeline: int) -> None:
+
+def serve_requests(channel: int, lifeline: int, names: dict[str, Any] | None = None) -> None:
+    """Serve until the near side says `Exit` or goes away. Statements see `names` as globals."""
     die_with(lifeline)
     drain(channel)
-    send_message(channel, {"ok": True, "pid": own_pid()})
-    with contextlib.closing(Child()) as child:
+    send_message(channel, encode_reply(Hello(own_pid())))
+    with contextlib.closing(Child(names or {})) as child:
         while True:
             try:
-                request = receive_message(channel)
+                request = decode_request(receive_message(channel))
             except Disconnected:
                 return
-            if request.get("verb") == "exit":
+            if isinstance(request, Exit):
                 return
-            send_message(channel, child.answer(request))
+            send_message(channel, encode_reply(child.reply_to(request)))
 
 
 def own_pid() -> str:
-    """In as many digits whatever it is: a message of another length would be another state of Python's memory."""
+    """The pid in a fixed number of digits: a message of another length would be another state of Python's memory."""
     return f"{os.getpid():010d}"
 
 
@@ -81,9 +110,10 @@ def die_with(lifeline: int) -> None:
 
 
 class Child:
-    """The loop under measurement and the verbs on it."""
+    """The loop under measurement and what can be asked of it. `names` are globals that every statement sees."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: dict[str, Any]) -> None:
+        self._names = names
         self._run_block: RunBlock | None = None
         self._loop: PythonLoop | NativeLoop | None = None
         self._namespace: dict[str, Any] = {}
@@ -95,128 +125,134 @@ class Child:
         self._run_block = None
         self._opened.close()
 
-    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        verb = request.get("verb")
+    def reply_to(self, request: Request[Any]) -> Reply:
         try:
-            if verb == "prepare":
-                return {"ok": True, **self._prepare(request)}
-            if verb == "facts":
-                return {"ok": True, **torch_facts()}
-            if self._run_block is None:
-                raise RuntimeError(f"{verb!r} came before 'prepare'")
-            if verb == "time":
-                return {"ok": True, **self._time(request["number"], request.get("blocks"))}
-            if verb == "count":
-                return {"ok": True, **self._count(request)}
-            if verb == "spin":
-                return {"ok": True, "runs": self._spin(request["seconds"])}
-            raise RuntimeError(f"unknown verb {verb!r}")
+            return self._do(request)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
-            return {"ok": False, "error": describe_exception(error)}
+            return Failed(**describe_exception(error))
 
-    def _prepare(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Settings, globals, set-up and warm-up. Answers what was found out on the way."""
+    def _do(self, request: Request[Any]) -> Reply:
+        needs_no_loop: dict[type, Callable[[Any], Reply]] = {
+            Prepare: self._prepare,
+            DescribeTorch: describe_torch,
+            LookAround: look_around,
+            MeasureDevice: measure_modes,
+        }
+        if type(request) in needs_no_loop:
+            return needs_no_loop[type(request)](request)
+        if self._run_block is None:
+            raise RuntimeError(f"{request.verb!r} came before 'prepare'")
+        runs_the_loop: dict[type, Callable[[RunBlock, Any], Reply]] = {
+            Time: lambda run_block, asked: Timed(run_block(asked.number)),
+            TimeBlocks: time_blocks,
+            Count: self._count,
+            Spin: spin,
+        }
+        return runs_the_loop[type(request)](self._run_block, request)
+
+    def _prepare(self, request: Prepare) -> Prepared:
         self.close()
-        if request.get("cpus"):
-            os.sched_setaffinity(0, request["cpus"])
-        if request.get("folder"):
-            os.chdir(request["folder"])
-        sys.path[0:0] = request.get("path", [])
+        if request.folder:
+            os.chdir(request.folder)
+        sys.path[0:0] = request.path
         import torch
 
-        torch.set_num_threads(request.get("num_threads", 1))
+        torch.set_num_threads(request.num_threads)
         gc.disable()
-        if request.get("python_frames"):
+        if request.python_frames:
             self._shows_python_frames = show_python_frames()
-        if request.get("device", "").startswith("cuda:"):
-            torch.cuda.set_device(request["device"])
-        if request.get("language") == "cpp":
-            synchronize = wait_for_accelerator if request.get("synchronize") else None
-            self._loop = NativeLoop(request["library"], request["symbol"], synchronize=synchronize)
-        else:
-            self._namespace = {"torch": torch, "__name__": "__main__"}
-            exec(compile(request.get("globals_text", ""), "<globals>", "exec"), self._namespace)
-            clock = synchronized_clock if request.get("synchronize") else time.perf_counter
-            self._loop = PythonLoop(request["stmt"], request.get("setup", "pass"), clock, self._namespace)
-        blocks = self._loop.open_blocks()
-        if request.get("toggles") and isinstance(self._loop, NativeLoop):
-            # Under Callgrind the toggles stand directly around the compiled loop.
-            blocks = self._loop.open_blocks(before=hooks().toggle, after=hooks().toggle)
-        run_block = self._opened.enter_context(blocks)
-        self._run_block = DeviceBlocks(run_block, torch.cuda) if request.get("device_time") else run_block
-        warmups = request.get("warmup_runs", 0)
-        first_seconds = self._run_block(1) if warmups else 0.0
-        if warmups > 1:
-            self._run_block(warmups - 1)
-        answer = {"pid": own_pid(), "first_seconds": first_seconds}
-        # Not where instructions are counted: an answer of another length would be another layout.
-        if COMPILE_SECONDS in self._namespace and not request.get("toggles"):
-            answer["compile_seconds"] = self._namespace[COMPILE_SECONDS]
-        return answer
+        if request.device.startswith("cuda:"):
+            torch.cuda.set_device(request.device)
+        run_block = self._opened.enter_context(self._open_loop(request, torch))
+        self._run_block = DeviceBlocks(run_block, torch.cuda) if request.device_time else run_block
+        first_seconds = self._run_block(1) if request.warmup_runs else 0.0
+        if request.warmup_runs > 1:
+            self._run_block(request.warmup_runs - 1)
+        # Not when instructions are counted: a reply of another length would be another memory layout.
+        compile_seconds = None if request.counts else self._namespace.get(COMPILE_SECONDS)
+        return Prepared(first_seconds, compile_seconds)
 
-    def _time(self, number: int, blocks: int | None) -> dict[str, Any]:
-        """Seconds for `number` runs; with `blocks`, for so many blocks in a row, and how often each was preempted."""
-        assert self._run_block is not None
-        if blocks is None:
-            return {"seconds": self._run_block(number)}
-        seconds, preemptions = [], []
-        wall, cpu = time.perf_counter(), time.thread_time()
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-        for _ in range(blocks):
-            seconds.append(self._run_block(number))
-            after = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-            preemptions.append(after - before)
-            before = after
-        return {
-            "block_seconds": seconds,
-            "block_preemptions": preemptions,
-            "wall_seconds": time.perf_counter() - wall,
-            "cpu_seconds": time.thread_time() - cpu,
-        }
+    def _open_loop(self, request: Prepare, torch: Any) -> contextlib.AbstractContextManager[RunBlock]:
+        if request.library:
+            wait = wait_for_accelerator if request.synchronize else None
+            native = self._loop = NativeLoop(request.library, request.symbol, synchronize=wait)
+            if request.counts:
+                # Under Callgrind the toggles stand directly around the compiled loop.
+                return native.open_blocks(before=hooks().toggle, after=hooks().toggle)
+            return native.open_blocks()
+        self._namespace = {"torch": torch, "__name__": "__main__", **self._names}
+        exec(compile(request.globals_text, "<globals>", "exec"), self._namespace)
+        clock = synchronized_clock if request.synchronize else time.perf_counter
+        loop = self._loop = PythonLoop(request.stmt, request.setup, clock, self._namespace)
+        return loop.open_blocks()
 
-    def _count(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Counted blocks. Nothing here depends on the clock: an answer of another length would be another layout."""
-        assert self._run_block is not None
-        counted = count_blocks(
-            self._run_block,
-            request["number"],
-            request["repeats"],
-            warmup_runs=request["warmup_runs"],
+    def _count(self, run_block: RunBlock, request: Count) -> Counted:
+        """Count blocks. Nothing here depends on the clock: a reply of another length would be another layout."""
+        dumps = count_blocks(
+            run_block,
+            request.number,
+            request.repeats,
+            warmup_runs=request.warmup_runs,
             toggles_itself=isinstance(self._loop, NativeLoop),
         )
-        return {**counted, "frame_map": take_frame_map()} if self._shows_python_frames else counted
-
-    def _spin(self, seconds: float) -> int:
-        """Run the statement for about so long: a sampling profiler looks on."""
-        assert self._run_block is not None
-        runs, number, end = 0, 1, time.perf_counter() + seconds
-        while time.perf_counter() < end:
-            block_seconds = self._run_block(number)
-            runs += number
-            if block_seconds < 0.05:
-                number *= 2
-        return runs
+        return Counted(dumps, take_frame_map() if self._shows_python_frames else "")
 
 
-def torch_facts() -> dict[str, Any]:
+def time_blocks(run_block: RunBlock, request: TimeBlocks) -> TimedBlocks:
+    seconds, preemptions = [], []
+    wall, cpu = time.perf_counter(), time.thread_time()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    for _ in range(request.blocks):
+        seconds.append(run_block(request.number))
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+        preemptions.append(after - before)
+        before = after
+    return TimedBlocks(seconds, preemptions, time.perf_counter() - wall, time.thread_time() - cpu)
+
+
+def spin(run_block: RunBlock, request: Spin) -> Spun:
+    runs, number, end = 0, 1, time.perf_counter() + request.seconds
+    while time.perf_counter() < end:
+        block_seconds = run_block(number)
+        runs += number
+        if block_seconds < 0.05:
+            number *= 2
+    return Spun(runs)
+
+
+def describe_torch(request: DescribeTorch) -> TorchFacts:
     """How this torch was built. Asked in a child: some of it may touch the GPU, which the server must not."""
     import torch
 
-    return {
-        "torch": str(torch.__version__),
-        "git_version": torch.version.git_version,
-        "debug": bool(torch.version.debug),
-        "cuda": torch.version.cuda,
-        "build": torch.__config__.show(),
-        "parallel": torch.__config__.parallel_info(),
-        "cxx11_abi": bool(torch.compiled_with_cxx11_abi()),
-        "num_threads": torch.get_num_threads(),
-        "devices": ["cpu", *cuda_devices(torch)],
-    }
+    return TorchFacts(
+        python=sys.version.split()[0],
+        executable=sys.executable,
+        torch=str(torch.__version__),
+        torch_folder=os.path.dirname(torch.__file__),  # noqa: PTH120
+        git_version=torch.version.git_version,
+        debug=bool(torch.version.debug),
+        cuda=torch.version.cuda,
+        build=torch.__config__.show(),
+        parallel=torch.__config__.parallel_info(),
+        cxx11_abi=bool(torch.compiled_with_cxx11_abi()),
+        num_threads=torch.get_num_threads(),
+        devices=["cpu", *cuda_devices(torch)],
+    )
+
+
+def look_around(request: LookAround) -> Surroundings:
+    import torch
+
+    files = {name: str(getattr(module, "__file__", None)) for name, module in list(sys.modules.items())}
+    return Surroundings(
+        modules=sorted(n for n, file in files.items() if request.checkout and file.startswith(request.checkout)),
+        num_threads=torch.get_num_threads(),
+        flushes_denormals=bool(torch.tensor([DENORMAL]).mul(1.0).item() == 0.0),
+    )
 
 
 def cuda_devices(torch: Any) -> list[str]:
-    """ "cuda" and each by its number."""
+    """Return "cuda" and each device by its number."""
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     return ["cuda", *(f"cuda:{index}" for index in range(count))] if count else []
 

@@ -1,7 +1,6 @@
-"""What crosses the process line: messages of JSON with their length before them, over a socket of their own.
+"""How messages travel: JSON with its length before it, over a socket of their own. messages.py says what they are.
 
-User code may print as it likes: standard output is not used. JSON, never pickle: an answer is data, whoever wrote it.
-A request is {"verb": …, …}; an answer is {"ok": true, …} or {"ok": false, "error": {…}}.
+User code may print as it likes: standard output is not used. JSON, never pickle: a reply is data, whoever wrote it.
 """
 
 from __future__ import annotations
@@ -10,9 +9,6 @@ import json
 import os
 import struct
 from typing import Any
-
-# Raised with every change of a verb or its fields; the near side refuses a worker that says another.
-PROTOCOL_VERSION = 2
 
 _LENGTH = struct.Struct(">Q")
 # A length beyond this is not a message but nonsense on the line.
@@ -28,20 +24,56 @@ class Garbled(Exception):
     """What came is not a message."""
 
 
-def send_message(descriptor: int, message: dict[str, Any]) -> None:
+def pack_message(message: dict[str, Any]) -> bytes:
     body = json.dumps(message).encode()
-    data = memoryview(_LENGTH.pack(len(body)) + body)
+    return _LENGTH.pack(len(body)) + body
+
+
+def send_message(descriptor: int, message: dict[str, Any]) -> None:
+    data = memoryview(pack_message(message))
     while data:
         data = data[os.write(descriptor, data) :]
 
 
 def receive_message(descriptor: int) -> dict[str, Any]:
+    """Wait for the next message. For the far side, which has nothing else to do."""
     (length,) = _LENGTH.unpack(_read_exactly(descriptor, _LENGTH.size))
+    return _parse(_read_exactly(descriptor, _checked(length)))
+
+
+class MessageBuffer:
+    """Bytes as they arrive, messages as soon as they are whole. For the near side, which never waits for the rest."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+
+    def add(self, data: bytes) -> None:
+        self._bytes += data
+
+    def next_message(self) -> dict[str, Any] | None:
+        if len(self._bytes) < _LENGTH.size:
+            return None
+        end = _LENGTH.size + _checked(_LENGTH.unpack_from(self._bytes)[0])
+        if len(self._bytes) < end:
+            return None
+        body = bytes(self._bytes[_LENGTH.size : end])
+        del self._bytes[:end]
+        return _parse(body)
+
+    def clear(self) -> None:
+        self._bytes.clear()
+
+
+def _checked(length: int) -> int:
     if length > MOST_BYTES:
         raise Garbled(f"a message of {length} bytes was announced")
+    return length
+
+
+def _parse(body: bytes) -> dict[str, Any]:
     try:
-        message = json.loads(_read_exactly(descriptor, length))
-    except ValueError as error:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as error:
         raise Garbled(f"a message that is not JSON: {error}") from error
     if not isinstance(message, dict):
         raise Garbled(f"a message that is no object: {message!r:.100}")

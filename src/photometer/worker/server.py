@@ -1,7 +1,7 @@
 """The fork server: imports torch once, then forks a child for each benchmark, and does nothing else.
 
 Standard input is the control socket. Each byte on it asks for a child; the server forks it, waits for its end and
-answers with its wait status. The child alone reads the request, from the channel, so that the server is in the same
+reports its wait status. The child alone reads the request, from the channel, so that the server is in the same
 state at every fork and no benchmark depends on those before it. End of file on the control socket ends the server.
 """
 
@@ -18,7 +18,8 @@ import traceback
 from typing import Any
 
 from .child import serve_requests
-from .protocol import PROTOCOL_VERSION, send_message
+from .messages import PROTOCOL_VERSION, Failed, Prepare, Reply, Started, decode_request, encode_reply, encode_request
+from .protocol import send_message
 from .python_loop import PythonLoop
 from .user_error import describe_exception
 
@@ -43,8 +44,8 @@ def main(arguments: list[str]) -> None:
     sys.path[0:0] = paths
     channel, lifeline = receive_descriptors()
     greeting = get_ready(translate)
-    send_message(channel, greeting)
-    if greeting["ok"]:
+    send_message(channel, encode_reply(greeting))
+    if isinstance(greeting, Started):
         serve_forks(channel, lifeline)
     # Reached when the near side is gone, or closed us: nobody else may be left to tidy up.
     if folder:
@@ -53,7 +54,7 @@ def main(arguments: list[str]) -> None:
 
 
 def refuse_huge_pages() -> None:
-    """Before any memory is taken: whether the kernel finds a huge page free is luck, worth up to 3 % to a fork."""
+    """Before any memory is taken: whether the kernel finds a huge page free is chance, worth up to 3 % to a fork."""
     import ctypes
 
     no_huge_pages = 41  # PR_SET_THP_DISABLE of <sys/prctl.h>
@@ -68,7 +69,7 @@ def receive_descriptors() -> tuple[int, int]:
     return channel, lifeline
 
 
-def get_ready(translate: bool) -> dict[str, Any]:
+def get_ready(translate: bool) -> Reply:
     """Import torch and settle everything that would otherwise happen once, in whichever child comes first."""
     try:
         import torch
@@ -78,19 +79,17 @@ def get_ready(translate: bool) -> dict[str, Any]:
         if translate:
             run_common_operations(torch)
     except Exception as error:
-        return {"ok": False, "error": describe_exception(error), "version": PROTOCOL_VERSION}
+        return Failed(**describe_exception(error))
     gc.collect()
     gc.freeze()
     gc.disable()
-    return {
-        "ok": True,
-        "version": PROTOCOL_VERSION,
-        "pid": os.getpid(),
-        "python": sys.version.split()[0],
-        "executable": sys.executable,
-        "torch": str(torch.__version__),
-        "torch_folder": os.path.dirname(torch.__file__),  # noqa: PTH120
-    }
+    return Started(
+        version=PROTOCOL_VERSION,
+        pid=os.getpid(),
+        python=sys.version.split()[0],
+        executable=sys.executable,
+        torch=str(torch.__version__),
+    )
 
 
 def run_common_operations(torch: Any) -> None:
@@ -110,8 +109,10 @@ def run_common_operations(torch: Any) -> None:
     # No random numbers here: a child must find the generator as a fresh process has it.
     torch.nn.ReLU()(torch.nn.functional.linear(x, x))
     # Reading a request and compiling its loop was half of a small statement's time.
-    request = json.loads(json.dumps({"verb": "prepare", "stmt": "y = x * x", "setup": "x = torch.ones(4, 4)"}))
-    PythonLoop(request["stmt"], request["setup"], globals={"torch": torch}).timeit(10)
+    sent = encode_request(Prepare("y = x * x", "x = torch.ones(4, 4)"))
+    request = decode_request(json.loads(json.dumps(sent)))
+    assert isinstance(request, Prepare)
+    PythonLoop(request.stmt, request.setup, globals={"torch": torch}).timeit(10)
     running_on_valgrind()
     run_scripted_model(torch)
 

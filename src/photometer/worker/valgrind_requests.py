@@ -93,8 +93,8 @@ def start_instrumentation() -> None:
 
 def count_blocks(
     run_block: Callable[[int], float], number: int, repeats: int, *, warmup_runs: int, toggles_itself: bool = False
-) -> dict[str, Any]:
-    """Run `repeats` blocks of `number` runs, each counted by itself and dumped; the files are numbered one by one.
+) -> int:
+    """Run `repeats` blocks of `number` runs, each counted and dumped by itself; return how many dumps there are.
 
     The first file is of the warm-up and not to be read: Callgrind's counters of calls go on while collection is off,
     and jumps into other libraries are counted until the code around them has been dumped once; only a dump clears
@@ -117,4 +117,4 @@ def count_blocks(
         run_block(runs)
         request(ctypes.addressof(switch), 0)
         request(ctypes.addressof(after), 0)
-    return {"dumps": 1 + repeats}
+    return 1 + repeats

@@ -1,8 +1,9 @@
 """Call stacks for a flame graph, from Callgrind's call graph.
 
-In comes a CallgrindProfile; out go folded stacks: `(("main", "f", "g"), 120)` says that 120 instructions were g's own
-below f below main. Callgrind keeps edges, not stacks: how g's cost divides among its callers is known, but not how that
-part divides among the callers' callers. It is divided in proportion to the cost of the calls, as gprof does.
+In comes a CallgrindProfile; out go folded stacks: `(("main", "f", "g"), 120)` means that g itself, called by f, called
+by main, took 120 instructions. Callgrind keeps edges, not stacks: how g's cost divides among its callers is known, but
+not how that part divides among the callers' callers. It is divided in proportion to the cost of the calls, as gprof
+does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from photometer.instruments.callgrind.profile import INSTRUCTIONS, UNKNOWN, Call
 FoldedStack = tuple[tuple[str, ...], int]
 
 SMALLEST_SHARE = 1e-4
-"""A frame of less than a ten thousandth of the whole is thinner than a pixel: what is below it is not unfolded."""
+"""A frame below a ten-thousandth of the whole is thinner than a pixel: what it calls is not shown separately."""
 
 _RECURSION = re.compile(r"'\d+$")
 _NO_NAME = re.compile(r"0x[0-9a-f]+$")
@@ -34,11 +35,11 @@ class _Node:
 def folded_stacks(
     profile: CallgrindProfile, event: str = INSTRUCTIONS, *, smallest_share: float = SMALLEST_SHARE
 ) -> list[FoldedStack]:
-    """The stacks, the costliest first. They sum exactly to the profile's total.
+    """Return the stacks, the costliest first. They sum exactly to the profile's total.
 
-    Where functions call each other in a circle (the interpreter's loop, which calls C, which calls the loop) the edge
-    that closes the circle is left out, and what ran below it is shown where the circle was entered. Every function
-    keeps its own cost, and no stack holds a function twice, apart from `f` above `f'2`, Callgrind's recursive part.
+    If functions call each other in a circle (the interpreter's loop calls C, which calls the loop), the edge that
+    closes the circle is left out, and what ran below it is shown where the circle was entered. Every function keeps its
+    own cost, and no stack holds a function twice, except `f` above `f'2`, Callgrind's recursive part.
     """
     nodes = _graph(profile, profile.event_index(event))
     order = _without_circles(nodes)
@@ -66,7 +67,7 @@ def folded_stacks(
 
 
 def frame_name(function: Function) -> str:
-    """What a frame is labelled with: the function, without Callgrind's mark of recursion."""
+    """Return the label of a frame: the function, without Callgrind's mark of recursion."""
     name = _RECURSION.sub("", function.name)
     known_object = function.object_path not in ("", UNKNOWN)
     return f"{name} [{PurePosixPath(function.object_path).name}]" if known_object and _NO_NAME.match(name) else name
@@ -85,10 +86,10 @@ def _graph(profile: CallgrindProfile, index: int) -> dict[Function, _Node]:
 
 
 def _without_circles(nodes: dict[Function, _Node]) -> list[Function]:
-    """Takes away each edge back to a function that is still open, and answers callers before callees.
+    """Remove each edge back to a function that is still open, and return the functions, callers before callees.
 
-    Depth first, from the functions that nobody calls and along the costliest call first, so that the edge taken away is
-    the inner one of a recursion and not the way into it.
+    The search goes depth first, from the functions without callers and along the costliest call first, so that the
+    edge removed is the inner one of a recursion and not the entry into it.
     """
     called = {callee for node in nodes.values() for callee in node.callees}
     cost_of = {f: node.own + sum(node.callees.values()) for f, node in nodes.items()}
@@ -122,7 +123,7 @@ def _costliest_first(node: _Node) -> list[Function]:
 def _inclusive(
     nodes: dict[Function, _Node], order: list[Function], callers_cost: dict[Function, int]
 ) -> dict[Function, float]:
-    """A function's own cost and its part of each callee's: by this definition nothing is lost or counted twice."""
+    """Return each function's own cost plus its part of each callee's, so that nothing is lost or counted twice."""
     inclusive: dict[Function, float] = {}
     for function in reversed(order):
         node = nodes[function]
@@ -132,7 +133,7 @@ def _inclusive(
 
 
 def _whole_numbers(weights: dict[tuple[str, ...], float], total: int) -> list[FoldedStack]:
-    """Rounds so that the sum stays `total`: those nearest to the next whole number are rounded up."""
+    """Round so that the sum stays `total`: the weights nearest to the next whole number are rounded up."""
     if not weights:
         return []
     counts = {stack: int(weight) for stack, weight in weights.items()}
@@ -140,6 +141,6 @@ def _whole_numbers(weights: dict[tuple[str, ...], float], total: int) -> list[Fo
     by_remainder = sorted(weights, key=lambda stack: (counts[stack] - weights[stack], stack))
     for stack in by_remainder[: max(missing, 0)]:
         counts[stack] += 1
-    # Floating point may have lost or won a unit in graphs of 10^12 instructions: the costliest stack bears it.
+    # Floating point may be off by one in graphs of 10^12 instructions: the costliest stack absorbs it.
     counts[max(counts, key=counts.__getitem__)] += total - sum(counts.values())
     return sorted(((stack, count) for stack, count in counts.items() if count), key=lambda row: (-row[1], row[0]))

@@ -1,6 +1,6 @@
-"""Globals on their way into the process that counts: what torch's collect_callgrind accepts, in the form it travels.
+"""Copies of a Timer's globals for the process that counts instructions: torch's collect_callgrind accepts the same.
 
-In comes the `globals` of a Timer; out go CopiedGlobals, and from these the text that makes the names over there.
+In come the `globals` of a Timer; out go CopiedGlobals, and from these the Python text that defines the names there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LEFT_OUT = ("torch", "__builtins__")
 
 @dataclass(frozen=True)
 class CopiedGlobal:
-    """A name and how to make its value: an expression, or the bytes of a file and the function that reads it."""
+    """A name and how to make its value: an expression, or the bytes of a file and the function that loads it."""
 
     name: str
     setup: str | None
@@ -32,7 +32,7 @@ class CopiedGlobal:
 
 
 def copy_globals(globals: Mapping[str, Any]) -> tuple[CopiedGlobal, ...]:
-    """Every global in its travelling form. Refused, as in torch: another `torch`, and what was not marked."""
+    """Return every global as a copy. As in torch, another `torch` and a value not marked for copying are refused."""
     import torch
 
     if globals.get("torch", torch) is not torch:
@@ -55,7 +55,7 @@ def copy_globals(globals: Mapping[str, Any]) -> tuple[CopiedGlobal, ...]:
 
 
 def globals_text(copied: Sequence[CopiedGlobal], folder: Path) -> str:
-    """Python text that makes the globals. Files that it reads are written to `folder`."""
+    """Return Python text that defines the globals. Files that it reads are written to `folder`."""
     lines = []
     for i, each in enumerate(copied):
         if each.setup is not None:

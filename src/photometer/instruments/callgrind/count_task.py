@@ -8,9 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from photometer.errors import DefinitionError
-from photometer.instruments.callgrind.annotate import exclusive_counts, function_name, inclusive_counts
 from photometer.instruments.callgrind.copied_global import CopiedGlobal
-from photometer.instruments.callgrind.figures import figures_of, instruction_counts
+from photometer.instruments.callgrind.figures import (
+    exclusive_counts,
+    figures_of,
+    function_name,
+    inclusive_counts,
+    instruction_counts,
+)
 from photometer.instruments.callgrind.profile import UNKNOWN, CallgrindProfile
 from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.model.callgrind_stats import CallgrindStats

@@ -1,16 +1,20 @@
-"""From profiles to figures: what the repeats of a statement executed, which value is stable, and why another differs.
+"""From profiles to figures: counts per function, and what the repeats of a statement executed.
 
-In come the profiles of the repeats, in order, and the figures of the empty loop; out goes an InstructionCounts.
+In comes a CallgrindProfile; out go FunctionCounts as callgrind_annotate prints them (`file:function [object]`), without
+running it. Two differences are deliberate: the object is named for inlined code too, and functions of the same name in
+two objects are kept apart (callgrind_annotate adds them up under the object it saw last). From the profiles of the
+repeats, in order, and the figures of the empty loop comes an InstructionCounts.
 """
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Sequence
 
 from photometer.errors import MeasurementError
-from photometer.instruments.callgrind.allocator import allocator_share
-from photometer.instruments.callgrind.annotate import exclusive_counts, function_name
-from photometer.instruments.callgrind.profile import CallgrindProfile
+from photometer.instruments.callgrind.layout_dependent import allocator_share
+from photometer.instruments.callgrind.profile import INSTRUCTIONS, UNKNOWN, CallgrindProfile, Function
 from photometer.model.function_counts import FunctionCount, FunctionCounts
 from photometer.model.instruction_counts import (
     InstructionCounts,
@@ -21,14 +25,54 @@ from photometer.model.instruction_counts import (
 from photometer.model.task import TaskSpec
 
 TOP_FUNCTIONS = 50
-"""Enough for a table and for most of the instructions, at some 5 KB a statement in a results file."""
+"""Enough for a table and for most of the instructions, at about 5 KB per statement in a results file."""
 
 CAUSES_KEPT = 10
-"""Functions kept for a repeat that differs; the largest few tell the cause."""
+"""Functions kept for a repeat that differs; the largest few show the cause."""
+
+_OBJECT = re.compile(r" \[[^\[\]]*/[^\[\]]*\]$")
+
+
+def function_string(function: Function, file: str | None = None) -> str:
+    """Return `file:function [object]`; pass `file` for code of another file that was inlined into the function."""
+    shown = f"{function.file if file is None else file}:{function.name}"
+    return shown if function.object_path in ("", UNKNOWN) else f"{shown} [{function.object_path}]"
+
+
+def function_name(function: str) -> str:
+    """Return the function alone, from a string that function_string made."""
+    return _OBJECT.sub("", function.partition(":")[2])
+
+
+def exclusive_counts(profile: CallgrindProfile, event: str = INSTRUCTIONS) -> FunctionCounts:
+    """Return what each function's own instructions cost. The sum is the profile's total."""
+    index = profile.event_index(event)
+    counts: defaultdict[str, int] = defaultdict(int)
+    for cost in profile.self_costs:
+        counts[function_string(cost.function, cost.file)] += cost.costs[index]
+    return FunctionCounts.from_mapping(counts, inclusive=False)
+
+
+def inclusive_counts(profile: CallgrindProfile, event: str = INSTRUCTIONS) -> FunctionCounts:
+    """Return what each function cost with everything it called.
+
+    As in callgrind_annotate, a function with callers gets the sum over the calls of it, so a recursive one (`f'2`,
+    which stands for all activations below the first) counts its inner calls again in each outer one. A function without
+    callers, and code inlined from another file, gets its own cost and that of the calls made from there.
+    """
+    index = profile.event_index(event)
+    from_inside: defaultdict[str, int] = defaultdict(int)
+    from_calls: defaultdict[str, int] = defaultdict(int)
+    for cost in profile.self_costs:
+        from_inside[function_string(cost.function, cost.file)] += cost.costs[index]
+    for call in profile.calls:
+        from_inside[function_string(call.caller, call.caller_file)] += call.costs[index]
+        from_calls[function_string(call.callee)] += call.costs[index]
+    return FunctionCounts.from_mapping({**from_inside, **from_calls}, inclusive=True)
 
 
 def figures_of(profile: CallgrindProfile) -> InstructionFigures:
-    """The three figures of one dump."""
+    """Return the three figures of one dump."""
     share = allocator_share(profile)
     return InstructionFigures(profile.total(), share.outside_instructions, share.calls)
 
@@ -42,7 +86,7 @@ def instruction_counts(
     frozen_layout: bool = True,
     reasons: Sequence[str] = (),
 ) -> InstructionCounts:
-    """All that is kept of the repeats of one statement."""
+    """Return all that is kept of the repeats of one statement."""
     if not profiles:
         raise MeasurementError("Instruction counts need at least one repeat.", remedy="Measure with repeats=1 or more.")
     repeats = tuple(figures_of(profile) for profile in profiles)
@@ -68,6 +112,6 @@ def instruction_counts(
 
 
 def _causes(counts: FunctionCounts, stable_counts: FunctionCounts) -> tuple[FunctionCount, ...]:
-    """The functions that differ, the largest change first whatever its sign; by name, for they go into a sentence."""
+    """Return the functions that differ, the largest change first; only their names, because they go into a sentence."""
     changes = (counts - stable_counts).transform(function_name)
     return tuple(sorted(changes, key=lambda row: -abs(row.count))[:CAUSES_KEPT])

@@ -1,4 +1,4 @@
-"""Tells a crash on an instruction that Valgrind does not know from any other, and what to do about it.
+"""Recognises a crash on an instruction that Valgrind does not know, and suggests what to do.
 
 In comes the log that Valgrind wrote for a process; out goes an IllegalInstruction, or None.
 """
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 _UNHANDLED = re.compile(r"unhandled instruction bytes: ((?:0x[0-9A-Fa-f]+ ?)+)")
 _PLACE = re.compile(r"Unrecognised instruction at address .*\n==\d+==\s+at 0x[0-9A-Fa-f]+: (.+)")
 _EVEX_PREFIX = 0x62
-"""The first byte of every AVX-512 instruction, and of nothing else in 64-bit code."""
+"""The first byte of every AVX-512 instruction, and of no other in 64-bit code."""
 
 
 @dataclass(frozen=True)
 class IllegalInstruction:
-    """What Valgrind stumbled over: the bytes, and where in the program."""
+    """The bytes that Valgrind could not decode, and where in the program."""
 
     instruction_bytes: tuple[int, ...]
     place: str
@@ -37,14 +37,14 @@ class IllegalInstruction:
         if not self.is_avx512:
             return "A newer Valgrind may know it. Timing this statement works; counting its instructions does not."
         return (
-            "Valgrind has no AVX-512. ATen, oneDNN and MKL ask the processor and use AVX2 there by themselves; code "
+            "Valgrind has no AVX-512. ATen, oneDNN and MKL ask the processor and use AVX2 under Valgrind; code "
             "built for this very machine does not. Build yours with -march=x86-64-v3 instead of -march=native; for "
             "torch.compile set ATEN_CPU_CAPABILITY=avx2 and TORCHINDUCTOR_CPP_MARCH=x86-64-v3 (torch 2.13 reads both)."
         )
 
 
 def find_illegal_instruction(valgrind_log: str) -> IllegalInstruction | None:
-    """The instruction that the process died of, if it died of one."""
+    """Return the instruction that killed the process, if the log has one."""
     unhandled = _UNHANDLED.search(valgrind_log)
     if unhandled is None:
         return None

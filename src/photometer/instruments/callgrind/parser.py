@@ -1,15 +1,14 @@
 """Reads Callgrind's output format (version 1) without callgrind_annotate.
 
-In comes a file as Valgrind wrote it: compressed names, relative positions, call and jump records, one or several parts,
-any events. Out goes a CallgrindProfile. A damaged file is an error that names the file and the line. The format:
-https://valgrind.org/docs/manual/cl-format.html
+In comes the text of a file as Valgrind wrote it: compressed names, relative positions, call and jump records, one or
+several parts, any events. Out goes a CallgrindProfile. A damaged file is an error that names the source and the line.
+The format: https://valgrind.org/docs/manual/cl-format.html
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 from photometer.errors import CallgrindFileError
 from photometer.instruments.callgrind.profile import UNKNOWN, Call, CallgrindProfile, Function, SelfCost
@@ -20,20 +19,8 @@ _COST_LINE_STARTS = frozenset("0123456789+-*")
 _SUPPORTED_MAJOR_VERSION = 1
 
 
-def parse_profile(path: Path) -> CallgrindProfile:
-    """Reads one output file."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise CallgrindFileError(
-            f"Callgrind's output {path} cannot be read: {error.strerror or error}.",
-            remedy="Was the process under Valgrind killed before it dumped? Its own output says more.",
-        ) from error
-    return parse_text(text, source=str(path))
-
-
 def parse_text(text: str, *, source: str) -> CallgrindProfile:
-    """Reads the content of an output file; `source` is what errors and the profile call it."""
+    """Parse the content of an output file; errors and the profile name it by `source`."""
     return _Reader(source).read(text)
 
 
@@ -110,13 +97,13 @@ class _Reader:
         return self.finish()
 
     def cost_line_pattern(self) -> re.Pattern[str]:
-        """Positions, then at most one count an event: trailing zeros are left out, a jump's target has none at all."""
+        """Return the pattern: positions, then at most one count per event; trailing zeros, and jump targets', are left out."""
         return re.compile(
             rf"{_POSITION}(?:\s+{_POSITION}){{{self.positions - 1}}}((?:\s+\d+){{0,{len(self.events)}}})\s*$"
         )
 
     def on_other_line(self, line: str) -> bool:
-        """A name, a call record, a header line or a comment. True where it changed what a cost line looks like."""
+        """Handle a name, a call record, a header line or a comment. Return whether it changed the form of cost lines."""
         if line[0] == "#" or line.isspace():
             return False
         key, equals, value = line.partition("=")
@@ -151,7 +138,7 @@ class _Reader:
 
     def on_version(self, value: str, line: str) -> None:
         if not value.isdigit():
-            raise self.damaged("a version that is no number", line)
+            raise self.damaged("a version that is not a number", line)
         if int(value) > _SUPPORTED_MAJOR_VERSION:
             raise CallgrindFileError(
                 f"{self.source}, line {self.line_number}: version {value} of Callgrind's format is not known here.",
@@ -194,7 +181,7 @@ class _Reader:
         self.callee_file = self.name("file", value)
 
     def on_callee(self, value: str) -> None:
-        # What is left out is the same as at the place of the call.
+        # What is left out is the same as for the caller.
         object_path = self.object_path if self.callee_object is None else self.callee_object
         file = self.file if self.callee_file is None else self.callee_file
         self.callee = self.known_function(object_path, file, self.name("function", value))
@@ -224,10 +211,10 @@ class _Reader:
             raise self.damaged("a jump record without a count", value)
 
     def ignore(self, _value: str) -> None:
-        """A name that had to be entered in the tables, and is not used."""
+        """Do nothing with a name that only had to be entered in the tables."""
 
     def name(self, table: str, value: str) -> str:
-        """The full name behind `(3)`, `(3) name` (which defines 3) or an uncompressed `name`."""
+        """Return the full name for `(3)`, `(3) name` (which defines 3) or an uncompressed `name`."""
         match = _NAME.match(value)
         if match is None:
             return value
@@ -263,7 +250,7 @@ class _Reader:
 
     def finish(self) -> CallgrindProfile:
         if not self.events:
-            raise self.damaged("no line `events:`: this is no Callgrind output, or it was cut off", "")
+            raise self.damaged("no line `events:`: this is not Callgrind output, or it was cut off", "")
         if self.part_open or self.pending_calls is not None:
             raise self.damaged("the line `totals:` is missing: the file was cut off", "")
         for cost in self.self_costs.values():

@@ -1,7 +1,7 @@
 """CallgrindProfile: one Callgrind output file, read and frozen.
 
-In comes what the parser found; out go self costs per function and source file, and the edges of the call graph. A cost
-is a tuple with one integer for each event of the file (`Ir` first; more with the cache and branch simulations).
+The parser makes it: self costs per function and source file, and the edges of the call graph. A cost is a tuple with
+one integer per event of the file (`Ir` first; more with the cache and branch simulations).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ INSTRUCTIONS = "Ir"
 """Callgrind's name for instructions executed ("instruction reads")."""
 
 UNKNOWN = "???"
-"""What Callgrind writes for a source file, object or function that it cannot name."""
+"""What Callgrind writes if it cannot name a source file, object or function."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function as Callgrind tells them apart: by object file, source file and name.
+    """A function as Callgrind distinguishes them: by object file, source file and name.
 
     A name may end in `'2`: Callgrind keeps the recursive activations of a function apart from the first one.
     """
@@ -31,7 +31,7 @@ class Function:
 
 @dataclass(frozen=True)
 class SelfCost:
-    """What the lines of `file` cost inside `function`: another file than the function's own is inlined code."""
+    """What the lines of `file` cost inside `function`; if it is not the function's own file, the code was inlined."""
 
     function: Function
     file: str
@@ -54,7 +54,7 @@ class Call:
 
 @dataclass(frozen=True)
 class CallgrindProfile:
-    """Everything that one output file says, less the line numbers."""
+    """Everything in one output file except the line numbers."""
 
     source: str
     creator: str
@@ -67,7 +67,7 @@ class CallgrindProfile:
     calls: tuple[Call, ...]
 
     def event_index(self, event: str = INSTRUCTIONS) -> int:
-        """Where `event` stands in every cost tuple of this profile."""
+        """Return the index of `event` in every cost tuple of this profile."""
         if event not in self.events:
             raise MeasurementError(
                 f"{self.source} has no event {event!r}: it counted {', '.join(self.events)}.",
@@ -76,5 +76,5 @@ class CallgrindProfile:
         return self.events.index(event)
 
     def total(self, event: str = INSTRUCTIONS) -> int:
-        """The whole file's count of `event`."""
+        """Return the whole file's count of `event`."""
         return self.totals[self.event_index(event)]

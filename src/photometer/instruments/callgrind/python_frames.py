@@ -1,7 +1,7 @@
-"""Python functions in a Callgrind profile: the trampolines that Python 3.12 and later give them, by their names.
+"""Python functions in a Callgrind profile, by the trampolines that Python 3.12 and later make for them.
 
-In: a profile taken with FRAME_OPTIONS, and the map of trampolines that the worker has read. Out: the profile in which a
-trampoline and the interpreter's loop below it are one function, named as in Python. Where the interpreter has no
+In: a profile taken with FRAME_OPTIONS, and the map of trampolines that the worker read. Out: the profile in which a
+trampoline and the interpreter's loop below it are one function, named as in Python. If the interpreter has no
 trampolines the loop is one function, as it is without the options.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from photometer.instruments.callgrind.profile import UNKNOWN, Call, CallgrindProfile, Function
 
 LOOP = "_PyEval_EvalFrameDefault"
-# On the way from one Python function to the next: they would tie all functions into one knot.
+# Functions between one Python function and the next: they would connect all functions in one cycle.
 _BETWEEN = (
     "py_trampoline_evaluator",
     "_PyEval_Vector",
@@ -26,11 +26,11 @@ _BETWEEN = (
     "method_vectorcall",
     "_PyVectorcall_Call",
 )
-# The loop is told apart by its caller, a trampoline. (No other option may name a beginning of its name: Callgrind
-# 3.19 then forgets this one.)
+# The loop is split by its caller, a trampoline. (No other option may name a prefix of its name: Callgrind 3.19 then
+# ignores this one.)
 FRAME_OPTIONS = (f"--separate-callers1={LOOP}", *(f"--fn-skip={name}" for name in _BETWEEN))
 
-# What the frame of the statement's own bytecode is called; above it is only the worker.
+# The name of the frame of the statement's own bytecode; above it is only the worker.
 STATEMENT = "the statement"
 _OWN_LOOP = "_photometer_blocks"
 _MAP_LINE = re.compile(r"(?P<address>[0-9a-f]+) [0-9a-f]+ py::(?P<function>.*?):(?P<file>.+)")
@@ -38,12 +38,12 @@ _ADDRESS = re.compile(r"0x0*([0-9a-f]+)")
 
 
 def frame_map_path(pid: int) -> Path:
-    """Where CPython writes the map of a process; it cannot be told another place."""
+    """Return where CPython writes the map of a process; the path cannot be changed."""
     return Path(f"/tmp/perf-{pid}.map")
 
 
 def parse_frame_map(text: str) -> dict[int, str]:
-    """Names by the address of the trampoline: `Tagged.__torch_function__ (tagged.py)`."""
+    """Return names by the address of the trampoline: `Tagged.__torch_function__ (tagged.py)`."""
     names = {}
     for line in text.splitlines():
         found = _MAP_LINE.fullmatch(line.strip())
@@ -53,12 +53,12 @@ def parse_frame_map(text: str) -> dict[int, str]:
 
 
 def below_statement(stack: tuple[str, ...]) -> tuple[str, ...]:
-    """The stack without the frames of the worker, where the statement's frame is known."""
+    """Return the stack without the frames of the worker, if the statement's frame is in it."""
     return stack[stack.index(STATEMENT) :] if STATEMENT in stack else stack
 
 
 def with_python_frames(profile: CallgrindProfile, names: dict[int, str]) -> CallgrindProfile:
-    """The same costs under Python's names. Calls between the parts of one function are no calls any more."""
+    """Return the same costs with Python's names. Calls between the parts of one function are dropped."""
     renamed = _renamer(names)
     self_costs = tuple(dataclasses.replace(cost, function=renamed(cost.function)) for cost in profile.self_costs)
     calls = (
@@ -95,7 +95,7 @@ def _named(function: Function, names: dict[int, str]) -> Function:
 def _frame(function: str, file: str) -> str:
     if function == _OWN_LOOP:
         return STATEMENT
-    # What the user's own set-up defines stands inside the loop's function.
+    # What the user's own set-up defines is inside the loop's function.
     function = function.removeprefix(f"{_OWN_LOOP}.<locals>.")
     place = "set-up" if file.startswith("<photometer snippet") else file if file[0] == "<" else PurePosixPath(file).name
     return f"{function} ({place})"

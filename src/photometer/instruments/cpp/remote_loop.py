@@ -10,7 +10,8 @@ import textwrap
 from photometer.errors import BuildError
 from photometer.instruments.cpp.build import build_snippets
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnippet
-from photometer.session.shared_server import SHARED, SharedServer
+from photometer.session.shared import SHARED_CHILD, SharedChild
+from photometer.worker.messages import Prepare, Time, Timed
 
 
 class RemoteLoop:
@@ -24,12 +25,12 @@ class RemoteLoop:
         *,
         num_threads: int = 1,
         options: CppOptions | None = None,
-        server: SharedServer = SHARED,
+        shared: SharedChild = SHARED_CHILD,
     ) -> None:
         self.snippet = CppSnippet(*(textwrap.dedent(text) for text in (stmt, setup, global_setup)))
         self._num_threads = num_threads
         self._options = options
-        self._server = server
+        self._shared = shared
         self._built: BuiltSnippet | None = None
 
     def build(self) -> BuiltSnippet:
@@ -43,12 +44,9 @@ class RemoteLoop:
 
     def timeit(self, number: int) -> float:
         built = self.build()
-        prepare = {
-            "language": "cpp",
-            "library": str(built.library),
-            "symbol": built.symbol,
-            "num_threads": self._num_threads,
-            "warmup_runs": 1,
-        }
-        answers = self._server.ask(self, [("prepare", prepare), ("time", {"number": number})])
-        return float(answers[-1]["seconds"])
+        prepare = Prepare(
+            library=str(built.library), symbol=built.symbol, num_threads=self._num_threads, warmup_runs=1
+        )
+        *_, timed = self._shared.ask(self, [prepare, Time(number)])
+        assert isinstance(timed, Timed)
+        return timed.seconds

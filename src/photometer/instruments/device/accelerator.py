@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from photometer.model.device_clocks import ClockReading
+from photometer.model.device_mode import ClockReading
 
 # Runs the statement n times without waiting for the device; answers the host's seconds.
 RunBlock = Callable[[int], float]

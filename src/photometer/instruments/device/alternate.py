@@ -1,7 +1,8 @@
 """Replicates of two statements on one device: blocks in turn, in random order, so that its clock and heat touch both.
 
 In: two statements made ready. Out: one ReplicateEstimate after another; the caller judges and says when to stop. A
-replicate is a group of neighbouring pairs of blocks, by events or by the profiler, hot or cold.
+replicate is a group of neighbouring pairs of blocks, by events or by the profiler, hot or cold. Blocks are queued as a
+group, because one session of the profiler covers them all; that is why instruments/replicate.py does not serve here.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ WARM_UP_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class Replicate:
+class DeviceReplicate:
     estimate: ReplicateEstimate
     pairs_set_aside: int
     throttled_throughout: bool
@@ -60,7 +61,7 @@ class AlternatingPair:
     def source(self) -> Source:
         return self._sampler.source
 
-    def replicate(self) -> Replicate:
+    def replicate(self) -> DeviceReplicate:
         """One group of pairs. Which side goes first in a pair is drawn anew each time."""
         orders = [self._order.sample((0, 1), 2) for _ in range(PAIRS_A_REPLICATE)]
         samples = self._sampler.sample([self._requests[side] for pair in orders for side in pair])
@@ -70,7 +71,7 @@ class AlternatingPair:
             pairs.append((one, other) if first == 0 else (other, one))
         kept, throughout = sieve_pairs(pairs)
         estimate = estimate_replicate([a.seconds_per_run for a, _ in kept], [b.seconds_per_run for _, b in kept])
-        return Replicate(estimate, len(pairs) - len(kept), throughout)
+        return DeviceReplicate(estimate, len(pairs) - len(kept), throughout)
 
 
 def sieve_pairs(

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from photometer.instruments.device.throttling import Sieved
+from photometer.model.device_measurement import DeviceWarning, DeviceWarningKind
 from photometer.model.device_mode import DeviceMode, Source
-from photometer.model.device_warning import DeviceWarning, DeviceWarningKind
 from photometer.model.units import format_seconds
 
 # A first call is worth a word when it takes this long and this many times a later one.

@@ -1,0 +1,161 @@
+"""How long work looks while it runs: a bar on a terminal, a plain line now and then elsewhere, nothing when quiet.
+
+All of it goes to the error channel: the output is for the results.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from photometer.comparing.observer import Observer
+from photometer.execution.observer import NullObserver, RunObserver, RunState
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from photometer.analysis.verdict import Verdict
+
+# A log that is read later wants few lines; somebody who waits wants a sign of life.
+RUN_LINE_SECONDS = 15.0
+# A log wants to show that something happens, not every replicate.
+COMPARISON_LINE_SECONDS = 10.0
+
+
+@contextlib.contextmanager
+def run_progress(suite: str, *, quiet: bool) -> Iterator[RunObserver]:
+    if quiet:
+        yield NullObserver()
+    elif not sys.stderr.isatty():
+        yield RunLines(suite)
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+            TextColumn("[red]{task.fields[failed]}"),
+            TextColumn("[dim]{task.fields[now]}", markup=True),
+        )
+        console = Console(stderr=True)
+        with Progress(*columns, console=console, transient=True, refresh_per_second=4) as progress:
+            task = progress.add_task(suite, total=None, left="starting", failed="", now="")
+            yield RunBar(progress, task)
+
+
+class RunBar:
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+
+    def progressed(self, state: RunState) -> None:
+        from rich.markup import escape
+
+        self._progress.update(
+            self._task,
+            completed=state.finished_steps,
+            total=state.all_steps,
+            left=f"{words_for(state.seconds_left)} left",
+            failed=f"{state.failed_orders} failed" if state.failed_orders else "",
+            now=escape(state.now[-1]) if state.now else "",
+        )
+
+    def gave_up(self, title: str, reason: str) -> None:
+        from rich.text import Text
+
+        self._progress.console.print(Text(f"failed: {title}: {reason}", style="red"))
+
+    def climbed(self, title: str, problem: str | None) -> None:
+        from rich.markup import escape
+
+        if problem is not None:
+            self.gave_up(title, problem)
+        self._progress.update(self._task, left="each rung beside the one it stands on", now=escape(title))
+
+
+class RunLines:
+    def __init__(self, suite: str) -> None:
+        self._suite = suite
+        self._last = time.monotonic()
+
+    def progressed(self, state: RunState) -> None:
+        now = time.monotonic()
+        if now - self._last < RUN_LINE_SECONDS:
+            return
+        self._last = now
+        failed = f", {state.failed_orders} failed" if state.failed_orders else ""
+        done = f"{state.finished_steps} of {state.all_steps} steps{failed}"
+        busy = f"; now {state.now[-1]}" if state.now else ""
+        typer.echo(f"{self._suite}: {done}, about {words_for(state.seconds_left)} left{busy}", err=True)
+
+    def gave_up(self, title: str, reason: str) -> None:
+        typer.echo(f"{self._suite}: failed: {title}: {reason}", err=True)
+
+    def climbed(self, title: str, problem: str | None) -> None:
+        if problem is not None:
+            self.gave_up(title, problem)
+
+
+def words_for(seconds: float) -> str:
+    """`45 s`, `2 min 10 s`: no finer than it is known."""
+    whole = max(round(seconds), 1)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60 // 10 * 10:02d} s"
+
+
+@contextlib.contextmanager
+def comparison_progress() -> Iterator[Observer]:
+    """An observer for this terminal, or for a log."""
+    if not sys.stderr.isatty():
+        yield ComparisonLines()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield ComparisonBar(bar, bar.add_task("starting", total=None, note=""))
+
+
+class ComparisonLines(Observer):
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def stage(self, text: str) -> None:
+        typer.echo(f"photometer: {text}", err=True)
+        self._last = time.monotonic()
+
+    def replicate(self, title: str, verdict: Verdict, spent_seconds: float, budget_seconds: float) -> None:
+        if time.monotonic() - self._last >= COMPARISON_LINE_SECONDS:
+            self._last = time.monotonic()
+            typer.echo(f"photometer: {spent_seconds:.0f} of at most {budget_seconds:.0f} s", err=True)
+
+
+class ComparisonBar(Observer):
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        self._bar, self._task = bar, task
+
+    def stage(self, text: str) -> None:
+        self._bar.reset(self._task, description=text, total=None, note="")
+
+    def step(self, done: int, total: int) -> None:
+        self._bar.update(self._task, completed=done, total=total)
+
+    def replicate(self, title: str, verdict: Verdict, spent_seconds: float, budget_seconds: float) -> None:
+        from photometer.model.visible_text import visible
+
+        note = f"{spent_seconds:.1f} of at most {budget_seconds:.0f} s · {visible(title)}: {verdict.verdict}"
+        self._bar.update(self._task, completed=spent_seconds, total=budget_seconds, note=note)

@@ -1,0 +1,88 @@
+"""measure_ladder: what each rung of overriding costs over the rung below it. `photometer run overrides` has it.
+
+    ladder = measure_ladder(materialize(load_suite("overrides")), session)
+    ladder.step("torch.add", "SubTensor").added_seconds
+
+Every rung is measured live beside the one below, so that what is added is known far better than either time.
+Instruction counts are handed in, as a run has them already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from photometer.analysis.judge import Criteria, judge_replicates
+from photometer.analysis.ladder import Ladder, build_ladder, rung_pairs
+from photometer.analysis.verdict import Verdict
+from photometer.comparing.fork_sampler import Contestants, ForkSampler
+from photometer.errors import PhotometerError
+from photometer.instruments.replicate import Side
+from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.language import Language
+from photometer.model.records import from_record
+from photometer.model.results_reader import Results
+from photometer.plan.work_order import WorkOrder, WorkOrders
+from photometer.session.session import Session
+from photometer.worker.messages import Prepare
+
+# The judge's default trusts replicates to scatter by about a per cent, as those of two like sides do. Rungs may take 50
+# times as long as the one below, and then do not: no such trust, at the price of somewhat wider intervals.
+_CRITERIA = Criteria(reference_scale=100.0)
+# With eight replicates of a tenth of a second the interval is about half a per cent of the lower rung either way.
+REPLICATES = 8
+REPLICATE_SECONDS = 0.1
+
+OnRung = Callable[[str, str | None], object]
+"""The title of a rung, and the problem if it could not be measured."""
+
+
+def is_ladder(plan: WorkOrders) -> bool:
+    """Whether any of the plan's orders stands on another of them."""
+    return any(pair.below is not None for pair in rung_pairs(plan))
+
+
+def measure_ladder(
+    plan: WorkOrders,
+    session: Session,
+    *,
+    instructions: Mapping[str, float] | None = None,
+    replicates: int = REPLICATES,
+    on_rung: OnRung = lambda *_: None,
+) -> Ladder:
+    """Climb all rungs. `instructions` are per run, by order id. A rung that fails stays, without figures."""
+    pairs = rung_pairs(plan)
+    rungs = [
+        (pair.order, pair.below)
+        for pair in pairs
+        if pair.below is not None and pair.order.args.language is Language.PYTHON
+    ]
+    sampler = ForkSampler([_contestants(session, *rung) for rung in rungs], seconds=REPLICATE_SECONDS)
+    verdicts: dict[str, Verdict] = {}
+    for index, (order, _) in enumerate(rungs):
+        try:
+            taken = [sampler.sample(index, turn).estimates[0] for turn in range(max(replicates, 1))]
+        except PhotometerError as error:
+            on_rung(order.title, error.message)
+            continue
+        verdicts[order.id] = judge_replicates(taken, _CRITERIA, forecast=False)
+        on_rung(order.title, None)
+    return build_ladder(pairs, verdicts, instructions or {})
+
+
+def _contestants(session: Session, order: WorkOrder, below: WorkOrder) -> Contestants:
+    """Return the lower rung as the first side."""
+    sides = [
+        Side(session, Prepare(each.args.stmt, each.args.setup, num_threads=each.args.num_threads))
+        for each in (below, order)
+    ]
+    return Contestants(tuple(sides), order.timeout_seconds)
+
+
+def counted_instructions(results: Results) -> dict[str, float]:
+    """Return the instructions per run of every order that a results file has counts of."""
+    counts = {}
+    for record in results.records:
+        order = record.get("order")
+        if record["kind"] == "instruction_counts" and isinstance(order, Mapping):
+            counts[str(order["id"])] = from_record(InstructionCounts, record).instructions_per_run
+    return counts

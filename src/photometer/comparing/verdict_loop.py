@@ -1,0 +1,128 @@
+"""The one path to a verdict: take a replicate, estimate, judge, report, and stop as soon as nothing more is to be had.
+
+In: a sampler that takes replicates, a judge that says which benchmark deserves the next. Out: who was given up, and
+what was spent; the judge has the verdicts. Host or device, one environment or two, two sides or more: all go through
+here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, Criteria
+from photometer.analysis.suite_judge import SuiteJudge
+from photometer.analysis.verdict import Verdict
+from photometer.errors import DefinitionError, PhotometerError, WorkerCrashed, WorkerTimeout
+from photometer.instruments.replicate import REPLICATE_SECONDS
+from photometer.stats.replicate import ReplicateEstimate
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """One replicate of one benchmark, estimated: every other side against the first, and the seconds it measured."""
+
+    benchmark: int
+    estimates: tuple[ReplicateEstimate, ...]
+    seconds: float
+
+
+class Sampler(Protocol):
+    """Takes replicates of benchmarks, which are known by their place."""
+
+    def sample(self, benchmark: int, turn: int) -> Sample:
+        """Take one more replicate; `turn` is how many the benchmark has had."""
+
+
+OnVerdict = Callable[[int, Verdict, float], object]
+"""Index of the contest, its verdict so far, and the measuring seconds spent in all."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopOutcome:
+    """`failed` are the errors of benchmarks that were given up, by their place."""
+
+    failed: dict[int, PhotometerError]
+    measuring_seconds: float
+
+
+def run_to_verdicts(
+    benchmarks: int,
+    sampler: Sampler,
+    judge: SuiteJudge,
+    *,
+    budget_seconds: float,
+    others: int = 1,
+    known: Iterable[Sample] = (),
+    retries: Callable[[int], int] = lambda _: 0,
+    on_verdict: OnVerdict = lambda *_: None,
+) -> LoopOutcome:
+    """Sample until the judge has no benchmark that a replicate would help, or the budget is spent.
+
+    A benchmark with several `others` beside its first side has a contest for each, so that the judge knows benchmark b
+    as contests b·others to (b+1)·others - 1. `known` are samples of a comparison that is resumed.
+    """
+    turns = [0] * benchmarks
+    spent = 0.0
+    failed: dict[int, PhotometerError] = {}
+
+    def add(sample: Sample) -> None:
+        nonlocal spent
+        turns[sample.benchmark] += 1
+        spent += sample.seconds
+        for other, estimate in enumerate(sample.estimates):
+            contest = sample.benchmark * others + other
+            on_verdict(contest, judge.add(contest, estimate, sample.seconds), spent)
+
+    for sample in known:
+        add(sample)
+    while (contest := judge.next(budget_seconds - spent)) is not None:
+        benchmark = contest // others
+        try:
+            sample = _with_retries(sampler, benchmark, turns[benchmark], retries(benchmark))
+        except PhotometerError as error:
+            failed[benchmark] = error
+            for other in range(others):
+                judge.give_up(benchmark * others + other)
+            continue
+        add(sample)
+    return LoopOutcome(failed, spent)
+
+
+def verdict_of_one(
+    sampler: Sampler,
+    criteria: Criteria,
+    *,
+    budget: float,
+    callback: Callable[[Verdict], object] | None = None,
+    seconds_per_replicate: float = REPLICATE_SECONDS,
+) -> Verdict:
+    """Run one benchmark of two sides to its verdict; an error of it is raised."""
+    if not budget > 0:
+        raise DefinitionError(f"budget must be positive, not {budget!r}", remedy="Give it in seconds.")
+    judge = SuiteJudge(
+        1, criteria, rate=DEFAULT_FALSE_DISCOVERY_RATE, seconds_per_replicate=min(seconds_per_replicate, budget)
+    )
+    outcome = run_to_verdicts(
+        1,
+        sampler,
+        judge,
+        budget_seconds=budget,
+        on_verdict=lambda _, verdict, __: None if callback is None else callback(verdict),
+    )
+    if outcome.failed:
+        raise outcome.failed[0]
+    (verdict,) = judge.verdicts()
+    assert verdict is not None
+    return verdict
+
+
+def _with_retries(sampler: Sampler, benchmark: int, turn: int, retries: int) -> Sample:
+    """A crash or a time-out is now and then the machine's doing; an exception of the user's code comes again."""
+    for _ in range(retries):
+        try:
+            return sampler.sample(benchmark, turn)
+        except (WorkerCrashed, WorkerTimeout):
+            continue
+    return sampler.sample(benchmark, turn)

@@ -1,0 +1,154 @@
+"""Preparation of a plan in one environment: models scripted, C++ compiled, each order made ready to run.
+
+In: a plan and the facts of an environment. Out: the work to be done for it, and ReadyOrders. `run` and `check` let the
+scheduler do that work beside other; `compare` and `flame` do it at once, by `prepare`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from photometer.errors import CacheError
+from photometer.execution.executor import (
+    BuildSnippets,
+    Done,
+    Executor,
+    Failure,
+    MeasureOrder,
+    ReadyOrder,
+    ScriptModel,
+    Step,
+)
+from photometer.instruments.cpp.cache import default_cache_folder
+from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
+from photometer.model.language import Language
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, ScriptingJob, WorkOrder, WorkOrders
+from photometer.session.session import Session
+from photometer.worker.messages import Prepare, TorchFacts
+
+# In the child: import the module by its path, because torch.jit.script reads the source from its file.
+_SCRIPTING = """\
+import importlib.util, os
+spec = importlib.util.spec_from_file_location("photometer_scripted", {module!r})
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+module.jit_model.save({temporary!r})
+os.replace({temporary!r}, {target!r})
+"""
+
+
+class Preparation:
+    """What orders of a plan wait for, and what has come of it. `side` is one letter, so that sides' paths are alike."""
+
+    def __init__(
+        self,
+        plan: WorkOrders,
+        facts: TorchFacts,
+        *,
+        side: str = "a",
+        include_paths: Sequence[str] = (),
+    ) -> None:
+        self._torch_folder = facts.torch_folder
+        self._include_paths = tuple(include_paths)
+        # The same path in every run, so that compiled snippets that name it are found again; another for another torch.
+        build = hashlib.sha256(f"{facts.torch_folder} {facts.git_version}".encode()).hexdigest()[:8]
+        version = re.sub(r"[^\w.+-]", "_", facts.torch)
+        self._models = default_cache_folder().parent / "models" / f"{version}-{build}-{side}"
+        self._cpp_orders = tuple(order for order in plan if order.args.language is Language.CPP)
+        self._built: dict[str, BuiltSnippet] = {}
+
+    def scripting(self, job: ScriptingJob, cores: tuple[int, ...] = ()) -> ScriptModel:
+        return ScriptModel(job.source, self._model_path(job.id) or "", DEFAULT_TIMEOUT_SECONDS, cores)
+
+    def building(self, orders: Sequence[WorkOrder] | None = None, cores: tuple[int, ...] = ()) -> BuildSnippets:
+        """Return the build of all C++ orders that are left to build, or of these."""
+        self._cpp_orders = self._cpp_orders if orders is None else tuple(orders)
+        args = [order.with_model_path(self._model_path(order.model_id) or "").args for order in self._cpp_orders]
+        snippets = tuple(CppSnippet(each.stmt, each.setup, each.global_setup) for each in args)
+        return BuildSnippets(snippets, self._torch_folder, self._include_paths, cores)
+
+    def keep_built(self, outcomes: Sequence[BuiltSnippet | Failure]) -> dict[str, Failure]:
+        """Remember what was built. Return the failures by order."""
+        failures = {}
+        for order, outcome in zip(self._cpp_orders, outcomes, strict=True):
+            if isinstance(outcome, Failure):
+                failures[order.id] = outcome
+            else:
+                self._built[order.id] = outcome
+        return failures
+
+    def ready(self, order: WorkOrder) -> ReadyOrder:
+        return ReadyOrder(order, self._model_path(order.model_id), self._built.get(order.id))
+
+    def measuring(
+        self,
+        step: Step,
+        order: WorkOrder,
+        *,
+        min_run_time: float,
+        repeats: int,
+        path: tuple[str, ...] = (),
+        folder: str = "",
+        cores: tuple[int, ...] = (),
+    ) -> MeasureOrder:
+        return MeasureOrder(step, self.ready(order), min_run_time, repeats, path, folder, cores)
+
+    def _model_path(self, model_id: str | None) -> str | None:
+        return None if model_id is None else str(self._models / f"{model_id}.pt")
+
+
+@dataclasses.dataclass(frozen=True)
+class PreparedPlan:
+    """Every order of a plan in one environment: ready, or why not; `no_device` have their accelerator elsewhere."""
+
+    facts: TorchFacts
+    ready: Mapping[str, ReadyOrder]
+    failures: Mapping[str, Failure]
+    no_device: frozenset[str] = frozenset()
+
+
+def prepare(
+    plan: WorkOrders, executor: Executor, facts: TorchFacts, *, side: str = "a", include_paths: Sequence[str] = ()
+) -> PreparedPlan:
+    """Script all models and build all C++ of the plan."""
+    there = tuple(order for order in plan if not order.auto.on_device or order.auto.device in facts.devices)
+    no_device = frozenset(order.id for order in plan) - {order.id for order in there}
+    plan = plan.only(there)
+    preparation = Preparation(plan, facts, side=side, include_paths=include_paths)
+    failures: dict[str, Failure] = {}
+    for job in plan.scripting_jobs:
+        outcome = executor.execute(preparation.scripting(job))
+        if isinstance(outcome, Failure):
+            failures |= {order.id: outcome for order in plan if order.model_id == job.id}
+    compiled = [order for order in plan if order.args.language is Language.CPP and order.id not in failures]
+    if compiled:
+        built = executor.execute(preparation.building(compiled))
+        if isinstance(built, Done):
+            failures |= preparation.keep_built(built.outcomes)
+        else:
+            failures |= {order.id: built for order in compiled}
+    ready = {order.id: preparation.ready(order) for order in plan if order.id not in failures}
+    return PreparedPlan(facts, ready, failures, no_device)
+
+
+def script_model(session: Session, work: ScriptModel) -> None:
+    """Make the model in a child and save it, whole or not at all."""
+    target = Path(work.path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".scripting-") as folder:
+            module = Path(folder) / "scripted.py"
+            module.write_text(work.source, encoding="utf-8")
+            setup = _SCRIPTING.format(module=str(module), temporary=str(Path(folder) / "model.pt"), target=str(target))
+            with session.child(cores=work.cores) as child:
+                child.ask(Prepare(setup=setup), work.timeout_seconds)
+    except OSError as error:
+        raise CacheError(
+            f"{target.parent}: scripted models cannot be kept there: {error.strerror or error}",
+            remedy="Name a folder of yours in PHOTOMETER_CACHE.",
+        ) from error

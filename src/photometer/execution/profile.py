@@ -1,0 +1,124 @@
+"""profile: where the time and the instructions of some orders go, in one environment.
+
+In: a session and the orders. Out: for each a Profile: stacks sampled by py-spy in nanoseconds per run, stacks of
+Callgrind's exact call tree in instructions per run, and what could not be had, in words. One order's trouble, or a
+missing tool, never ends the whole.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from photometer.errors import PhotometerError, ToolMissing
+from photometer.execution.executor import Failure, ReadyOrder
+from photometer.execution.local_executor import LocalExecutor
+from photometer.execution.measure_order import count_task_of
+from photometer.execution.prepare import prepare
+from photometer.instruments.callgrind.call_tree import folded_stacks
+from photometer.instruments.callgrind.counter import InstructionCounter
+from photometer.instruments.callgrind.python_frames import below_statement
+from photometer.instruments.py_spy import DEFAULT_DURATION_SECONDS, SampledStacks, find_py_spy, sample_loop
+from photometer.model.instruction_counts import stable_repeat_of
+from photometer.plan.work_order import WorkOrders
+from photometer.session.session import Session
+
+InstructionStacks = tuple[tuple[tuple[str, ...], float], ...]
+OnOrder = Callable[[str], object]
+
+
+@dataclasses.dataclass(frozen=True)
+class ProfileSettings:
+    """`sampled` asks py-spy, `counted` asks Callgrind."""
+
+    sampled: bool = True
+    counted: bool = False
+    duration_seconds: float = DEFAULT_DURATION_SECONDS
+    native: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """What is known of one order; `problems` say why something is missing."""
+
+    sampled: SampledStacks | None = None
+    instructions: InstructionStacks | None = None
+    problems: tuple[str, ...] = ()
+
+    def with_problem(self, error: PhotometerError | Failure) -> Profile:
+        words = " ".join(part for part in (error.message.rstrip(".") + ".", error.remedy) if part)
+        return self if words in self.problems else dataclasses.replace(self, problems=(*self.problems, words))
+
+
+def profile(
+    session: Session,
+    plan: WorkOrders,
+    settings: ProfileSettings,
+    *,
+    side: str = "a",
+    on_order: OnOrder = lambda _: None,
+) -> dict[str, Profile]:
+    """Return the profiles by order id, for every order of the plan. `on_order` gets the title before each."""
+    profiles = {order.id: Profile() for order in plan}
+    prepared = prepare(plan, LocalExecutor(session), session.facts(), side=side)
+    for order_id, failure in prepared.failures.items():
+        profiles[order_id] = profiles[order_id].with_problem(failure)
+    ready = list(prepared.ready.values())
+    if settings.sampled:
+        _sample_all(session, ready, settings, profiles, on_order)
+    if settings.counted:
+        _count_all(session, ready, profiles, on_order)
+    return profiles
+
+
+def _sample_all(
+    session: Session,
+    orders: list[ReadyOrder],
+    settings: ProfileSettings,
+    profiles: dict[str, Profile],
+    on_order: OnOrder,
+) -> None:
+    stopped: ToolMissing | None = None
+    for ready in orders:
+        order = ready.order
+        if stopped is None:
+            on_order(order.title)
+            try:
+                find_py_spy()
+                sampled = sample_loop(
+                    session,
+                    ready.preparation(),
+                    duration_seconds=settings.duration_seconds,
+                    native=settings.native or ready.built is not None,
+                    timeout_seconds=order.timeout_seconds,
+                )
+                profiles[order.id] = dataclasses.replace(profiles[order.id], sampled=sampled)
+                continue
+            except ToolMissing as error:
+                # What is not there, or not allowed, will not be for the next order either.
+                stopped = error
+            except PhotometerError as error:
+                profiles[order.id] = profiles[order.id].with_problem(error)
+                continue
+        profiles[order.id] = profiles[order.id].with_problem(stopped)
+
+
+def _count_all(session: Session, orders: list[ReadyOrder], profiles: dict[str, Profile], on_order: OnOrder) -> None:
+    counter = InstructionCounter(session, python_frames=True)
+    try:
+        for ready in orders:
+            on_order(ready.order.title)
+            try:
+                stacks = _instruction_stacks(counter, ready)
+                profiles[ready.order.id] = dataclasses.replace(profiles[ready.order.id], instructions=stacks)
+            except PhotometerError as error:
+                profiles[ready.order.id] = profiles[ready.order.id].with_problem(error)
+    finally:
+        counter.close()
+
+
+def _instruction_stacks(counter: InstructionCounter, ready: ReadyOrder) -> InstructionStacks:
+    task = count_task_of(ready)
+    counted = counter.count(task)
+    counts = counted.profiles[stable_repeat_of(each.total() for each in counted.profiles)]
+    return tuple((below_statement(stack), count / task.number) for stack, count in folded_stacks(counts))

@@ -1,0 +1,227 @@
+"""InstructionCounter: tasks in, counted tasks out, each in a fresh fork of a session's server under Callgrind.
+
+The cost of the empty loop is counted once per number of runs. A child that dies of an instruction Valgrind does not
+know is told apart from other crashes. Several threads may count at the same time: each gets a server of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from photometer.errors import CallgrindFileError, PhotometerError, WorkerCrashed
+from photometer.instruments.callgrind.copied_global import copy_globals, globals_text
+from photometer.instruments.callgrind.count_task import DEFAULT_NUMBER, CountedTask, CountTask
+from photometer.instruments.callgrind.illegal_instruction import find_illegal_instruction
+from photometer.instruments.callgrind.parser import parse_text
+from photometer.instruments.callgrind.profile import CallgrindProfile
+from photometer.instruments.callgrind.python_frames import (
+    FRAME_OPTIONS,
+    frame_map_path,
+    parse_frame_map,
+    with_python_frames,
+)
+from photometer.instruments.cpp.snippet import BuiltSnippet
+from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.task import TaskSpec
+from photometer.session.child_process import ChildProcess
+from photometer.session.cores import usable_cores
+from photometer.session.layout import Layout
+from photometer.session.session import Counting, Server, ServerKind, Session
+from photometer.session.shared import process_session
+from photometer.worker.messages import Count, Prepare
+
+Outcome = InstructionCounts | PhotometerError
+OnOutcome = Callable[[int, Outcome], object]
+
+
+class InstructionCounter:
+    """Counts in the environment of `session`, under one layout.
+
+    With `python_frames` profiles name Python functions, if the interpreter can; counts are then a little higher.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        layout: Layout | None = None,
+        cache_simulation: bool = False,
+        branch_simulation: bool = False,
+        python_frames: bool = False,
+    ) -> None:
+        options = FRAME_OPTIONS if python_frames else ()
+        self._session = session
+        self._python_frames = python_frames
+        self._kind = ServerKind(layout or Layout(), counting=Counting(cache_simulation, branch_simulation, options))
+        self._lock = threading.Lock()
+        self._loop_profiles: dict[int, CallgrindProfile] = {}
+
+    def count(self, task: CountTask, *, keep_text: bool = False, cores: Sequence[int] = ()) -> CountedTask:
+        """Count one task in a child of its own. `keep_text` keeps Callgrind's output files as text."""
+        title = task.task_spec.title
+        with self._session.server(self._kind, cores) as server:
+            if task.built is None:
+                loop = self._loop_profile(server, task.number)
+                texts, frame_map = self._in_child(server, lambda child: self._count_python(child, server, task))
+            else:
+                (loop_text, *texts), frame_map = self._in_child(
+                    server, lambda child: self._count_compiled(child, server, task)
+                )
+                loop = parse_text(loop_text, source=f"{title}, no runs")
+            frozen, reasons = server.frozen, tuple(_reasons(server, task))
+        profiles = [parse_text(text, source=f"{title}, repeat {i + 1}") for i, text in enumerate(texts)]
+        if self._python_frames:
+            profiles = [with_python_frames(profile, parse_frame_map(frame_map)) for profile in profiles]
+        return CountedTask(task, tuple(profiles), loop, tuple(texts) if keep_text else (), frozen, reasons)
+
+    def close(self) -> None:
+        """End the servers that count: each holds some hundred megabytes. The session starts them again if need be."""
+        self._session.drop(self._kind)
+
+    def _count_python(self, child: ChildProcess, server: Server, task: CountTask) -> tuple[list[str], str]:
+        """Return the texts of a Python statement's repeats."""
+        prepare = Prepare(
+            stmt=task.statement_text,
+            setup=task.task_spec.setup,
+            globals_text=globals_text(task.copied_globals, server.folder),
+            num_threads=task.task_spec.num_threads,
+            counts=True,
+            python_frames=self._python_frames,
+        )
+        child.ask(prepare, task.timeout_seconds)
+        counted = child.ask(Count(task.number, task.repeats, task.warmup_runs), task.timeout_seconds)
+        return _dumps(server, child.pid, range(2, 2 + task.repeats)), counted.frame_map
+
+    def _count_compiled(self, child: ChildProcess, server: Server, task: CountTask) -> tuple[list[str], str]:
+        """Return a compiled statement's texts: first a block of no runs (only the clock is between the toggles)."""
+        assert task.built is not None
+        prepare = Prepare(
+            library=str(task.built.library),
+            symbol=task.built.symbol,
+            num_threads=task.task_spec.num_threads,
+            counts=True,
+        )
+        child.ask(prepare, task.timeout_seconds)
+        child.ask(Count(0, 1, task.warmup_runs), task.timeout_seconds)
+        child.ask(Count(task.number, task.repeats, task.warmup_runs), task.timeout_seconds)
+        # 1 and 3 are the warm-ups'.
+        return _dumps(server, child.pid, [2, *range(4, 4 + task.repeats)]), ""
+
+    def _loop_profile(self, server: Server, number: int) -> CallgrindProfile:
+        """Return `number` runs of nothing: what the Python loop, the clock and the toggles cost by themselves."""
+        with self._lock:
+            if number not in self._loop_profiles:
+                nothing = CountTask(TaskSpec("pass", "pass"), number=number)
+                texts, _ = self._in_child(server, lambda child: self._count_python(child, server, nothing))
+                self._loop_profiles[number] = parse_text(texts[0], source=f"{number} runs of nothing")
+            return self._loop_profiles[number]
+
+    def _in_child(self, server: Server, talk: Callable[[ChildProcess], tuple[list[str], str]]) -> tuple[list[str], str]:
+        with server.child() as child:
+            try:
+                return talk(child)
+            except WorkerCrashed as crash:
+                raise _explained(crash, server.folder / f"log.{child.pid}") from None
+            finally:
+                # Not asked to leave: Callgrind would write one file more, of everything and nothing.
+                child.kill()
+                self._tidy(server.folder, child.pid)
+
+    def _tidy(self, folder: Path, pid: int) -> None:
+        for pattern in (f"callgrind.{pid}", f"callgrind.{pid}.*", f"log.{pid}", "global-*"):
+            for path in folder.glob(pattern):
+                path.unlink()
+        if self._python_frames:
+            frame_map_path(pid).unlink(missing_ok=True)
+
+
+def count_many(
+    tasks: Sequence[CountTask],
+    counter: InstructionCounter,
+    *,
+    servers: int | None = None,
+    on_outcome: OnOutcome | None = None,
+) -> list[Outcome]:
+    """Return the counts of every task, in the order of the tasks; a task that fails has its error there.
+
+    So many `servers` run at the same time, by default one per core: counting is exact, so they need no quiet.
+    `on_outcome(index, outcome)` is called as each is known, in this thread.
+    """
+    outcomes: dict[int, Outcome] = {}
+    threads = ThreadPoolExecutor(min(servers or len(usable_cores()), max(len(tasks), 1)))
+    try:
+        futures: dict[Future[CountedTask], int] = {
+            threads.submit(counter.count, task): index for index, task in enumerate(tasks)
+        }
+        for future in as_completed(futures):
+            index = futures[future]
+            try:
+                outcomes[index] = future.result().instruction_counts()
+            except PhotometerError as error:
+                outcomes[index] = error
+            if on_outcome is not None:
+                on_outcome(index, outcomes[index])
+    finally:
+        # After Ctrl-C the session is killed by whoever owns it, which ends the counts under way.
+        threads.shutdown(wait=False, cancel_futures=True)
+    return [outcomes[index] for index in range(len(tasks))]
+
+
+def count_statement(
+    task_spec: TaskSpec,
+    *,
+    stmt: str | None = None,
+    globals: Mapping[str, Any] | None = None,
+    built: BuiltSnippet | None = None,
+    number: int = DEFAULT_NUMBER,
+    repeats: int = 1,
+    keep_text: bool = False,
+    cache_simulation: bool = False,
+    branch_simulation: bool = False,
+) -> CountedTask:
+    """Count one statement of a Timer in this process's own session, whose server later calls use again."""
+    task = CountTask(task_spec, stmt, copy_globals(globals or {}), built, number, repeats)
+    session, key = process_session(), (cache_simulation, branch_simulation)
+    counters = _counters.setdefault(id(session), {})
+    if key not in counters:
+        counters[key] = InstructionCounter(
+            session, cache_simulation=cache_simulation, branch_simulation=branch_simulation
+        )
+    return counters[key].count(task, keep_text=keep_text)
+
+
+# By session, of which a process has one, and by what is simulated: each remembers the cost of the empty loop.
+_counters: dict[int, dict[tuple[bool, bool], InstructionCounter]] = {}
+
+
+def _dumps(server: Server, pid: int, numbers: Iterable[int]) -> list[str]:
+    try:
+        return [(server.folder / f"callgrind.{pid}.{number}").read_text() for number in numbers]
+    except OSError as error:
+        raise CallgrindFileError(
+            f"Callgrind wrote no readable output: {error}",
+            log=server.output(),
+            remedy=f"Is there room in {server.folder.parent}? TMPDIR names another folder.",
+        ) from error
+
+
+def _reasons(server: Server, task: CountTask) -> Iterator[str]:
+    """Yield what the reader of the counts must know."""
+    if not server.frozen:
+        yield str(server.not_frozen_because)
+    threads = task.task_spec.num_threads
+    if threads > 1:
+        yield f"num_threads is {threads}: only the calling thread's instructions are counted"
+
+
+def _explained(crash: WorkerCrashed, log: Path) -> WorkerCrashed:
+    """Return the crash with what Valgrind wrote about it."""
+    valgrind_log = log.read_text(errors="replace") if log.exists() else ""
+    illegal = find_illegal_instruction(valgrind_log + (crash.log or ""))
+    if illegal is None:
+        return crash
+    return WorkerCrashed(illegal.message, exit_status=crash.exit_status, log=crash.log, remedy=illegal.remedy)

@@ -1,0 +1,142 @@
+"""One replicate: blocks of two or more sides in turn, so that what slows the machine for a moment slows all alike.
+
+In: sides (a session and what its child prepares) and how long to measure. Out: the seconds per run of blocks that were
+neighbours in time. A fresh fork per side, so that a replicate is a sample of what differs between processes too; one
+core, so that all meet the same machine; random order within each round, so that no side profits from another's caches.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+import time
+from collections.abc import Callable, Sequence
+
+from photometer.instruments.clock import Clock
+from photometer.instruments.wall_time import MOST_RUNS_PER_BLOCK, TimeBlock
+from photometer.session.child_process import ChildProcess
+from photometer.session.cores import neighbours
+from photometer.session.session import ServerKind, Session
+from photometer.worker.messages import Prepare, Time
+
+# Long enough that reading the clock and the messages around a block (0.1 ms) do not show in it, short enough that the
+# blocks of a round meet the same machine: interrupts come every few milliseconds.
+BLOCK_SECONDS = 5e-4
+# CPython's specialising interpreter needs some tens of runs to settle; 100 are enough.
+WARMUP_RUNS = 100
+# Blocks that are run and forgotten before those that count: caches and branch predictors of a fresh fork.
+WARMUP_BLOCKS = 4
+# A block so many times as long as wished for is a single slow run: it is not repeated without need.
+SLOW_BLOCKS = 20.0
+# A replicate of fewer rounds has no floor to speak of, however slow the statement is.
+FEWEST_ROUNDS = 6
+# Sides whose times differ by more are not alike; two revisions of one statement seldom do.
+LIKE_SIDES = 3.0
+# Long enough for a hundred and more rounds; its forks and warm-up cost about 0.05 s on top.
+REPLICATE_SECONDS = 0.15
+# A fork that opens an accelerator takes 1 to 2 s before it measures: it should then measure for a while.
+DEVICE_REPLICATE_SECONDS = 1.0
+DEFAULT_TIMEOUT_SECONDS = 120.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """An environment's session, and what its child prepares."""
+
+    session: Session
+    prepare: Prepare
+
+
+@dataclasses.dataclass(frozen=True)
+class Replicate:
+    """Seconds per run of every side's blocks, whose i-th blocks were neighbours, and what they cost to take."""
+
+    seconds_per_run: tuple[tuple[float, ...], ...]
+    runs_per_block: tuple[int, ...]
+    measuring_seconds: float
+    whole_seconds: float
+
+
+def take_replicate(
+    sides: Sequence[Side],
+    *,
+    kind: ServerKind,
+    core: int | None,
+    order: random.Random,
+    seconds: float = REPLICATE_SECONDS,
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+) -> Replicate:
+    """Fork all sides, warm them up, and alternate blocks for about `seconds`.
+
+    One thread runs on `core`. A statement of several threads gets as many cores on each side, for on one its threads
+    would only wait for each other.
+    """
+    began = time.perf_counter()
+    threads = max(side.prepare.num_threads for side in sides)
+    cores = neighbours(core, threads) if core is not None or threads > 1 else ()
+    with contextlib.ExitStack() as stack:
+        children = [stack.enter_context(side.session.child(kind, cores)) for side in sides]
+        for child, side in zip(children, sides, strict=True):
+            child.ask(dataclasses.replace(side.prepare, warmup_runs=1), timeout_seconds)
+        blocks = alternate([_block_of(child, timeout_seconds) for child in children], seconds=seconds, order=order)
+    return dataclasses.replace(blocks, whole_seconds=time.perf_counter() - began)
+
+
+def alternate(
+    time_blocks: Sequence[TimeBlock], *, seconds: float, order: random.Random, clock: Clock = time.perf_counter
+) -> Replicate:
+    """Choose how many runs fill a block, and run blocks of all sides in turn, in random order, for about `seconds`."""
+    numbers = _runs_per_block(time_blocks)
+    rounds: list[list[float]] = []
+    places = list(range(len(time_blocks)))
+    started = clock()
+    while len(rounds) < FEWEST_ROUNDS or clock() - started < seconds:
+        order.shuffle(places)
+        blocks = [0.0] * len(places)
+        for place in places:
+            blocks[place] = max(time_blocks[place](numbers[place]), 1e-9) / numbers[place]
+        rounds.append(blocks)
+    spent = clock() - started
+    return Replicate(tuple(zip(*rounds, strict=True)), tuple(numbers), spent, spent)
+
+
+def _block_of(child: ChildProcess, timeout_seconds: float) -> Callable[[int], float]:
+    return lambda number: child.ask(Time(number), timeout_seconds).seconds
+
+
+def _runs_per_block(time_blocks: Sequence[TimeBlock]) -> list[int]:
+    """Return how many runs fill a block; the same on all sides if they are alike, so that what surrounds weighs alike.
+
+    Sides that are not (a rung of overriding may take 50 times as long as the one below) have a number each: with one
+    number, a block would be too short on one side to settle, or too long on the other to pass undisturbed.
+    """
+    number = 1
+
+    def once() -> list[float]:
+        return [time_block(number) for time_block in time_blocks]
+
+    def undisturbed(first: list[float]) -> list[float]:
+        """Return the best of three, if that costs nothing: one interruption must not make like sides look unlike."""
+        tries = [first, once(), once()] if max(first) < SLOW_BLOCKS * BLOCK_SECONDS else [first]
+        return [min(each) for each in zip(*tries, strict=True)]
+
+    while True:
+        seconds = once()
+        if max(seconds) >= BLOCK_SECONDS / 4:
+            seconds = undisturbed(seconds)
+        if max(seconds) >= BLOCK_SECONDS / 4 or number >= MOST_RUNS_PER_BLOCK:
+            break
+        number *= 2
+    # A few runs more settle the interpreter before the size is fixed.
+    if number < WARMUP_RUNS and max(seconds) < BLOCK_SECONDS:
+        for time_block in time_blocks:
+            time_block(WARMUP_RUNS)
+        seconds = undisturbed(once())
+    filling = [max(round(number * BLOCK_SECONDS / max(each, 1e-9)), 1) for each in seconds]
+    numbers = filling if max(filling) > LIKE_SIDES * min(filling) else [max(filling)] * len(filling)
+    if max(seconds) < SLOW_BLOCKS * BLOCK_SECONDS:
+        for _ in range(WARMUP_BLOCKS):
+            for time_block, runs in zip(time_blocks, numbers, strict=True):
+                time_block(runs)
+    return numbers

@@ -1,0 +1,154 @@
+"""ChildProcess: the near side of one fork. Typed requests in, typed replies out; every wait has an end.
+
+The user's exception, a crash, a time-out and nonsense on the line are errors, each of its own kind. Which line leads to
+the child (a server's channel, or one of its own) is behind the protocol `Line`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from typing import Any, Protocol, TypeVar
+
+from photometer.errors import ProtocolError, SnippetError, WorkerCrashed, WorkerTimeout
+from photometer.worker.messages import BadMessage, Exit, Failed, Reply, Request, decode_reply, encode_request
+from photometer.worker.protocol import Disconnected, Garbled
+
+# How long a child that was asked to go may take before it is killed.
+LEAVING_SECONDS = 5.0
+DEFAULT_TIMEOUT_SECONDS = 3600.0
+
+_Reply = TypeVar("_Reply", bound=Reply)
+
+
+class ChildGone(Exception):
+    """The child has ended; with its wait status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Line(Protocol):
+    """The way to a child. Both calls raise ChildGone, Disconnected (its server is gone too) or WorkerTimeout."""
+
+    def send(self, message: dict[str, Any], deadline: float) -> None: ...
+
+    def receive(self, deadline: float) -> dict[str, Any]: ...
+
+    def output(self) -> str:
+        """Return the end of what the child printed."""
+
+    def give_up(self) -> None:
+        """End whatever is behind this line: it does not respond, or sends nonsense."""
+
+
+class ChildProcess:
+    """One fork."""
+
+    def __init__(self, line: Line, pid: int) -> None:
+        self._line = line
+        self.pid = pid
+        self._alive = True
+
+    def ask(self, request: Request[_Reply], timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS) -> _Reply:
+        """Send a request and wait for its reply."""
+        deadline = time.monotonic() + timeout_seconds
+        try:
+            self._line.send(encode_request(request), deadline)
+            reply = decode_reply(request.reply, self._line.receive(deadline))
+        except ChildGone as gone:
+            self._alive = False
+            raise crash_error(gone.status, self._line.output()) from None
+        except WorkerTimeout:
+            self.kill()
+            raise WorkerTimeout(
+                f"no reply within {timeout_seconds:g} s",
+                log=self._line.output(),
+                remedy="Give it longer (--timeout), or look for an endless loop or a deadlock.",
+            ) from None
+        except Disconnected:
+            self._alive = False
+            raise WorkerCrashed("the environment's server is gone", log=self._line.output()) from None
+        except (Garbled, BadMessage) as error:
+            # Whoever wrote that may write more: neither the child nor its line can be used again.
+            self._alive = False
+            self._line.give_up()
+            raise ProtocolError(
+                f"the benchmark's process sent nonsense: {error}",
+                log=self._line.output(),
+                remedy="Something in the snippet writes to file descriptors it did not open.",
+            ) from error
+        if isinstance(reply, Failed):
+            raise SnippetError(f"{reply.type}: {reply.message}", exception_type=reply.type, log=reply.traceback)
+        return reply  # type: ignore[return-value]  # decode_reply checked that it is a request.reply
+
+    def leave(self) -> None:
+        """Ask it to go; kill it if it does not."""
+        if not self._alive:
+            return
+        deadline = time.monotonic() + LEAVING_SECONDS
+        with contextlib.suppress(OSError, ChildGone, Disconnected, WorkerTimeout):
+            self._line.send(encode_request(Exit()), deadline)
+        if not self._await_end(deadline):
+            self.kill()
+
+    def kill(self) -> None:
+        if not self._alive:
+            return
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                kill(self.pid, signal.SIGKILL)
+        if not self._await_end(time.monotonic() + LEAVING_SECONDS):
+            # A server that does not report the end of its child is stopped, or worse.
+            self._line.give_up()
+        self._alive = False
+
+    def _await_end(self, deadline: float) -> bool:
+        """Wait for the child's end to be reported; drop what it may still send."""
+        while True:
+            try:
+                self._line.receive(deadline)
+            except (ChildGone, Disconnected):
+                self._alive = False
+                return True
+            except WorkerTimeout:
+                return False
+            except Garbled:
+                self._line.give_up()
+                self._alive = False
+                return True
+
+
+def crash_error(status: int, output: str) -> WorkerCrashed:
+    """Put a child's wait status in words, with what is likely behind it."""
+    if not os.WIFSIGNALED(status):
+        return WorkerCrashed(
+            f"the benchmark's process ended by itself with exit status {os.WEXITSTATUS(status)}",
+            exit_status=os.WEXITSTATUS(status),
+            log=output,
+            remedy="Something in the snippet called exit.",
+        )
+    number = os.WTERMSIG(status)
+    remedies = {
+        signal.SIGKILL: "It was killed from outside: most likely the machine ran out of memory.",
+        signal.SIGSEGV: "A segmentation fault in native code that the snippet called.",
+        signal.SIGABRT: "Native code aborted; the lines above may say why.",
+        signal.SIGILL: "An instruction this processor (or Valgrind, which has no AVX-512) does not know.",
+    }
+    return WorkerCrashed(
+        f"the benchmark's process died of {signal_name(number)}",
+        exit_status=-number,
+        log=output,
+        remedy={int(known): remedy for known, remedy in remedies.items()}.get(number),
+    )
+
+
+def signal_name(number: int) -> str:
+    """Return SIGSEGV, or `signal 40` for one that Python has no name for (the real-time signals)."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

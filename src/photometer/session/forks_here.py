@@ -1,0 +1,152 @@
+"""Forks of this very process: children that have its objects, behind the same requests as a server's children.
+
+For what cannot be sent to a server as text: tensors of a fuzzer, a user's functions. The names it is given are the
+globals of the child's statements. What the child prints is this process's output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from photometer.errors import WorkerCrashed, WorkerTimeout
+from photometer.session.child_process import ChildGone, ChildProcess
+from photometer.session.cores import pin
+from photometer.worker.child import serve_requests
+from photometer.worker.messages import Hello, decode_reply
+from photometer.worker.protocol import Disconnected, MessageBuffer, pack_message
+
+# A fork of a process with gigabytes of tensors copies their page tables: 0.1 s or so.
+FORK_SECONDS = 60.0
+
+
+def can_fork() -> bool:
+    """macOS has fork, but its system libraries do not survive one."""
+    return sys.platform == "linux"
+
+
+@contextlib.contextmanager
+def fork_here(names: Mapping[str, Any], cores: Sequence[int] = ()) -> Iterator[ChildProcess]:
+    """Yield a fork of this process whose statements see `names`. It is gone when the block ends."""
+    line = _OwnLine(dict(names), cores)
+    try:
+        child = line.greet()
+        try:
+            yield child
+        finally:
+            child.leave()
+    finally:
+        line.close()
+
+
+class _OwnLine:
+    """A socket between this process and one fork of it; the fork's end is seen as the socket's closing."""
+
+    def __init__(self, names: dict[str, Any], cores: Sequence[int]) -> None:
+        sys.stdout.flush()  # or both processes would write what is still in the buffer
+        sys.stderr.flush()
+        self._channel, far = socket.socketpair()
+        far_lifeline, self._lifeline = os.pipe()
+        self._messages = MessageBuffer()
+        self._status: int | None = None
+        with warnings.catch_warnings():
+            # Python 3.12 warns if other threads exist; the child runs this one alone and leaves by _exit.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.pid = os.fork()
+        if self.pid == 0:
+            self._channel.close()
+            os.close(self._lifeline)
+            _serve(far.fileno(), far_lifeline, names, cores)
+        far.close()
+        os.close(far_lifeline)
+        self._channel.setblocking(False)
+
+    def greet(self) -> ChildProcess:
+        try:
+            hello = decode_reply(Hello, self.receive(time.monotonic() + FORK_SECONDS))
+        except (ChildGone, Disconnected, WorkerTimeout) as error:
+            raise WorkerCrashed("a fork of this process did not come up") from error
+        assert isinstance(hello, Hello)
+        return ChildProcess(self, self.pid)
+
+    def send(self, message: dict[str, Any], deadline: float) -> None:
+        data = memoryview(pack_message(message))
+        while data:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([], [self._channel], [], left)[1]:
+                raise WorkerTimeout("the request was not read in time")
+            try:
+                data = data[self._channel.send(data) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise ChildGone(self._wait()) from None
+
+    def receive(self, deadline: float) -> dict[str, Any]:
+        while True:
+            message = self._messages.next_message()
+            if message is not None:
+                return message
+            if self._status is not None:
+                raise ChildGone(self._status)
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._channel], [], [], left)[0]:
+                raise WorkerTimeout("no reply in time")
+            try:
+                part = self._channel.recv(1 << 16)
+            except BlockingIOError:
+                continue
+            except OSError:
+                part = b""
+            if part:
+                self._messages.add(part)
+            else:
+                self._wait()
+
+    def output(self) -> str:
+        """Return nothing: what the fork prints goes where this process prints."""
+        return ""
+
+    def give_up(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        if self._status is None:
+            self.give_up()
+            self._wait()
+        self._channel.close()
+        os.close(self._lifeline)
+
+    def _wait(self) -> int:
+        if self._status is None:
+            self._status = os.waitpid(self.pid, 0)[1]
+        return self._status
+
+
+def _serve(channel: int, lifeline: int, names: dict[str, Any], cores: Sequence[int]) -> None:
+    """Be the child; never return."""
+    status = 1
+    try:
+        # A group of its own, so that what the user's code starts can be killed with it.
+        os.setpgid(0, 0)
+        pin(0, cores)
+        # Ctrl-C is for the parent, which ends this child.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        serve_requests(channel, lifeline, names)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)  # not sys.exit: what the parent registered to run at its end is not the child's

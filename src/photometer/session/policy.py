@@ -1,0 +1,87 @@
+"""Policy: what surrounds a child, decided in one place for every command.
+
+`photometer run`, `compare`, `ab`, `flame`, … start their servers from here, so that what one of them measured can be
+compared with what another did. docs/architecture.md has the table; tests/session/test_surroundings.py holds it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+from pathlib import Path
+
+from photometer.model.environment import Environment
+from photometer.session.layout import Layout
+
+# What a worker needs from outside. Everything else is left out: the environment lies on the stack, and its size
+# shifts whatever comes after it.
+PASSED_ON = ("PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
+
+# Not a folder of the user's: the counts must not depend on where photometer was started.
+WORKING_FOLDER = "/"
+
+# Environments are filled up to a multiple of this; a long PATH has 2 KB.
+ENVIRONMENT_BYTES = 8192
+
+FIXED_VARIABLES = {
+    # A .pyc written by one run would change the next: it is then read, not compiled.
+    "PYTHONDONTWRITEBYTECODE": "1",
+    # No folder that changes on the path: -P and -s as variables, which Python 3.10 accepts too.
+    "PYTHONSAFEPATH": "1",
+    "PYTHONNOUSERSITE": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # Threads that wait for work by spinning would do so while another side is measured on the same cores; under
+    # Valgrind, which runs one thread at a time, they take ten times as long, and the rounds they spin are counted.
+    "OMP_WAIT_POLICY": "passive",
+}
+
+WITHOUT_AVX512 = {
+    # Code that asks /proc/cpuinfo sees the real processor, which Valgrind cannot imitate in full: it has no AVX-512.
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "TORCHINDUCTOR_CPP_MARCH": "x86-64-v3",
+    # A pool of compiling processes would be forked from under Valgrind.
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+}
+
+RESERVED = ("PYTHONHASHSEED", "PHOTOMETER_PADDING", "PYTHONDONTWRITEBYTECODE")
+"""They hold the memory layout still, so an environment may not set them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """The default is what every command uses; the fields are there for experiments on the policy itself."""
+
+    # Whether the kernel finds a huge page free is chance, worth up to 3 % to a fork: none are used.
+    small_pages: bool = True
+    # A benchmark that asks for too much memory fails by itself and not with the machine.
+    limits_memory: bool = True
+    # A torch or a package that the user's PYTHONPATH leads to is found in every environment, after its own paths.
+    passes_python_path: bool = True
+
+    def variables(self, environment: Environment, layout: Layout, *, under_valgrind: bool) -> dict[str, str]:
+        """Return the whole environment of a worker: few names, always in one order, the environment's own last."""
+        variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        variables |= {"PYTHONHASHSEED": str(layout.hash_seed), **FIXED_VARIABLES}
+        variables |= simd_variables() if under_valgrind else {}
+        variables |= dict(environment.variables)
+        # The stack begins below the environment: its size is always the same, whatever PATH and HOME hold.
+        size = sum(len(os.fsencode(f"{name}={value}")) + 1 for name, value in variables.items())
+        variables["PHOTOMETER_PADDING"] = "x" * (-size % ENVIRONMENT_BYTES + layout.padding_bytes)
+        return variables
+
+    def search_path(self, environment: Environment) -> tuple[str, ...]:
+        """Return what goes first on sys.path."""
+        inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep) if self.passes_python_path else []
+        folders = [os.path.abspath(folder) for folder in inherited if folder]  # noqa: PTH100
+        return (*environment.path, *(folder for folder in folders if folder not in environment.path))
+
+
+def simd_variables() -> dict[str, str]:
+    """Return what keeps code generated for this very processor within what Valgrind knows."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return {}
+    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    # Without AVX2 there is nothing to hold back; with it, but without AVX-512, asking for AVX2 changes nothing.
+    return WITHOUT_AVX512 if " avx2 " in flags else {}

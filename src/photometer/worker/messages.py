@@ -1,0 +1,312 @@
+"""Every message that crosses the process line: one dataclass per request, one per reply. Nothing else builds them.
+
+A request goes to a child and says which reply belongs to it (`reply`), so that `ChildProcess.ask` is typed. On the line
+a request is {"verb": …, field: …}; a reply is {"ok": true, field: …}, or {"ok": false, …} with the fields of Failed.
+Standard library only. Raise PROTOCOL_VERSION with every change of a message.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import types
+import typing
+from typing import Any, ClassVar, Generic, TypeVar, Union
+
+# The near side refuses a worker that speaks another version.
+PROTOCOL_VERSION = 3
+
+
+class BadMessage(Exception):
+    """A message that lacks a field, or has one of another kind."""
+
+
+class Reply:
+    """What a child or a server sends."""
+
+
+_Reply = TypeVar("_Reply", bound=Reply)
+
+
+@dataclasses.dataclass(frozen=True)
+class Started(Reply):
+    """The first message of a server: which environment has come up."""
+
+    version: int
+    pid: int
+    python: str
+    executable: str
+    torch: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Hello(Reply):
+    """The first message of a child. The pid has a fixed number of digits: another length is another memory layout."""
+
+    pid: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Failed(Reply):
+    """The user's code raised, or torch could not be imported: the exception in words."""
+
+    type: str
+    message: str
+    traceback: str
+    version: int = PROTOCOL_VERSION
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared(Reply):
+    """`first_seconds` is the first run's time, 0 without warm-up; `compile_seconds` what torch.compile took."""
+
+    first_seconds: float
+    compile_seconds: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Timed(Reply):
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class TimedBlocks(Reply):
+    """Seconds of each block, how often each was preempted, and the time that all of them took."""
+
+    block_seconds: list[float]
+    block_preemptions: list[int]
+    wall_seconds: float
+    cpu_seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Counted(Reply):
+    """How many dumps Callgrind has written, and the names of Python's frames if they were asked for."""
+
+    dumps: int
+    frame_map: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Spun(Reply):
+    runs: int
+
+
+@dataclasses.dataclass(frozen=True)
+class TorchFacts(Reply):
+    """Which interpreter and torch an environment has, and how that torch was built."""
+
+    python: str
+    executable: str
+    torch: str
+    torch_folder: str
+    git_version: str | None
+    debug: bool
+    cuda: str | None
+    build: str
+    parallel: str
+    cxx11_abi: bool
+    num_threads: int
+    devices: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Surroundings(Reply):
+    """What was around a statement when it had run: modules from a checkout, torch's threads, denormals."""
+
+    modules: list[str]
+    num_threads: int
+    flushes_denormals: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceModes(Reply):
+    """The record of a DeviceMeasurement."""
+
+    measurement: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Nothing(Reply):
+    """No reply is sent."""
+
+
+class Request(Generic[_Reply]):
+    """What a child is asked to do."""
+
+    verb: ClassVar[str]
+    reply: ClassVar[type[Reply]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepare(Request[Prepared]):
+    """Settings, globals, set-up and warm-up of one statement; comes before everything that runs it.
+
+    A Python statement is `stmt` with its `setup`; a compiled one is `symbol` in the file `library`.
+    """
+
+    verb: ClassVar[str] = "prepare"
+    reply: ClassVar[type[Reply]] = Prepared
+    stmt: str = "pass"
+    setup: str = "pass"
+    globals_text: str = ""
+    library: str = ""
+    symbol: str = ""
+    num_threads: int = 1
+    warmup_runs: int = 0
+    # What it imports from, and the folder it runs in, if not the server's.
+    path: tuple[str, ...] = ()
+    folder: str = ""
+    # An accelerator: its name, whether the clock waits for it, whether it times the blocks itself.
+    device: str = ""
+    synchronize: bool = False
+    device_time: bool = False
+    # Under Callgrind: whether Python's frames are to be seen in its call tree.
+    counts: bool = False
+    python_frames: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Time(Request[Timed]):
+    """Run the statement `number` times."""
+
+    verb: ClassVar[str] = "time"
+    reply: ClassVar[type[Reply]] = Timed
+    number: int
+
+
+@dataclasses.dataclass(frozen=True)
+class TimeBlocks(Request[TimedBlocks]):
+    """Run so many blocks of `number` runs, one after another."""
+
+    verb: ClassVar[str] = "time-blocks"
+    reply: ClassVar[type[Reply]] = TimedBlocks
+    number: int
+    blocks: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Count(Request[Counted]):
+    """Run `repeats` blocks of `number` runs under Callgrind, each dumped by itself."""
+
+    verb: ClassVar[str] = "count"
+    reply: ClassVar[type[Reply]] = Counted
+    number: int
+    repeats: int
+    warmup_runs: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Spin(Request[Spun]):
+    """Run the statement for about so many seconds while a sampling profiler looks on."""
+
+    verb: ClassVar[str] = "spin"
+    reply: ClassVar[type[Reply]] = Spun
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class DescribeTorch(Request[TorchFacts]):
+    verb: ClassVar[str] = "describe-torch"
+    reply: ClassVar[type[Reply]] = TorchFacts
+
+
+@dataclasses.dataclass(frozen=True)
+class LookAround(Request[Surroundings]):
+    """After a run: which modules came from the folder `checkout`, and how torch is set."""
+
+    verb: ClassVar[str] = "look-around"
+    reply: ClassVar[type[Reply]] = Surroundings
+    checkout: str
+
+
+@dataclasses.dataclass(frozen=True)
+class MeasureDevice(Request[DeviceModes]):
+    """The table of modes of a Python statement on an accelerator. `package` is photometer's own __init__.py."""
+
+    verb: ClassVar[str] = "measure-device"
+    reply: ClassVar[type[Reply]] = DeviceModes
+    package: str
+    stmt: str
+    setup: str
+    device: str
+    num_threads: int
+    min_run_time: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Exit(Request[Nothing]):
+    verb: ClassVar[str] = "exit"
+    reply: ClassVar[type[Reply]] = Nothing
+
+
+REQUESTS: dict[str, type[Request[Any]]] = {
+    request.verb: request
+    for request in (Prepare, Time, TimeBlocks, Count, Spin, DescribeTorch, LookAround, MeasureDevice, Exit)
+}
+
+
+def encode_request(request: Request[Any]) -> dict[str, Any]:
+    return {"verb": request.verb, **plain(request)}
+
+
+def decode_request(message: dict[str, Any]) -> Request[Any]:
+    """The request in a message from the near side, which is trusted."""
+    fields = dict(message)
+    return REQUESTS[fields.pop("verb")](**fields)
+
+
+def encode_reply(reply: Reply) -> dict[str, Any]:
+    return {"ok": not isinstance(reply, Failed), **plain(reply)}
+
+
+def decode_reply(kind: type[_Reply], message: dict[str, Any]) -> _Reply | Failed:
+    """The reply in a message that anybody may have sent; raise BadMessage if it is not one of this kind."""
+    wanted: Any = kind if message.get("ok") is True else Failed
+    values = {}
+    for name, (hint, required) in _fields_of(wanted).items():
+        if name not in message:
+            if required:
+                raise BadMessage(f"{name!r} is missing from what should be {wanted.__name__}")
+            continue
+        if not _fits(message[name], hint):
+            raise BadMessage(f"{name!r} of {wanted.__name__} is {message[name]!r:.80}")
+        values[name] = message[name]
+    return typing.cast("_Reply | Failed", wanted(**values))
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses as dicts, tuples as lists and enum members as their values, all the way down: what JSON knows."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+@functools.cache
+def _fields_of(kind: type) -> dict[str, tuple[Any, bool]]:
+    """The type of each field, and whether it has no default."""
+    hints = typing.get_type_hints(kind)
+    return {f.name: (hints[f.name], f.default is dataclasses.MISSING) for f in dataclasses.fields(kind)}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, part) for part in parts)
+    if origin is list:
+        return isinstance(value, list) and all(_fits(item, parts[0]) for item in value)
+    if origin is dict:
+        return isinstance(value, dict)
+    if hint is float:
+        # NaN and infinity are no times.
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, hint)

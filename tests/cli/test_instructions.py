@@ -6,16 +6,15 @@ import json
 from typing import Any
 
 import pytest
+from photometer.cli.instructions import print_instructions
 
 from photometer.cli import instructions
-from photometer.cli.instructions import print_instructions
 from photometer.errors import SnippetError
 from photometer.instruments import perf_counter
 from photometer.instruments.callgrind.count_task import CountedTask, CountTask
-from photometer.instruments.callgrind.parser import parse_profile
 from photometer.model.processor_counts import ProcessorCounts
 from photometer.model.task import TaskSpec
-from tests.instruments.callgrind import GOLDEN
+from tests.instruments.callgrind import GOLDEN, parse_profile
 
 
 class FakeTimer:

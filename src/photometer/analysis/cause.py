@@ -12,8 +12,8 @@ from typing import ClassVar, NamedTuple
 
 from photometer.analysis.verdict import Verdict
 from photometer.analysis.verdict_reason import percent
-from photometer.instruments.callgrind.allocator import bare_name, is_allocator
-from photometer.instruments.callgrind.annotate import function_name
+from photometer.instruments.callgrind.figures import function_name
+from photometer.instruments.callgrind.layout_dependent import bare_name, is_allocator
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts
 

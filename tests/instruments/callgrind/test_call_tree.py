@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from photometer.instruments.callgrind.call_tree import folded_stacks, frame_name
-from photometer.instruments.callgrind.parser import parse_profile
 from photometer.instruments.callgrind.profile import Function
-from tests.instruments.callgrind import GOLDEN
+from tests.instruments.callgrind import GOLDEN, parse_profile
 from tests.instruments.callgrind.test_allocator import profile_of
 
 

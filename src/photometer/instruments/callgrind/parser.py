@@ -97,13 +97,13 @@ class _Reader:
         return self.finish()
 
     def cost_line_pattern(self) -> re.Pattern[str]:
-        """Return the pattern: positions, then at most one count per event; trailing zeros, and jump targets', are left out."""
+        """Return the pattern: positions, then up to one count per event (trailing zeros are left out)."""
         return re.compile(
             rf"{_POSITION}(?:\s+{_POSITION}){{{self.positions - 1}}}((?:\s+\d+){{0,{len(self.events)}}})\s*$"
         )
 
     def on_other_line(self, line: str) -> bool:
-        """Handle a name, a call record, a header line or a comment. Return whether it changed the form of cost lines."""
+        """Handle any other line: name, call, header or comment. Return whether it changed the form of cost lines."""
         if line[0] == "#" or line.isspace():
             return False
         key, equals, value = line.partition("=")

@@ -5,7 +5,7 @@ import pytest
 from photometer.analysis.table import Cell, Colorize, Reference, Standing, Table, TableRequest
 from photometer.analysis.tabulate import merge_replicates, standing, tabulate
 from photometer.errors import DefinitionError, MeasurementError
-from photometer.model.conditions import Conditions
+from photometer.model.diagnosis import Conditions
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
 from tests.analysis.measurements import made

@@ -6,10 +6,15 @@ import math
 import pytest
 
 from photometer.errors import MeasurementError, ResultsFileError
-from photometer.model.device_clocks import ClockReading
-from photometer.model.device_measurement import DeviceMeasurement, KernelTime, MemoryUse, Peak
-from photometer.model.device_mode import CrossCheck, DeviceMode, ModeName, Source
-from photometer.model.device_warning import DeviceWarning, DeviceWarningKind
+from photometer.model.device_measurement import (
+    DeviceMeasurement,
+    DeviceWarning,
+    DeviceWarningKind,
+    KernelTime,
+    MemoryUse,
+    Peak,
+)
+from photometer.model.device_mode import ClockReading, CrossCheck, DeviceMode, ModeName, Source
 from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
 

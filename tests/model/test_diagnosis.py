@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 import pytest
 
-from photometer.model.conditions import Conditions
-from photometer.model.diagnosis import diagnose
-from photometer.model.suspicion import SuspicionKind
+from photometer.errors import ResultsFileError
+from photometer.model.diagnosis import Conditions, Suspicion, SuspicionKind, diagnose
+from photometer.model.records import from_record, to_record
+
+# Every field, whichever there are: a number for all but the two that are others.
+OTHERS = {"stopped_because": "text", "warmed_up": True}
+FULL = Conditions(**{field.name: OTHERS.get(field.name, 3) for field in dataclasses.fields(Conditions)})  # type: ignore[arg-type]
 
 
 def kinds(times: list[float], number_per_run: int = 1000, conditions: Conditions | None = None) -> set[SuspicionKind]:
@@ -89,3 +94,29 @@ def test_may_do_nothing() -> None:
 
 def test_times_of_zero_are_judged_not_a_crash() -> None:
     assert kinds([0.0] * 30, 1, Conditions(clock_resolution_seconds=1e-3)) == {SuspicionKind.COARSE_CLOCK}
+
+
+def test_conditions_round_trip() -> None:
+    assert from_record(Conditions, to_record(FULL)) == FULL
+    assert from_record(Conditions, to_record(Conditions())) == Conditions()
+
+
+def test_unknown_is_left_out_and_newer_fields_are_ignored() -> None:
+    assert to_record(Conditions(warmup_runs=3)) == {"warmup_runs": 3}
+    assert from_record(Conditions, {"weather": "fine"}) == Conditions()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("wall_seconds", "1"), ("stopped_because", 3), ("preemptions", []), ("warmed_up", 3)]
+)
+def test_wrong_types_are_named(name: str, value: object) -> None:
+    with pytest.raises(ResultsFileError, match=rf"conditions\.{name}"):
+        from_record(Conditions, {name: value})
+
+
+@pytest.mark.parametrize("kind", list(SuspicionKind))
+def test_every_kind_has_a_remedy_and_survives_json(kind: SuspicionKind) -> None:
+    suspicion = Suspicion(kind, "it looks odd.")
+    assert suspicion.remedy.endswith(".")
+    assert str(suspicion) == f"it looks odd. {suspicion.remedy}"
+    assert from_record(Suspicion, to_record(suspicion)) == suspicion

@@ -8,10 +8,9 @@ import pytest
 import torch.utils.benchmark as torch_benchmark
 
 from photometer.errors import MeasurementError
-from photometer.model.conditions import Conditions
+from photometer.model.diagnosis import Conditions, SuspicionKind
 from photometer.model.measurement import Measurement
 from photometer.model.records import from_record, to_record
-from photometer.model.suspicion import SuspicionKind
 from photometer.model.task import TaskSpec
 
 SPEC = TaskSpec("x + y", "pass", label="L", sub_label="S", description="D", env="E", num_threads=2)

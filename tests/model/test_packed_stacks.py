@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from photometer.errors import ResultsFileError
-from photometer.model.comparison_stacks import ComparisonStacks
-from photometer.model.packed_stacks import LONGEST_NAME, pack_stacks, short_name, unpack_stacks
+from photometer.model.packed_stacks import LONGEST_NAME, ComparisonStacks, pack_stacks, short_name, unpack_stacks
 from photometer.model.records import from_record, to_record
 
 names = st.text("abc", min_size=1, max_size=2)

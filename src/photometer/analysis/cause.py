@@ -36,7 +36,7 @@ class InstructionChange:
     """Instructions a run outside the allocator, per side: the median over layouts; `layout_spread` is how far those
     of one side lie apart, relative."""
 
-    COMPLETE: ClassVar[bool] = True
+    ALWAYS: ClassVar[tuple[str, ...]] = ("functions",)
 
     base_per_run: float
     branch_per_run: float

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 
 from photometer.analysis.cause import InstructionChange
 from photometer.analysis.verdict import Verdict, VerdictWord
-from photometer.model.machine_noise import MachineNoise
+from photometer.model.machine import MachineNoise
 from photometer.model.records import Key
 
 Outcome = Literal["slower", "failed", "undecided", "fine", "nothing"]
@@ -25,7 +25,7 @@ class ComparisonResult:
     """One benchmark: the branch against the base."""
 
     KIND: ClassVar[str] = "comparison"
-    COMPLETE: ClassVar[bool] = True
+    ALWAYS: ClassVar[tuple[str, ...]] = ("cause", "instructions", "layout_ratios", "warnings")
 
     order_id: str
     title: str
@@ -57,7 +57,6 @@ class ComparisonFailure:
     """A benchmark without a verdict: on which side it failed, and how. `side` is empty where it is not known."""
 
     KIND: ClassVar[str] = "comparison_failure"
-    COMPLETE: ClassVar[bool] = True
 
     order_id: str
     title: str

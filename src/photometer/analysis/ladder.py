@@ -53,7 +53,6 @@ class LadderStep:
     """One rung for one call. `added_…` are over the rung `below`; the lowest rung has none."""
 
     KIND: ClassVar[str] = "ladder_step"
-    COMPLETE: ClassVar[bool] = True
 
     call: str
     rung: str

@@ -10,7 +10,7 @@ import enum
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Literal, TypeVar
 
-from photometer.model.suspicion import Suspicion
+from photometer.model.diagnosis import Suspicion
 
 RatioStyle = Literal["×", "%"]
 

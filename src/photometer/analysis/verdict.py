@@ -32,7 +32,7 @@ class Verdict:
     ``log_evidence`` is the log of an e-value, which is what a suite's correction takes.
     """
 
-    COMPLETE: ClassVar[bool] = True
+    ALWAYS: ClassVar[tuple[str, ...]] = ("notes",)
 
     verdict: VerdictWord
     ratio: float

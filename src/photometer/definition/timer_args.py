@@ -18,7 +18,7 @@ from photometer.model.language import Language
 class TimerArgs:
     """A statement, its set-up, and the number of threads it may use."""
 
-    COMPLETE: ClassVar[bool] = True
+    ALWAYS: ClassVar[tuple[str, ...]] = ("setup", "global_setup", "num_threads", "language")
 
     stmt: str
     setup: str = "pass"

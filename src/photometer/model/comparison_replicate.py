@@ -19,7 +19,6 @@ class ComparisonReplicate:
     """Neighbouring blocks of both sides. `layout` 0 is the frozen one; others show the luck of the layout."""
 
     KIND: ClassVar[str] = "comparison_replicate"
-    COMPLETE: ClassVar[bool] = True
 
     order_id: str
     runs_per_block: Positive

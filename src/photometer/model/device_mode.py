@@ -11,7 +11,6 @@ import enum
 from functools import cached_property
 
 from photometer.errors import MeasurementError
-from photometer.model.device_clocks import ClockReading
 from photometer.stats.interval import median_interval
 from photometer.stats.summary import median
 
@@ -41,6 +40,21 @@ MODE_MEANS = {
     ModeName.GRAPH_REPLAY: "a run captured as a graph and replayed, launch hidden",
     ModeName.END_TO_END: "one run from call to finished result, with synchronisation",
 }
+
+
+@dataclasses.dataclass(frozen=True)
+class ClockReading:
+    """What the device's own sensors said while a block ran. All optional: a driver tells what it tells."""
+
+    sm_megahertz: int | None = None
+    memory_megahertz: int | None = None
+    temperature_celsius: int | None = None
+    power_watts: float | None = None
+    throttle_reasons: tuple[str, ...] = ()
+
+    @property
+    def throttled(self) -> bool:
+        return bool(self.throttle_reasons)
 
 
 @dataclasses.dataclass(frozen=True)

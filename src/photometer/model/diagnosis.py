@@ -1,15 +1,16 @@
-"""From samples and conditions to suspicions: the judge of a measurement. Each rule is a small function.
+"""The judge of a measurement: from samples and the Conditions they were taken under to Suspicions.
 
-In: times per run in the order measured, and the conditions. Out: the reasons to doubt them, worst first.
+In: times per run in the order measured, and what the instrument noticed. Out: the reasons to doubt them, worst first,
+each with what to do about it. Each rule is a small function.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import math
 from collections.abc import Sequence
 
-from photometer.model.conditions import Conditions
-from photometer.model.suspicion import Suspicion, SuspicionKind
 from photometer.model.units import format_seconds
 from photometer.stats.summary import median, median_absolute_deviation, quantile
 
@@ -34,6 +35,59 @@ TICKS_PER_BLOCK = 1000
 BUSY_SHARE = 0.05
 # A statement that adds less than this to an empty loop may have been optimised away or be a bare name.
 NOTHING_SECONDS = 2e-9
+
+
+@dataclasses.dataclass(frozen=True)
+class Conditions:
+    """What the instrument noticed while it measured. All optional: it fills in what it can know."""
+
+    clock_resolution_seconds: float | None = None
+    loop_overhead_seconds_per_run: float | None = None
+    warmup_runs: int | None = None
+    warmed_up: bool | None = None
+    stopped_because: str | None = None
+    wall_seconds: float | None = None
+    cpu_seconds: float | None = None
+    preemptions: int | None = None
+    preempted_blocks: int | None = None
+
+
+class SuspicionKind(enum.Enum):
+    WIDE_SPREAD = "wide-spread"
+    DRIFT = "drift"
+    SEVERAL_MODES = "several-modes"
+    WARMING_UP = "warming-up"
+    TOO_FEW_RUNS = "too-few-runs"
+    COARSE_CLOCK = "coarse-clock"
+    BUSY_CORE = "busy-core"
+    MAY_DO_NOTHING = "may-do-nothing"
+
+
+_REMEDIES = {
+    SuspicionKind.WIDE_SPREAD: "Close what else runs on the machine, or compare medians of several runs.",
+    SuspicionKind.DRIFT: "Measure longer, or let the machine settle: clock or temperature may be moving.",
+    SuspicionKind.SEVERAL_MODES: "Look at the histogram: a median of two modes means little. Pin the process.",
+    SuspicionKind.WARMING_UP: "Measure longer (min_run_time), or run the statement in setup until it is warm.",
+    SuspicionKind.TOO_FEW_RUNS: "Use blocked_autorange, or a longer min_run_time: then there is a spread to judge by.",
+    SuspicionKind.COARSE_CLOCK: "Give a larger `number`, or let blocked_autorange choose it.",
+    SuspicionKind.BUSY_CORE: "Stop the other work, or pin this process to a free core (taskset -c).",
+    SuspicionKind.MAY_DO_NOTHING: "Check that the statement does what you mean.",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Suspicion:
+    """One reason to doubt a measurement. Data, not text on a terminal."""
+
+    kind: SuspicionKind
+    message: str
+
+    @property
+    def remedy(self) -> str:
+        return _REMEDIES[self.kind]
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}"
 
 
 def diagnose(times: Sequence[float], number_per_run: int, conditions: Conditions | None) -> tuple[Suspicion, ...]:

@@ -65,7 +65,7 @@ class InstructionCounts:
     """The instructions of `number_per_run` runs of a statement, repeated; instruments.callgrind.figures builds it."""
 
     KIND: ClassVar[str] = "instruction_counts"
-    COMPLETE: ClassVar[bool] = True
+    ALWAYS: ClassVar[tuple[str, ...]] = ("frozen_layout",)
 
     task_spec: TaskSpec
     number_per_run: int

@@ -1,6 +1,7 @@
 """Machine: the facts of the machine and software a measurement was taken on. They stand at the head of a results file.
 
-Only data lives here; `instruments/machine_facts.py` gathers it. What could not be known is None.
+MachineNoise: what else went on there. Only data lives here; `instruments/machine_facts.py` and
+`instruments/noise_watch.py` gather it. What could not be known is None.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ class TorchBuild:
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
+    """What is not known is None; those who write a file leave it out."""
+
     cpu_model: str | None = None
     logical_cores: int | None = None
     usable_cores: int | None = None
@@ -52,3 +55,17 @@ class Machine:
         )
         parts = [self.cpu_model, cores, governor, torch, python, commit, self.date]
         return ", ".join(part for part in parts if part) or "unknown machine"
+
+
+@dataclasses.dataclass(frozen=True)
+class MachineNoise:
+    """What else went on while something was measured: other work, stolen time, a clock that changed.
+
+    Shares are of the time between the first look and the last. What the machine does not tell is None.
+    """
+
+    others_busy_share: float | None = None
+    stolen_share: float | None = None
+    lowest_megahertz: float | None = None
+    highest_megahertz: float | None = None
+    waited_seconds: float = 0.0

@@ -13,10 +13,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from photometer.errors import MeasurementError
-from photometer.model.conditions import Conditions
-from photometer.model.diagnosis import WIDE_SPREAD, diagnose
+from photometer.model.diagnosis import WIDE_SPREAD, Conditions, Suspicion, diagnose
 from photometer.model.records import NotNegative, Positive
-from photometer.model.suspicion import Suspicion
 from photometer.model.task import TaskSpec
 from photometer.model.units import format_seconds, select_unit
 from photometer.model.visible_text import visible

@@ -1,16 +1,17 @@
 """Call stacks as a results file keeps them: a tree of frames wide enough to be seen, each name written once.
 
 In come folded stacks, `(("main", "f"), 120)` each; out goes a small JSON object, and back. What is pruned stays with
-its caller, so that the sum is kept.
+its caller, so that the sum is kept. ComparisonStacks has those of both sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from photometer.errors import ResultsFileError
+from photometer.model.records import Positive
 
 FoldedStack = tuple[tuple[str, ...], int]
 
@@ -77,3 +78,31 @@ def short_name(name: str) -> str:
     if len(name) <= LONGEST_NAME:
         return name
     return f"{name[: LONGEST_NAME * 2 // 3]} … {name[-LONGEST_NAME // 3 :]}"
+
+
+@dataclass(frozen=True)
+class ComparisonStacks:
+    """Where the instructions of both sides of a changed benchmark went: for the differential flame graph.
+
+    `base` and `branch` are as pack_stacks leaves them, of `number_per_run` runs each. A record of its own beside the
+    verdict, because it is many times its size and few readers want it.
+    """
+
+    KIND: ClassVar[str] = "comparison_stacks"
+
+    order_id: str
+    number_per_run: Positive
+    base: Mapping[str, Any]
+    branch: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if not self.base_stacks or not self.branch_stacks:
+            raise ResultsFileError("the call stacks of a comparison should be of both sides")
+
+    @property
+    def base_stacks(self) -> tuple[FoldedStack, ...]:
+        return unpack_stacks(self.base)
+
+    @property
+    def branch_stacks(self) -> tuple[FoldedStack, ...]:
+        return unpack_stacks(self.branch)

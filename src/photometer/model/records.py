@@ -2,8 +2,8 @@
 
 A noun is a dataclass; its record has the same fields. What else there is to know, the noun says itself:
 
-    KIND: ClassVar[str] = "measurement"   the "kind" of a record that stands in a file by itself
-    COMPLETE: ClassVar[bool] = True       all fields are written and wanted; else those with their default are left out
+    KIND: ClassVar[str] = "measurement"              the "kind" of a record that stands in a file by itself
+    ALWAYS: ClassVar[tuple[str, ...]] = ("notes",)   what is written and wanted although it has a default, as in 0.1
 
 and with the annotations below. Writing takes the standard library alone. Reading is msgspec's: a Struct is made from
 each noun's type hints, because msgspec knows tags, other names and limits for its own Structs only. It is imported
@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import inspect
 import math
 import operator
 import re
@@ -73,12 +74,13 @@ def _fields_of(noun: Any) -> tuple[_Field, ...]:
     # Of the fields alone: get_type_hints of a class fails at an InitVar in Python 3.10.
     annotated = types.SimpleNamespace(__annotations__={field.name: field.type for field in fields})
     hints = typing.get_type_hints(annotated, vars(sys.modules[noun.__module__]), include_extras=True)
+    always: Sequence[str] = getattr(noun, "ALWAYS", ())
     found = []
     for field in fields:
         default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         marks = _marks(hints[field.name])
         key = next((mark.name for mark in marks if isinstance(mark, Key)), field.name)
-        if getattr(noun, "COMPLETE", False):
+        if field.name in always:
             default = dataclasses.MISSING
         found.append(
             _Field(field.name, key, hints[field.name], default, any(isinstance(mark, Unbounded) for mark in marks))
@@ -153,9 +155,9 @@ def _reading(noun: Any) -> tuple[Any, _Revive]:
             members.append((field.name, hint | msgspec.UnsetType, msgspec.UNSET))
     kind = getattr(noun, "KIND", None)
     struct = msgspec.defstruct(
-        noun.__name__,
+        _name_of(noun),
         members,
-        namespace={"__doc__": noun.__doc__},
+        namespace={"__doc__": inspect.cleandoc(noun.__doc__)},
         kw_only=True,
         rename={field.name: field.key for field in _fields_of(noun)},
         tag_field=None if kind is None else "kind",
@@ -265,5 +267,6 @@ def _value_at(record: Any, path: str) -> Any:
     return record
 
 
-def _name_of(noun: type) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", noun.__name__).lower()
+def _name_of(noun: Any) -> str:
+    """Return its kind, or `task_spec` for TaskSpec."""
+    return str(getattr(noun, "KIND", None) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", noun.__name__).lower())

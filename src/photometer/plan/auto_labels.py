@@ -32,7 +32,7 @@ LANGUAGE_NAMES = {Language.PYTHON: "python", Language.CPP: "cpp"}
 
 @dataclasses.dataclass(frozen=True)
 class AutoLabels:
-    COMPLETE: ClassVar[bool] = True
+    ALWAYS: ClassVar[tuple[str, ...]] = ("num_threads", "device", "sizes")
 
     runtime: RuntimeMode
     autograd: AutogradMode

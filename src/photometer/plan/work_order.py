@@ -47,7 +47,7 @@ class ScriptingJob:
 class WorkOrder:
     """What to run, the time limit, and how often to retry. `model_id` names the ScriptingJob whose model it loads."""
 
-    COMPLETE: ClassVar[bool] = True
+    ALWAYS: ClassVar[tuple[str, ...]] = ("tags", "model_id", "timeout_seconds", "retries")
 
     id: str
     label: Label

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from photometer.model.device_clocks import ClockReading
 from photometer.model.device_measurement import DeviceMeasurement
-from photometer.model.device_mode import DeviceMode
+from photometer.model.device_mode import ClockReading, DeviceMode
 from photometer.model.units import format_seconds, select_unit
 from photometer.model.visible_text import visible
 

@@ -6,8 +6,7 @@ import pytest
 
 from photometer.instruments.device.alternate import PAIRS_A_REPLICATE, AlternatingPair, sieve_pairs
 from photometer.instruments.device.sampler import BlockSample
-from photometer.model.device_clocks import ClockReading
-from photometer.model.device_mode import Source
+from photometer.model.device_mode import ClockReading, Source
 from tests.instruments.device.fake_device import FakeDevice, FakeKernel, FakeStatement
 
 FREE = BlockSample(1.0, True, ClockReading(1980))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from photometer.instruments.device.sampler import BlockSample
 from photometer.instruments.device.throttling import sieve
-from photometer.model.device_clocks import ClockReading
+from photometer.model.device_mode import ClockReading
 
 FREE = BlockSample(1.0, True, ClockReading(1980))
 CAPPED = BlockSample(2.0, True, ClockReading(1400, throttle_reasons=("power cap",)))

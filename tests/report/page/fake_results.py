@@ -11,14 +11,13 @@ from photometer.analysis.verdict import DetectableChange, Verdict
 from photometer.analysis.verdict_reason import reason_for_replicates
 from photometer.definition.loading import load_suite
 from photometer.model.comparison_replicate import ComparisonReplicate
-from photometer.model.comparison_stacks import ComparisonStacks
-from photometer.model.conditions import Conditions
+from photometer.model.diagnosis import Conditions
 from photometer.model.function_counts import FunctionCount
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.measurement import Measurement
-from photometer.model.packed_stacks import pack_stacks
+from photometer.model.packed_stacks import ComparisonStacks, pack_stacks
 from photometer.model.records import to_record
 from photometer.model.results_reader import Results
 from photometer.model.task import TaskSpec
@@ -246,9 +245,9 @@ def comparison_records(seed: int = 2) -> list[dict[str, Any]]:
             records.append(to_record(ComparisonStacks(order.id, 100, *both)))
         if word == "slower":
             record["layout_ratios"] = [ratio * 0.996, ratio * 1.003, ratio]
-            told = f"+{per_run * more:,.0f} instructions a run, most in at::TensorIteratorBase::build."
+            change = f"+{per_run * more:,.0f} instructions per run, most in at::TensorIteratorBase::build."
             same = "slower with the same instructions: memory, layout or machine."
-            record["cause"] = f"more instructions and slower: {told}" if more else same
+            record["cause"] = f"more instructions and slower: {change}" if more else same
         for _ in range(4):
             sides = [samples(random_, base, 30), samples(random_, base * ratio, 30)]
             replicate = ComparisonReplicate.from_seconds(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from photometer.model.conditions import Conditions
+from photometer.model.diagnosis import Conditions
 from photometer.model.machine import Machine, TorchBuild
 from photometer.report.page.view_machine import machine_view, quietness
 

@@ -6,8 +6,8 @@ import pytest
 
 from photometer.analysis.table import Cell, Reference, Table, TableRequest
 from photometer.analysis.tabulate import tabulate
+from photometer.model.diagnosis import Suspicion, SuspicionKind
 from photometer.model.measurement import Measurement
-from photometer.model.suspicion import Suspicion, SuspicionKind
 from photometer.model.task import TaskSpec
 from photometer.report.tables.cells import cell_text, legend_lines, ratio_text, reference_words
 from tests.analysis.measurements import made

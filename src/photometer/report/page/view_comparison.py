@@ -14,7 +14,7 @@ from typing import Any
 
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
 from photometer.model.comparison_replicate import ComparisonReplicate
-from photometer.model.comparison_stacks import ComparisonStacks
+from photometer.model.packed_stacks import ComparisonStacks
 from photometer.model.records import from_record
 from photometer.report.page.record_identity import CodeView, identity_of
 from photometer.report.page.view_run import FunctionRow, SkipView, Stack, sentence_case, thinned

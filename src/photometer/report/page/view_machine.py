@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.model.conditions import Conditions
+from photometer.model.diagnosis import Conditions
 from photometer.model.machine import Machine
 
 # With a larger share, lost processor time reaches the third digit of a median.

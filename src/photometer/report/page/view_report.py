@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from photometer.analysis.ladder import LadderStep
 from photometer.errors import ResultsFileError
-from photometer.model.conditions import Conditions
+from photometer.model.diagnosis import Conditions
 from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results

@@ -9,7 +9,7 @@ import dataclasses
 import math
 
 from photometer.analysis.table import Cell, Reference, Table
-from photometer.model.suspicion import Suspicion, SuspicionKind
+from photometer.model.diagnosis import Suspicion, SuspicionKind
 from photometer.model.units import trim_sigfig, unit_to_english
 
 # As torch prints them, if significant figures are not asked for.

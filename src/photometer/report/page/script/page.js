@@ -1,4 +1,4 @@
-// Puts it all together: reads the light part of the data, draws the overview, and keeps the address in step.
+// Puts everything together: reads the light part of the data, draws the overview, and follows the address.
 
 const VERDICTS = ["slower", "undecided", "faster", "same"];
 const SIGNS = { slower: "▲", undecided: "?", faster: "▼", same: "=" };
@@ -10,7 +10,7 @@ function searchable(row) {
   return [row.group, row.name, ...row.words, row.stmt].join(" ").toLowerCase();
 }
 
-// A row names what sets it apart; what most benchmarks are goes without saying.
+// A row names only what distinguishes it from most benchmarks.
 function telling(row) {
   return row.words.filter((word) => !page.usual_words.includes(word));
 }
@@ -30,7 +30,7 @@ function runTable(run) {
   const ticks = x.ticks(3).filter((tick, i, all) => !i || x(tick) - x(all[i - 1]) > 34);
   const lines = () => ticks.map((tick) => s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 0, y2: 16 }));
   const dot = (row) => row.seconds !== null && track([lines(), s("line", { class: "span is-base", x1: x(row.q05), x2: x(row.q95), y1: 8, y2: 8 }), s("path", { class: "mark is-base", d: MARKS.circle(x(row.seconds), 8, 3) })]);
-  const axisHead = () => track(ticks.map((tick) => s("text", { class: "tick", x: Math.min(Math.max(x(tick), 16), 142), y: 12, "text-anchor": "middle" }, tickText({ measures: "seconds" }, tick))), "head");
+  const axisHead = () => track(ticks.map((tick) => s("text", { class: "tick", x: Math.min(Math.max(x(tick), 20), 140), y: 12, "text-anchor": "middle" }, tickText({ measures: "seconds" }, tick))), "head");
   const half = (row) => (row.seconds === null || row.high === null ? null : (row.high - row.low) / 2 / row.seconds);
   const columns = [
     { key: "name", name: "Benchmark", className: "first", value: (row) => `${row.group} ${row.name}`, cell: nameCell },
@@ -62,7 +62,7 @@ function comparisonTable(comparison) {
   const reach = comparison.reach;
   const x = linearScale([-reach, reach], [6, 154]);
   const clamp = (value) => Math.min(Math.max(value, 2), 158);
-  // What lies beyond the axis is an arrow at its edge.
+  // A change beyond the axis is an arrow at its edge.
   const edgeMark = (at) => (at > 158 ? "M153 3.5L159 8L153 12.5Z" : at < 2 ? "M7 3.5L1 8L7 12.5Z" : MARKS.circle(at, 8, 3.2));
   const forest = (row) => {
     const low = row.interval[0] === null ? 2 : clamp(x(row.interval[0] - 1));

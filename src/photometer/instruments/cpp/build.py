@@ -1,11 +1,14 @@
-"""Many snippets to libraries: looked up in the cache, else grouped into few files and compiled over all cores.
+"""Many snippets to libraries: found in the cache, or grouped into few files and compiled on all cores.
 
-In: snippets, a TorchBuild, options. Out, in the same order: a BuiltSnippet, or the BuildError of that snippet alone.
-What follows a file that does not compile is decided in `retry`.
+In: snippets, a TorchBuild, options. Out, in the same order: a BuiltSnippet, or the BuildError of that snippet alone. A
+library is found by its key, a digest of everything that its machine code depends on.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
 import os
 import subprocess
 from collections.abc import Callable, Sequence
@@ -15,22 +18,21 @@ from pathlib import Path
 
 from photometer.errors import BuildError
 from photometer.instruments.cpp.cache import SnippetCache
-from photometer.instruments.cpp.compiler import Compiler, compile_command, find_compiler, flags_for
+from photometer.instruments.cpp.compile_units import CompileUnit, group_snippets, retry_after_failure
+from photometer.instruments.cpp.compiler import Compiler, compile_command, find_compiler, flags_for, host_cpu
 from photometer.instruments.cpp.diagnostics import message_for
-from photometer.instruments.cpp.grouping import Unit, group_snippets
-from photometer.instruments.cpp.key import snippet_key, symbol_of
-from photometer.instruments.cpp.retry import guard_to_tell, plan_after_failure
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnippet
-from photometer.instruments.cpp.source import NamedSnippet
+from photometer.instruments.cpp.source import HEADER_FOLDER, HEADER_NAME, Guard, NamedSnippet, choose_prelude, own_file
 from photometer.instruments.cpp.torch_build import TorchBuild, current_torch_build
 
-# A file takes 8 to 20 s; a compiler that is still at it after this long is stuck, or the machine has no memory left.
+# A file takes 8 to 20 s; a compiler that takes this long hangs, or the machine has run out of memory.
 COMPILE_TIMEOUT_SECONDS = 900
+_KEY_DIGITS = 32
 
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """How far a build is: snippets finished (built, found or failed) of all that were asked for."""
+    """How far a build is: snippets finished (built, found or failed) of all that were requested."""
 
     finished: int
     total: int
@@ -45,9 +47,9 @@ class _Toolchain:
 
 @dataclass(frozen=True)
 class _Compiled:
-    """What came of one file: a library, or the log."""
+    """The result of one file: a library, or the log."""
 
-    unit: Unit
+    unit: CompileUnit
     library: Path
     headers: tuple[Path, ...]
     command: tuple[str, ...]
@@ -60,7 +62,7 @@ class _Compiled:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether no other way to write the file can help: a compiler that was killed, a header that is not there."""
+        """Whether no other form of the file can help: the compiler was killed, or a header does not exist."""
         return self.was_killed or ": fatal error: " in self.log
 
 
@@ -74,7 +76,7 @@ def build_snippets(
     options: CppOptions | None = None,
     progress: Callable[[BuildProgress], object] | None = None,
 ) -> list[BuiltSnippet | BuildError]:
-    """Libraries for all snippets, in their order. What cannot be compiled is a BuildError in its place, not raised."""
+    """Return libraries for all snippets, in their order; in place of one that does not compile, its BuildError."""
     options = options if options is not None else CppOptions()
     cache = SnippetCache(options.cache_folder)
     torch_build = torch_build if torch_build is not None else current_torch_build()
@@ -111,7 +113,7 @@ def _look_up(by_key: dict[str, CppSnippet], cache: SnippetCache) -> dict[str, Ou
 
 
 class _Build:
-    """One run of the compiler over all that is wanted. Fills `outcomes`."""
+    """One build of all that is missing. It fills `outcomes`."""
 
     def __init__(
         self,
@@ -141,26 +143,26 @@ class _Build:
                     running |= {self._start(pool, unit) for unit in self._judge(future.result())}
                 self._report()
 
-    def _start(self, pool: ThreadPoolExecutor, unit: Unit) -> Future[_Compiled]:
+    def _start(self, pool: ThreadPoolExecutor, unit: CompileUnit) -> Future[_Compiled]:
         self._files += 1
         folder = self._scratch / f"file-{self._files}"
         folder.mkdir()
         return pool.submit(_compile, unit, folder, self._tools)
 
-    def _judge(self, compiled: _Compiled) -> tuple[Unit, ...]:
-        """Publish what was built, tell what failed for good, and answer what is to be compiled next."""
+    def _judge(self, compiled: _Compiled) -> tuple[CompileUnit, ...]:
+        """Publish what was built, record what finally failed, and return what to compile next."""
         if compiled.exit_status == 0:
             keys = [_key_of(member) for member in compiled.unit.members]
             for key, library in self._cache.publish(compiled.library, dict.fromkeys(keys, compiled.headers)).items():
                 self._outcomes[key] = BuiltSnippet(library, symbol_of(key), cached=False)
             return ()
-        plan = plan_after_failure(compiled.unit, compiled.log, hopeless=compiled.is_hopeless)
-        for member in plan.failed:
+        retry = retry_after_failure(compiled.unit, compiled.log, hopeless=compiled.is_hopeless)
+        for member in retry.failed:
             self._outcomes[_key_of(member)] = _build_error(compiled, member)
-        return plan.units
+        return retry.units
 
 
-def _compile(unit: Unit, folder: Path, tools: _Toolchain) -> _Compiled:
+def _compile(unit: CompileUnit, folder: Path, tools: _Toolchain) -> _Compiled:
     source, library, headers = folder / "snippets.cpp", folder / "snippets.so", folder / "headers.d"
     source.write_text(unit.text, encoding="utf-8")
     command = compile_command(tools.compiler, tools.flags, tools.torch_build, source, library, headers)
@@ -183,7 +185,7 @@ def _compile(unit: Unit, folder: Path, tools: _Toolchain) -> _Compiled:
 
 
 def _users_headers(headers: Path, source: Path) -> tuple[Path, ...]:
-    """The headers named in a make rule, less the file itself. System and torch headers are not in it (-MMD)."""
+    """Return the headers in a make rule, without the file itself. System and torch headers are not in it (-MMD)."""
     if not headers.is_file():
         return ()
     _, _, names = headers.read_text(encoding="utf-8").replace("\\\n", " ").partition(":")
@@ -192,16 +194,44 @@ def _users_headers(headers: Path, source: Path) -> tuple[Path, ...]:
 
 
 def _build_error(compiled: _Compiled, member: NamedSnippet) -> BuildError:
-    remedy = "Places are lines of your stmt, setup and global_setup. Correct the code there."
+    remedy = "The line numbers are those of your stmt, setup and global_setup. Correct the code there."
     if compiled.was_killed:
         remedy = "A file takes about 1.5 GB: close other programs, or build with fewer jobs at once."
     return BuildError(
         "the C++ snippet does not compile",
         command=compiled.command,
         exit_status=compiled.exit_status,
-        log=message_for(compiled.log, member.label(guard_to_tell(compiled.unit)), member.snippet),
+        log=message_for(compiled.log, member.label(compiled.unit.reported_guard), member.snippet),
         remedy=remedy,
     )
+
+
+def snippet_key(snippet: CppSnippet, compiler: Compiler, flags: tuple[str, ...], torch_build: TorchBuild) -> str:
+    """Return 32 hexadecimal digits that name the library in the cache and the symbol in it."""
+    # The generated text contains the snippet and changes with our own code.
+    text = own_file(NamedSnippet(snippet, "photometer"), choose_prelude(snippet), [Guard.KEPT])
+    parts = (
+        text,
+        _header_text(),
+        compiler.command,
+        compiler.identity,
+        flags,
+        torch_build.version,
+        torch_build.cxx11_abi,
+        torch_build.fingerprint,
+        [str(path) for path in torch_build.library_paths],
+        host_cpu(flags),
+    )
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_KEY_DIGITS]
+
+
+@functools.lru_cache(maxsize=1)
+def _header_text() -> str:
+    return (HEADER_FOLDER / HEADER_NAME).read_text(encoding="utf-8")
+
+
+def symbol_of(key: str) -> str:
+    return f"photometer_{key}"
 
 
 def _key_of(member: NamedSnippet) -> str:
@@ -209,5 +239,5 @@ def _key_of(member: NamedSnippet) -> str:
 
 
 def _usable_cores() -> int:
-    # macOS knows no affinity.
+    # macOS has no affinity.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,8 +1,8 @@
-"""The cache of compiled snippets on disk: one library a key, private to its user, bounded in size.
+"""The cache of compiled snippets on disk: one library per key, private to its user, bounded in size.
 
 A key (of everything the machine code depends on) comes in, the path of a library goes out. Snippets that were compiled
-together are hard links to one file. Files appear by rename, so a reader sees a whole library or none; builders take
-turns by a lock, so that of several processes that want the same snippet one compiles it.
+together are hard links to one file. Files appear by rename, so a reader sees a complete library or none. Builders take
+turns by a lock, so that only one of several processes compiles a snippet that all of them need.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from pathlib import Path
 
 from photometer.errors import CacheError
 
-# A library is 0.1 to 1 MB, a suite of eighty snippets a few of them: room for some hundred suites or builds of torch.
+# A library has 0.1 to 1 MB, a suite of eighty snippets needs a few: room for some hundred suites or builds of torch.
 MOST_BYTES = 512 * 1024 * 1024
-# A library used this recently may be about to be loaded by someone: it is spared, whatever the size.
+# Another process may be about to load a library used this recently: it is kept, whatever the size.
 GRACE_SECONDS = 15 * 60
-# A build's folder older than this was left behind by a process that was killed.
+# A build folder older than this was left behind by a process that was killed.
 ABANDONED_SECONDS = 24 * 60 * 60
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
 class CacheUsage:
-    """What lies in the cache. `snippets` may exceed `libraries`: one library holds all that were compiled together."""
+    """What is in the cache. `snippets` may exceed `libraries`: one library holds all that were compiled together."""
 
     folder: Path
     snippets: int
@@ -51,18 +51,18 @@ class _Library:
 
 
 def default_cache_folder() -> Path:
-    """`$PHOTOMETER_CACHE/cpp`, else `photometer/cpp` in the user's cache folder."""
+    """Return `$PHOTOMETER_CACHE/cpp`, or else `photometer/cpp` in the user's cache folder."""
     chosen = os.environ.get("PHOTOMETER_CACHE")
     if chosen:
         return Path(chosen).expanduser().absolute() / "cpp"
     base = os.environ.get("XDG_CACHE_HOME")
-    # The standard wants relative paths ignored.
+    # The XDG specification says to ignore relative paths.
     root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
     return root / "photometer" / "cpp"
 
 
 class SnippetCache:
-    """The libraries under one folder. Making one of these makes the folder, or refuses it."""
+    """The libraries in one folder. The constructor makes the folder, or refuses an unsafe one."""
 
     def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:
         self.folder = folder if folder is not None else default_cache_folder()
@@ -70,11 +70,11 @@ class SnippetCache:
         self._prepare_folder()
 
     def find(self, key: str) -> Path | None:
-        """The library of a key, if it is there and the user's headers it was made from are as they were."""
+        """Return the library of a key, if it exists and the user's headers that it includes are unchanged."""
         library = self._library_path(key)
         if not library.is_file() or not self._headers_unchanged(key):
             return None
-        # The time of last use, by which the oldest are dropped. Another process may have dropped it just now.
+        # Record the time of last use: the oldest are dropped first. Another process may have just dropped this one.
         try:
             os.utime(library)
         except FileNotFoundError:
@@ -82,7 +82,7 @@ class SnippetCache:
         return library
 
     def publish(self, library: Path, headers_by_key: Mapping[str, Collection[Path]]) -> dict[str, Path]:
-        """Give a new library its names, one for each key. `library` must lie in a folder of `scratch`."""
+        """Give a new library one name per key. `library` must be in a folder from `scratch`."""
         published = {}
         for key, headers in headers_by_key.items():
             _replace_text(self._headers_path(key), json.dumps(_header_stamps(headers)))
@@ -90,7 +90,7 @@ class SnippetCache:
             try:
                 os.link(library, link)
             except OSError:
-                # Some file systems know no hard links.
+                # Some file systems have no hard links.
                 shutil.copyfile(library, link)
             published[key] = self._library_path(key)
             link.replace(published[key])
@@ -98,7 +98,7 @@ class SnippetCache:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Held while building. Released by the kernel should this process die."""
+        """Hold the lock while building. The kernel releases it if this process dies."""
         descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -108,7 +108,7 @@ class SnippetCache:
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
-        """A folder for one build, on the cache's own file system so that results can be renamed into place."""
+        """Make a folder for one build, on the cache's own file system so that results can be renamed into place."""
         folder = self.folder / f"build-{os.getpid()}-{time.monotonic_ns()}"
         folder.mkdir(mode=0o700)
         try:
@@ -127,7 +127,7 @@ class SnippetCache:
         )
 
     def clear(self) -> CacheUsage:
-        """Remove everything; answers what was there. Waits for a build that is under way."""
+        """Remove everything and return what was there. Waits for a build that is under way."""
         with self.lock():
             before = self.usage()
             for entry in self.folder.iterdir():
@@ -138,7 +138,7 @@ class SnippetCache:
         return before
 
     def trim(self, *, now: float | None = None) -> int:
-        """Drop the least recently used libraries until the rest fits; answers how many. Call it under the lock."""
+        """Drop the least recently used libraries until the rest fits; return how many. Call it under the lock."""
         now = time.time() if now is None else now
         self._remove_abandoned(now)
         libraries = sorted(self._libraries(), key=lambda library: library.used_at)
@@ -160,19 +160,18 @@ class SnippetCache:
         except OSError as error:
             raise CacheError(
                 f"the cache folder {self.folder} cannot be made: {error.strerror}",
-                remedy="Name another by PHOTOMETER_CACHE.",
+                remedy="Set PHOTOMETER_CACHE to another folder.",
             ) from error
         status = self.folder.stat()
         if status.st_uid != os.geteuid():
             raise CacheError(
                 f"the cache folder {self.folder} belongs to another user (uid {status.st_uid}); "
-                "what lies there is loaded as code, so it is refused",
-                remedy="Name a folder of your own by PHOTOMETER_CACHE.",
+                "its files are loaded as code, so it is refused",
+                remedy="Set PHOTOMETER_CACHE to a folder of your own.",
             )
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise CacheError(
-                f"others may write to the cache folder {self.folder}; "
-                "what lies there is loaded as code, so it is refused",
+                f"others may write to the cache folder {self.folder}; its files are loaded as code, so it is refused",
                 remedy=f"Make it private: chmod 700 {self.folder}",
             )
 

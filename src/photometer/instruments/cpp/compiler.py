@@ -1,7 +1,7 @@
-"""The C++ compiler: which one, what it is, and the command that turns a file into a library.
+"""The C++ compiler: which one to use, its identity, and the command that compiles a file to a library.
 
-In: CXX or the options, a TorchBuild. Out: commands, and an identity for the cache's keys. The identity is remembered by
-the path, time and size of the program, so that a cached snippet starts without starting the compiler.
+In: CXX or the options, a TorchBuild. Out: commands, and an identity for the cache's keys. The identity is stored by the
+path, time and size of the program, so that a cached snippet is found without starting the compiler.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from photometer.instruments.cpp.torch_build import TorchBuild
 _CANDIDATES = ("c++", "g++", "clang++")
 _INSTALL = (
     "Install one: `apt install g++` (Debian, Ubuntu), `dnf install gcc-c++` (Fedora), `conda install gxx` (conda), "
-    "`xcode-select --install` (macOS); or name one by CXX."
+    "`xcode-select --install` (macOS); or set CXX."
 )
-# torch's own release flags where they change code (NDEBUG: its debug assertions stand in headers too), and C++20, which
-# torch 2.13's headers want and our coroutines need.
+# Those of torch's release flags that change code (NDEBUG: its debug assertions are in headers too), and C++20, which
+# torch 2.13's headers and our coroutines need.
 _CODE_FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-fvisibility-inlines-hidden", "-fno-semantic-interposition")
-# A statement's result is often named and not read: that is not the user's mistake, whatever -W flags are given.
+# A statement's result is often assigned and not read: that is no mistake here, whatever -W flags are given.
 _QUIET_FLAGS = (
     "-Wno-unused-variable",
     "-Wno-unused-but-set-variable",
@@ -38,9 +38,9 @@ _QUIET_FLAGS = (
     "-Wno-unused-result",
     "-Wno-unused-function",
 )
-# g++ collects garbage while it parses headers; with this much room it need not (1 s of 8 s, for 0.2 GB more).
+# g++ collects garbage while it parses headers; with these it does not (saves 1 s of 8 s, for 0.2 GB more).
 _GCC_MEMORY_FLAGS = ("--param=ggc-min-expand=1000", "--param=ggc-min-heapsize=4000000")
-# Linked in full; those of an accelerator's build only as far as a snippet needs them.
+# Always linked; those of an accelerator's build only if a snippet needs them.
 _LIBRARIES = ("c10", "torch_cpu", "torch")
 _DEVICE_LIBRARIES = ("c10_cuda", "torch_cuda", "c10_hip", "torch_hip", "c10_xpu", "torch_xpu")
 _HOST_CPU_FLAG = re.compile(r"-m(?:arch|cpu|tune)=native")
@@ -49,7 +49,7 @@ _VERSION_TIMEOUT_SECONDS = 30
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler's command (more than one word under ccache) and what it says it is."""
+    """A compiler's command (more than one word with ccache) and the version it reports."""
 
     command: tuple[str, ...]
     identity: str
@@ -60,7 +60,7 @@ class Compiler:
 
 
 def find_compiler(options: CppOptions, memory_folder: Path) -> Compiler:
-    """The compiler to use; its identity is looked up in `memory_folder`, or asked for and written there."""
+    """Return the compiler to use. Its identity is read from `memory_folder`, or determined and written there."""
     command = _choose_command(options)
     return Compiler(command, _remembered_identity(command, memory_folder))
 
@@ -72,7 +72,7 @@ def _choose_command(options: CppOptions) -> tuple[str, ...]:
         program = shutil.which(words[0]) if words else None
         if program is None:
             source = "the option" if options.compiler else "CXX"
-            raise ToolMissing(f"the C++ compiler {asked!r} (from {source}) is not to be found", remedy=_INSTALL)
+            raise ToolMissing(f"the C++ compiler {asked!r} (from {source}) was not found", remedy=_INSTALL)
         return (program, *words[1:])
     for candidate in _CANDIDATES:
         program = shutil.which(candidate)
@@ -100,9 +100,9 @@ def _remembered_identity(command: tuple[str, ...], memory_folder: Path) -> str:
 
 
 def _ask_identity(command: tuple[str, ...]) -> str:
-    answers = []
-    for question in ("--version", "-dumpmachine"):
-        asked = [*command, question]
+    parts = []
+    for option in ("--version", "-dumpmachine"):
+        asked = [*command, option]
         done = subprocess.run(asked, capture_output=True, text=True, timeout=_VERSION_TIMEOUT_SECONDS, check=False)
         if done.returncode != 0:
             raise ToolMissing(
@@ -112,12 +112,12 @@ def _ask_identity(command: tuple[str, ...]) -> str:
                 log=done.stderr,
                 remedy=_INSTALL,
             )
-        answers.append(done.stdout.split("\n")[0].strip())
-    return " ".join(answers)
+        parts.append(done.stdout.split("\n")[0].strip())
+    return " ".join(parts)
 
 
 def flags_for(compiler: Compiler, torch_build: TorchBuild, options: CppOptions) -> tuple[str, ...]:
-    """All flags that bear on the machine code. They are part of a cached library's key."""
+    """Return all flags that affect the machine code. They are part of a cached library's key."""
     includes = [flag for path in torch_build.include_paths for flag in ("-isystem", str(path))]
     return (
         *_CODE_FLAGS,
@@ -135,14 +135,14 @@ def flags_for(compiler: Compiler, torch_build: TorchBuild, options: CppOptions) 
 def compile_command(
     compiler: Compiler, flags: tuple[str, ...], torch_build: TorchBuild, source: Path, library: Path, headers: Path
 ) -> list[str]:
-    """Compile and link in one step. `headers` receives the names of the user's own headers (-MMD omits torch's)."""
+    """Return the command to compile and link. It writes the user's own headers to `headers` (-MMD omits torch's)."""
     folders = [flag for path in torch_build.library_paths for flag in (f"-L{path}", f"-Wl,-rpath,{path}")]
     device_libraries = [
         f"-Wl,--push-state,--as-needed,-l{name},--pop-state"
         for name in _DEVICE_LIBRARIES
         if any((path / f"lib{name}.so").is_file() for path in torch_build.library_paths)
     ]
-    # Undefined names are an error here, with the snippet's name on it, not later in a worker.
+    # Make undefined names an error now, with the snippet's name, not later in a worker.
     undefined = ["-Wl,-z,defs"] if platform.system() == "Linux" else []
     return [
         *compiler.command,
@@ -162,7 +162,7 @@ def compile_command(
 
 
 def host_cpu(flags: tuple[str, ...]) -> str:
-    """What the machine code depends on of this CPU: nothing, unless a flag says `native`."""
+    """Return what the machine code depends on of this CPU: nothing, unless a flag is `native`."""
     if not any(_HOST_CPU_FLAG.fullmatch(flag) for flag in flags):
         return ""
     try:

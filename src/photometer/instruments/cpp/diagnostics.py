@@ -1,6 +1,6 @@
-"""The compiler's log, taken apart: which snippet an error belongs to, and its message in the user's own lines.
+"""Parses the compiler's log: which snippet an error belongs to, and its message with the user's own lines.
 
-In: the text of a log, in which `#line` names such as `photometer_<key>.kept/stmt` mark whose line is meant.
+In: the text of a log, in which `#line` names such as `photometer_<key>.kept/stmt` mark the snippet of a line.
 Out: diagnostics with their owners, and a message for one owner without our names in it.
 """
 
@@ -25,9 +25,9 @@ _CONTEXT = re.compile(
 _OWN_CONTEXT = re.compile(r"^photometer_\S+: (?:In .*function|In lambda|At global scope)")
 _SYMBOL = re.compile(r"photometer_[0-9a-f]{32}")
 _USER_PLACE = re.compile(r"^(?P<part>stmt|setup|global_setup):(?P<line>\d+):(?P<column>\d+): ")
-# The linker sums up in a line of its own what it said before.
+# The linker's last line only summarises the ones before.
 _SUMMARY = "collect2:"
-# Beyond this a cascade of errors helps nobody; the first ones say what is wrong.
+# The first errors show what is wrong; further ones mostly follow from them.
 _MOST_LINES = 60
 
 
@@ -54,7 +54,7 @@ class Diagnostic:
 
     @property
     def symbols(self) -> set[str]:
-        """Snippets named anywhere in it. A linker's message knows the function, not the line."""
+        """Snippets named anywhere in it. A linker's message names the function, not the line."""
         return {symbol for line in self.lines for symbol in _SYMBOL.findall(line)}
 
 
@@ -78,7 +78,7 @@ def _diagnostic(lines: list[str]) -> Diagnostic:
 
 
 def owners_of_errors(diagnostics: Sequence[Diagnostic], symbols: Collection[str]) -> set[str] | None:
-    """The symbols of the snippets to which errors belong; None where some error names nobody."""
+    """Return the symbols of the snippets to which errors belong; None if some error names none of them."""
     owners: set[str] = set()
     for diagnostic in diagnostics:
         if not diagnostic.is_error or diagnostic.lines[-1].startswith(_SUMMARY):
@@ -91,7 +91,7 @@ def owners_of_errors(diagnostics: Sequence[Diagnostic], symbols: Collection[str]
 
 
 def errors_of(diagnostics: Sequence[Diagnostic], label: str) -> list[Diagnostic]:
-    """Errors that belong to a label, or name no place at all (a linker's)."""
+    """Return errors that belong to a label, or name no place at all (a linker's)."""
     symbol = label.partition(".")[0]
     return [
         d
@@ -101,14 +101,14 @@ def errors_of(diagnostics: Sequence[Diagnostic], label: str) -> list[Diagnostic]
 
 
 def message_for(log: str, label: str, snippet: CppSnippet) -> str:
-    """The errors of one label, with the user's line shown below each."""
+    """Return the errors of one label, with the user's line shown below each."""
     shown: list[str] = []
     for diagnostic in errors_of(read_diagnostics(log), label):
         for line in diagnostic.lines:
             if not _OWN_CONTEXT.match(line) and not _INCLUDED.match(line):
                 shown += _users_lines(_without_our_names(line), snippet)
     if len(shown) > _MOST_LINES:
-        shown = [*shown[:_MOST_LINES], f"… and {len(shown) - _MOST_LINES} lines more"]
+        shown = [*shown[:_MOST_LINES], f"… and {len(shown) - _MOST_LINES} more lines"]
     return "\n".join(shown) if shown else _without_our_names(log)
 
 
@@ -118,7 +118,7 @@ def _without_our_names(line: str) -> str:
 
 
 def _users_lines(line: str, snippet: CppSnippet) -> list[str]:
-    """The message's line, and below it the line it speaks of: the compiler could not show that, we can."""
+    """Return the message's line and the line of the user's text that it refers to, which the compiler cannot show."""
     place = _USER_PLACE.match(line)
     if place is None:
         return [line]

@@ -1,7 +1,7 @@
-"""C++ text cut into its top-level pieces, as far as that goes without a parser.
+"""Splits C++ text into its top-level pieces, as far as that is possible without a parser.
 
-In: a snippet's text. Out: its pieces, the names they declare, and whether a piece may share a file with strangers.
-Where a guess is wrong the compiler objects, and the builder takes the text as it stands: guesses need be cautious, not
+In: a snippet's text. Out: its pieces, the names they declare, and whether a piece may share a file with other snippets.
+If a guess is wrong the compiler rejects it, and the builder uses the text unchanged: guesses must be cautious, not
 right.
 """
 
@@ -17,7 +17,7 @@ _OPAQUE = re.compile(
     re.DOTALL,
 )
 _CLOSES = {")": "(", "]": "[", "}": "{"}
-# A line of the preprocessor (also by its digraph), or its operator form.
+# A preprocessor line (also with a digraph), or the operator form.
 _DIRECTIVE = re.compile(r"^[ \t]*(?:\#|%:)|\b_Pragma\b", re.MULTILINE)
 _INCLUDE_LINE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(<[^>\n]+>|\"[^\"\n]+\")[ \t]*(//[^\n]*)?$")
 
@@ -28,10 +28,10 @@ _DECLARATION = re.compile(
     rf"{_SPECIFIERS}{_NAME}{_TEMPLATE_ARGUMENTS}(?:\s+const)?[\s&*]+(?P<name>[A-Za-z_]\w*)\s*(?=[=({{;\[]|$)"
 )
 _STRUCTURED_BINDING = re.compile(r"(?:const\s+)?auto\s*&{0,2}\s*\[(?P<names>[\w\s,]+)\]\s*[={(]")
-# Begins as a call, a member access or a subscript does; a name all in capitals may be a macro that expands to anything.
+# Begins like a call, a member access or a subscript; a name all in capitals may be a macro that expands to anything.
 _EXPRESSION = re.compile(rf"(?![A-Z_0-9]+\b){_NAME}{_TEMPLATE_ARGUMENTS}\s*(?:\(|\.|->|\[)")
 _FIRST_WORD = re.compile(r"[A-Za-z_]\w*")
-# Words that begin something else than a declaration of a variable or an expression.
+# Words that begin something other than a variable declaration or an expression.
 _OTHER_BEGINNINGS = re.compile(
     r"(?:if|else|for|while|do|switch|case|default|try|catch|return|goto|break|continue|throw|delete|new|using|typedef|"
     r"namespace|template|struct|class|union|enum|static_assert|asm|extern|friend|public|private|protected|operator|"
@@ -43,14 +43,14 @@ _FUNCTION_HEAD = re.compile(r"\)\s*(?:const|noexcept|override|\s)*(?:->[^{}=]+)?
 
 @dataclass(frozen=True)
 class Piece:
-    """A top-level statement or declaration: where it begins in the text, and its text without comments and literals."""
+    """A top-level statement or declaration: where it begins, and its text without comments and literals."""
 
     start: int
     text: str
 
 
 def blanked(text: str) -> str:
-    """The text with comments as spaces and literals as underscores in quotes; every offset stays."""
+    """Return the text with comments as spaces and literals as underscores in quotes; every offset stays valid."""
 
     def blank(found: re.Match[str]) -> str:
         whole = found.group()
@@ -62,7 +62,7 @@ def blanked(text: str) -> str:
 
 
 def is_self_contained(text: str) -> bool:
-    """Whether all that is opened is closed: no bracket, comment or literal can swallow what follows the text."""
+    """Whether every bracket, comment and literal is closed, so that none can extend past the text."""
     bare = blanked(text)
     if re.search(r"/\*|(?<!\w)'|'(?!\w)", bare) or bare.count('"') % 2 or bare.rstrip().endswith("\\"):
         return False
@@ -80,7 +80,7 @@ def has_directive(text: str) -> bool:
 
 
 def split_includes(global_setup: str) -> tuple[str, str]:
-    """The `#include` lines, and the rest with empty lines in their places, so that line numbers stay."""
+    """Return the `#include` lines, and the rest with empty lines in their place, so that line numbers stay."""
     includes, rest = [], []
     for line, bare in zip(global_setup.split("\n"), blanked(global_setup).split("\n"), strict=True):
         is_include = bare.lstrip().startswith("#") and _INCLUDE_LINE.match(line) is not None
@@ -119,7 +119,7 @@ def _goes_on(bare: str, position: int) -> bool:
 
 
 def declared_names(piece: Piece) -> list[str]:
-    """The variables that a piece declares, where that is plain to see."""
+    """Return the variables that a piece declares, if that is obvious."""
     if _OTHER_BEGINNINGS.match(piece.text):
         return []
     binding = _STRUCTURED_BINDING.match(piece.text)
@@ -130,17 +130,17 @@ def declared_names(piece: Piece) -> list[str]:
 
 
 def is_expression(piece: Piece) -> bool:
-    """Whether a piece is plainly an expression whose value is dropped."""
+    """Whether a piece is obviously an expression whose value is dropped."""
     if _OTHER_BEGINNINGS.match(piece.text) or declared_names(piece):
         return False
     return _EXPRESSION.match(piece.text) is not None and not piece.text.endswith("}")
 
 
 def may_share_a_file(file_level_text: str) -> bool:
-    """Whether file-level code does nothing outside a namespace of its own.
+    """Whether file-level code has no effect outside a namespace of its own.
 
-    Types, functions, aliases and assertions pass. A variable may run code when the library is loaded, for every snippet
-    in it; a macro, a specialisation or a namespace reaches beyond its place; what is not recognised might.
+    Types, functions, aliases and assertions have none. A variable may run code when the library is loaded, for every
+    snippet in it; a macro, a specialisation or a namespace affects other code; what is not recognised might.
     """
     return not has_directive(file_level_text) and all(_is_harmless(p) for p in top_level_pieces(file_level_text))
 

@@ -1,4 +1,4 @@
-"""The frozen nouns of the C++ builder: what is asked for (snippet, options), what comes back (library, symbol)."""
+"""The dataclasses of the C++ builder: what it is given (snippet, options), what it returns (library, symbol)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from photometer.errors import DefinitionError
 
 @dataclass(frozen=True)
 class CppSnippet:
-    """A statement to repeat, what runs once before it, and what stands at file level."""
+    """A statement to repeat, what runs once before it, and code at file level."""
 
     stmt: str
     setup: str = ""
@@ -26,9 +26,9 @@ class CppSnippet:
 class CppOptions:
     """How to compile.
 
-    `compiler` is a command such as `g++-13` or `ccache g++`; without it, CXX decides, then c++, g++, clang++.
-    `extra_flags` come after our own, so they win. `alone` gives every snippet a file of its own: slower, but then no
-    inlining decision of the compiler depends on which snippets were built together.
+    `compiler` is a command such as `g++-13` or `ccache g++`; without it, CXX is used, then c++, g++ or clang++.
+    `extra_flags` come after our own, so they take precedence. `alone` puts every snippet into its own file: this is
+    slower, but then the compiler's inlining does not depend on which snippets are built together.
     """
 
     compiler: str | None = None
@@ -41,7 +41,7 @@ class CppOptions:
 
 @dataclass(frozen=True)
 class BuiltSnippet:
-    """Where the compiled snippet lies. `cached` says that no compiler ran for it."""
+    """Where the compiled snippet is. `cached` means that no compiler was run for it."""
 
     library: Path
     symbol: str

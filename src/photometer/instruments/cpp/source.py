@@ -1,7 +1,7 @@
-"""The C++ text of a file of snippets. Pure text: snippets and their symbols in, a translation unit out.
+"""The C++ text of a file of snippets: snippets and their symbols in, a translation unit out.
 
 Each snippet becomes a coroutine (see photometer_loop.h) in a namespace of its own, and an exported function that starts
-it. `#line` directives give the compiler's messages the user's lines, under names that say whose they are.
+it. `#line` directives make the compiler's messages refer to the user's lines, by names that identify the snippet.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ HEADER_NAME = "photometer_loop.h"
 # The parts of torch/torch.h beside nn, data, optim, serialisation and TorchScript. Measured with g++ 12 (CPU time of
 # one file): these 8.3 s, all of torch/torch.h 15.8 s, ATen alone 6.0 s (but it lacks torch::ones and the like).
 _TENSOR_HEADERS = ("types", "autograd", "cuda", "enum", "fft", "nested", "sparse", "special", "utils", "version")
-# Words that may mean what only the whole of torch has. A wrong guess costs time, not the build: see build.py.
+# Words that may need all of torch's headers. A wrong guess costs time, but does not fail: see compile_units.py.
 _WIDE_WORDS = re.compile(
     r"\b(?:nn|optim|data|serialize|jit|save|load|IValue|Module|DataLoader|pickle_save|pickle_load|from_blob_|xpu|mps)\b"
 )
 
 
 class Prelude(enum.Enum):
-    """What a file includes of torch."""
+    """The headers of torch that a file includes."""
 
     TENSOR = tuple(f"torch/{name}.h" for name in _TENSOR_HEADERS)
     EVERYTHING = ("torch/torch.h", "torch/script.h")
 
 
 class Guard(enum.Enum):
-    """Whether the statement is written so that the optimiser keeps its results, or exactly as it stands."""
+    """Whether the statement is written so that the optimiser keeps its results, or exactly as the user wrote it."""
 
     KEPT = "kept"
     PLAIN = "plain"
@@ -49,7 +49,7 @@ class NamedSnippet:
     symbol: str
 
     def label(self, guard: Guard) -> str:
-        """What marks its lines in the compiler's messages."""
+        """Return what marks its lines in the compiler's messages."""
         return f"{self.symbol}.{guard.value}"
 
 
@@ -59,7 +59,7 @@ def choose_prelude(snippet: CppSnippet) -> Prelude:
 
 
 def shared_file(members: Sequence[NamedSnippet], prelude: Prelude, guards: Sequence[Guard]) -> str:
-    """A file of snippets with the same includes, each with its file-level code in a namespace of its own."""
+    """Return a file of snippets with the same includes, each with its file-level code in its own namespace."""
     first = members[0]
     includes, _ = split_includes(first.snippet.global_setup)
     parts = [_head(prelude), _marked(includes, first.label(guards[0]), "global_setup")]
@@ -72,7 +72,7 @@ def shared_file(members: Sequence[NamedSnippet], prelude: Prelude, guards: Seque
 
 
 def own_file(member: NamedSnippet, prelude: Prelude, guards: Sequence[Guard]) -> str:
-    """A file for one snippet, its file-level code where the user means it: at file level."""
+    """Return a file for one snippet, with its file-level code at file level."""
     parts = [_head(prelude), _marked(member.snippet.global_setup, member.label(guards[0]), "global_setup")]
     parts += [_coroutine(member, guard) for guard in guards]
     return "\n".join([*parts, _entry(member, guards, "")])
@@ -87,7 +87,7 @@ def _coroutine(member: NamedSnippet, guard: Guard) -> str:
     stmt, kept = snippet.stmt, ""
     if guard is Guard.KEPT:
         stmt, kept = _sunk(stmt), _keep_calls(stmt)
-    # The loop stands in a lambda so that the statement's variables are ordinary ones: a coroutine's live in its frame.
+    # The loop is in a lambda so that the statement's variables are ordinary ones: a coroutine's are in its frame.
     return "\n".join(
         [
             f"static photometer::Blocks {_coroutine_name(member, guard)}() {{",
@@ -113,7 +113,7 @@ def _coroutine_name(member: NamedSnippet, guard: Guard) -> str:
 
 
 def _entry(member: NamedSnippet, guards: Sequence[Guard], scope: str) -> str:
-    """The exported function. Where both variants stand, it starts the kept one; the plain one is only checked."""
+    """Return the exported function. If there are both forms, it starts the kept one; the plain one is only checked."""
     chosen = Guard.KEPT if Guard.KEPT in guards else Guard.PLAIN
     unused = [f"(void){scope}{_coroutine_name(member, guard)};\n" for guard in guards if guard is not chosen]
     return (
@@ -123,14 +123,14 @@ def _entry(member: NamedSnippet, guards: Sequence[Guard], scope: str) -> str:
 
 
 def _marked(text: str, label: str, part: str) -> str:
-    """User text between `#line` directives: nothing of ours stands on its lines, and their numbers are the user's."""
+    """Return user text between `#line` directives: its lines hold nothing of ours, and have the user's numbers."""
     if not text.strip():
         return ""
     return f'#line 1 "{label}/{part}"\n{text}\n#line 1 "{label}/photometer"'
 
 
 def _keep_calls(stmt: str) -> str:
-    """Keep what the statement declares: `auto y = a * b;` alone would be removed, as nobody reads y."""
+    """Keep what the statement declares: `auto y = a * b;` alone would be removed, because y is never read."""
     names = dict.fromkeys(name for piece in top_level_pieces(stmt) for name in declared_names(piece))
     return "".join(f" photometer::keep({name});" for name in names)
 
@@ -144,5 +144,5 @@ def _sunk(stmt: str) -> str:
 
 
 def sunk_lines(stmt: str) -> set[int]:
-    """The lines, from 1, on which `_sunk` adds something."""
+    """Return the lines, from 1, on which `_sunk` adds something."""
     return {stmt.count("\n", 0, piece.start) + 1 for piece in top_level_pieces(stmt) if is_expression(piece)}

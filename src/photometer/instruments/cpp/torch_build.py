@@ -1,7 +1,7 @@
 """Which torch a snippet is compiled against: folders of headers and libraries, version, and C++ ABI.
 
 A torch folder (of any interpreter) comes in, a frozen TorchBuild goes out. Nothing is imported from torch: its version
-is read from version.py and its ABI from the names inside libc10, so another environment's torch serves as well.
+is read from version.py and its ABI from the names inside libc10, so it may be another environment's torch.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 
 from photometer.errors import ToolMissing
 
-# Libraries whose replacement means "torch was rebuilt", even where the version string stayed (a developer's build).
+# Libraries whose replacement means "torch was rebuilt", even if the version string is the same (a developer's build).
 _FINGERPRINT_LIBRARIES = ("libc10.so", "libtorch_cpu.so", "libc10.dylib", "libtorch_cpu.dylib")
 _VERSION_LINE = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*['"]([^'"]+)['"]""", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class TorchBuild:
-    """All that the compiler must know of a torch. `fingerprint` changes when its libraries are rebuilt."""
+    """All that the compiler must know about a torch. `fingerprint` changes when its libraries are rebuilt."""
 
     include_paths: tuple[Path, ...]
     library_paths: tuple[Path, ...]
@@ -34,12 +34,12 @@ class TorchBuild:
 def torch_build_from_folder(
     torch_folder: Path, *, version: str | None = None, cxx11_abi: bool | None = None
 ) -> TorchBuild:
-    """The TorchBuild of the `torch` package folder of any environment. What is not given is read from its files."""
+    """Return the TorchBuild of any environment's `torch` package folder. What is not given is read from its files."""
     include = torch_folder / "include"
     if not (include / "torch" / "csrc" / "api" / "include" / "torch" / "types.h").is_file():
         raise ToolMissing(
             f"there are no C++ headers of torch under {include}",
-            remedy="Install a torch wheel (they carry the headers), or name the folder of a built `torch` package.",
+            remedy="Install a torch wheel (it contains the headers), or name the folder of a built `torch` package.",
         )
     libraries = torch_folder / "lib"
     return TorchBuild(
@@ -52,7 +52,7 @@ def torch_build_from_folder(
 
 
 def current_torch_build() -> TorchBuild:
-    """The TorchBuild of the torch that this interpreter would import (or has imported)."""
+    """Return the TorchBuild of the torch that this interpreter would import (or has imported)."""
     return torch_build_from_folder(_current_torch_folder())
 
 
@@ -81,7 +81,7 @@ def _read_version(torch_folder: Path) -> str:
 
 
 def _uses_cxx11_abi(libraries: Path) -> bool:
-    """Whether names in libc10 hold std::__cxx11::basic_string. Wheels before 2.6 or so did not."""
+    """Whether names in libc10 contain std::__cxx11::basic_string. In wheels before about 2.6 they did not."""
     library = libraries / "libc10.so"
     if not library.is_file():
         return True

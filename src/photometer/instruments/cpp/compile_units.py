@@ -1,0 +1,173 @@
+"""Which snippets share a file, and what to compile after a file that failed. A file is a CompileUnit.
+
+Parsing torch's headers is nearly all of the work, so as many snippets as possible share it. A snippet gets its own file
+if its text could affect another: macros and other directives, file-level variables, anything not recognised. Only
+snippets with the same `#include` lines are grouped, so that none compiles thanks to a header of its neighbour.
+
+After a failure, snippets without errors are compiled again together. One with errors has failed if they are certainly
+its own. If the way the file was written may be the cause (keeping results, fewer headers, a namespace around file-level
+code), it is written another way first, at last exactly as the user wrote it.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from photometer.instruments.cpp.diagnostics import Diagnostic, errors_of, owners_of_errors, read_diagnostics
+from photometer.instruments.cpp.pieces import has_directive, is_self_contained, may_share_a_file, split_includes
+from photometer.instruments.cpp.snippet import CppSnippet
+from photometer.instruments.cpp.source import (
+    HEADER_NAME,
+    Guard,
+    NamedSnippet,
+    Prelude,
+    choose_prelude,
+    own_file,
+    shared_file,
+    sunk_lines,
+)
+
+# A snippet takes 0.1 to 0.3 s to compile, the headers 8 to 16 s: with more, parsing them twice on two cores is faster.
+SNIPPETS_PER_FILE = 40
+# What a compiler says if a header is missing from the shorter prelude.
+_UNKNOWN_NAME = re.compile(
+    r"not (?:been )?declared|undeclared|is not a member|does not name|incomplete type|unknown type|"
+    r"no (?:member|type|template) named \S+ in namespace"
+)
+
+
+class Guards(enum.Enum):
+    """The forms in which a file holds each statement, in the order in which they are tried."""
+
+    KEPT = (Guard.KEPT,)
+    # The plain one first: errors of file-level code then carry its name.
+    BOTH = (Guard.PLAIN, Guard.KEPT)
+    PLAIN = (Guard.PLAIN,)
+
+
+@dataclass(frozen=True)
+class CompileUnit:
+    """One file to compile: its snippets, their forms, and what it includes of torch."""
+
+    members: tuple[NamedSnippet, ...]
+    prelude: Prelude
+    shared: bool
+    guards: Guards = Guards.KEPT
+
+    @property
+    def text(self) -> str:
+        if self.shared:
+            return shared_file(self.members, self.prelude, self.guards.value)
+        (member,) = self.members
+        return own_file(member, self.prelude, self.guards.value)
+
+    @property
+    def reported_guard(self) -> Guard:
+        """The form whose messages the user is shown: the one without our additions, if there is one."""
+        guards: tuple[Guard, ...] = self.guards.value
+        return guards[0]
+
+
+@dataclass(frozen=True)
+class Retry:
+    """Files to compile next, and the members whose failure is final."""
+
+    units: tuple[CompileUnit, ...] = ()
+    failed: tuple[NamedSnippet, ...] = ()
+
+
+def may_share(snippet: CppSnippet) -> bool:
+    """Whether a snippet cannot affect others in the same file."""
+    _, file_level = split_includes(snippet.global_setup)
+    code = (snippet.setup, snippet.stmt)
+    if not all(is_self_contained(text) for text in (*code, file_level)):
+        return False
+    return not any(has_directive(text) for text in code) and may_share_a_file(file_level)
+
+
+def group_snippets(
+    members: Sequence[NamedSnippet], *, alone: bool = False, per_file: int = SNIPPETS_PER_FILE
+) -> list[CompileUnit]:
+    """Return units for all members, those that take longest first."""
+    units: list[CompileUnit] = []
+    groups: dict[tuple[Prelude, tuple[str, ...]], list[NamedSnippet]] = {}
+    for member in members:
+        prelude = choose_prelude(member.snippet)
+        if alone or not may_share(member.snippet):
+            units.append(CompileUnit((member,), prelude, shared=False))
+        else:
+            includes, _ = split_includes(member.snippet.global_setup)
+            wanted = tuple(line.strip() for line in includes.split("\n") if line)
+            groups.setdefault((prelude, wanted), []).append(member)
+    for (prelude, _), group in groups.items():
+        files = -(-len(group) // per_file)
+        units += [CompileUnit(tuple(group[i::files]), prelude, shared=True) for i in range(files)]
+    return sorted(units, key=lambda unit: (unit.prelude is not Prelude.EVERYTHING, -len(unit.members)))
+
+
+def retry_after_failure(unit: CompileUnit, log: str, *, hopeless: bool) -> Retry:
+    """Decide what to compile next. `hopeless`: no other form can help (a missing header, a killed compiler)."""
+    if hopeless:
+        return Retry(failed=unit.members)
+    diagnostics = read_diagnostics(log)
+    blamed = owners_of_errors(diagnostics, [member.symbol for member in unit.members])
+    if blamed is None:
+        if len(unit.members) > 1:
+            half = len(unit.members) // 2
+            parts = (unit.members[:half], unit.members[half:])
+            return Retry(units=tuple(replace(unit, members=part) for part in parts))
+        blamed = {unit.members[0].symbol}
+
+    units = _together(unit, (m for m in unit.members if m.symbol not in blamed), Guards.KEPT, unit.prelude)
+    again: dict[tuple[Guards, Prelude, bool], list[NamedSnippet]] = {}
+    failed = []
+    for member in (m for m in unit.members if m.symbol in blamed):
+        way = _another_way(unit, member, diagnostics)
+        if way is None:
+            failed.append(member)
+        else:
+            again.setdefault(way, []).append(member)
+    for (guards, prelude, shared), members in again.items():
+        units += _together(replace(unit, shared=shared), members, guards, prelude)
+    return Retry(tuple(units), tuple(failed))
+
+
+def _together(
+    unit: CompileUnit, members: Iterable[NamedSnippet], guards: Guards, prelude: Prelude
+) -> list[CompileUnit]:
+    chosen = tuple(members)
+    if unit.shared:
+        return [CompileUnit(chosen, prelude, True, guards)] if chosen else []
+    return [CompileUnit((member,), prelude, False, guards) for member in chosen]
+
+
+def _another_way(
+    unit: CompileUnit, member: NamedSnippet, diagnostics: list[Diagnostic]
+) -> tuple[Guards, Prelude, bool] | None:
+    """Return how to write a failing snippet next (guards, prelude, shared), or None if its failure is final."""
+    plain_errors = errors_of(diagnostics, member.label(unit.reported_guard))
+    if unit.guards is Guards.BOTH and not plain_errors:
+        return Guards.PLAIN, unit.prelude, unit.shared
+    wider = unit.prelude is Prelude.TENSOR and any(_UNKNOWN_NAME.search(line) for e in plain_errors for line in e.lines)
+    in_namespace = unit.shared and bool(split_includes(member.snippet.global_setup)[1].strip())
+    guarded = unit.guards is Guards.KEPT and _guard_may_be_to_blame(member, plain_errors)
+    if not (wider or in_namespace or guarded):
+        return None
+    guards = Guards.BOTH if unit.guards is Guards.KEPT else unit.guards
+    return guards, Prelude.EVERYTHING if wider else unit.prelude, unit.shared and not in_namespace
+
+
+def _guard_may_be_to_blame(member: NamedSnippet, errors: list[Diagnostic]) -> bool:
+    if not errors:
+        return True
+    touched = sunk_lines(member.snippet.stmt)
+    for error in errors:
+        places = [place for place in error.places if place.label == member.label(Guard.KEPT)]
+        if not places or any(HEADER_NAME in line for line in error.lines):
+            return True
+        if any(place.part == "photometer" or (place.part == "stmt" and place.line in touched) for place in places):
+            return True
+    return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -28,7 +29,7 @@ def _built(spec: Spec, seed: int) -> Fuzzer:
 
 @settings(deadline=None, max_examples=60)
 @given(spec=specs(), seed=st.integers(0, 2**32 - 1))
-def test_any_spec_draws_what_torch_draws(spec, seed):
+def test_any_spec_draws_what_torch_draws(spec: Spec, seed: int) -> None:
     fuzzer = _built(spec, seed)
     with repaired_torch():
         theirs = spec.build(torch_benchmark, seed)
@@ -44,7 +45,7 @@ def test_any_spec_draws_what_torch_draws(spec, seed):
 
 @settings(deadline=None, max_examples=40)
 @given(spec=specs(), seed=st.integers(0, 2**32 - 1), index=st.integers(0, 4))
-def test_one_input_alone_is_the_one_in_its_turn(spec, seed, index):
+def test_one_input_alone_is_the_one_in_its_turn(spec: Spec, seed: int, index: int) -> None:
     fuzzer = _built(spec, seed)
     try:
         in_turn = list(fuzzer.take(index + 1))[index]
@@ -56,7 +57,7 @@ def test_one_input_alone_is_the_one_in_its_turn(spec, seed, index):
 
 @settings(deadline=None, max_examples=40)
 @given(spec=specs(), seed=st.integers(0, 2**32 - 1))
-def test_the_printed_line_rebuilds_the_input(spec, seed):
+def test_the_printed_line_rebuilds_the_input(spec: Spec, seed: int) -> None:
     fuzzer = _built(spec, seed)
     try:
         expected = fuzzer.at(1)
@@ -68,7 +69,7 @@ def test_the_printed_line_rebuilds_the_input(spec, seed):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16", "complex64", "int64", "uint8", "bool", "float16"])
-def test_every_kind_of_element_can_be_rebuilt_alone(dtype):
+def test_every_kind_of_element_can_be_rebuilt_alone(dtype: str) -> None:
     fuzzer = Fuzzer(
         [FuzzedParameter("a", 1, 3000, "loguniform")], [FuzzedTensor("x", ("a", 300), dtype=dtype)], seed=11
     )
@@ -77,7 +78,7 @@ def test_every_kind_of_element_can_be_rebuilt_alone(dtype):
         assert expected[1]["x"]["dtype"] == f"torch.{dtype}"
 
 
-def _plain(seed: int = 0, **tensor: object) -> Fuzzer:
+def _plain(seed: int = 0, **tensor: Any) -> Fuzzer:
     return Fuzzer(
         parameters=[[FuzzedParameter(f"k{i}", 4, 64, "loguniform") for i in range(2)]],
         tensors=[[FuzzedTensor("x", ("k0", "k1"), **tensor), FuzzedTensor("y", ("k0", 1))]],
@@ -85,7 +86,7 @@ def _plain(seed: int = 0, **tensor: object) -> Fuzzer:
     )
 
 
-def test_a_statement_that_draws_random_numbers_does_not_change_the_inputs():
+def test_a_statement_that_draws_random_numbers_does_not_change_the_inputs() -> None:
     undisturbed = list(_plain().take(4))
     disturbed = []
     for each in _plain().take(4):
@@ -95,15 +96,15 @@ def test_a_statement_that_draws_random_numbers_does_not_change_the_inputs():
         assert_same_inputs(mine, other)
 
 
-def test_two_fuzzers_taken_in_step_do_not_disturb_each_other():
+def test_two_fuzzers_taken_in_step_do_not_disturb_each_other() -> None:
     pairs = list(zip(_plain(1).take(3), _plain(2).take(3), strict=True))
     for index, (first, second) in enumerate(pairs):
         assert_same_inputs(first, _plain(1).at(index))
         assert_same_inputs(second, _plain(2).at(index))
 
 
-def test_a_constructor_of_ones_own_draws_the_same_alone_and_in_turn():
-    def normal(size, dtype, **params):
+def test_a_constructor_of_ones_own_draws_the_same_alone_and_in_turn() -> None:
+    def normal(size: tuple[int, ...], dtype: torch.dtype, **params: Any) -> torch.Tensor:
         assert params["k0"] == size[0]
         return torch.randn(size, dtype=dtype)
 
@@ -112,7 +113,7 @@ def test_a_constructor_of_ones_own_draws_the_same_alone_and_in_turn():
         assert_same_inputs(fuzzer.at(index), expected)
 
 
-def test_another_process_draws_the_same():
+def test_another_process_draws_the_same() -> None:
     program = (
         "import json, photometer.op_fuzzers as p;"
         "f = p.make_preset('unary', 5, max_elements=2**16, max_allocation_bytes=2**20);"
@@ -132,7 +133,7 @@ def test_another_process_draws_the_same():
     assert len(json.loads(outputs.pop())) == 3
 
 
-def test_parameters_are_drawn_without_torch():
+def test_parameters_are_drawn_without_torch() -> None:
     program = (
         "import sys; from photometer.op_fuzzers import make_preset;"
         "assert len(list(make_preset('binary', 1).take_params(5))) == 5; assert 'torch' not in sys.modules"
@@ -140,23 +141,23 @@ def test_parameters_are_drawn_without_torch():
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
 
 
-def test_another_seed_is_another_sequence():
+def test_another_seed_is_another_sequence() -> None:
     fuzzer = _plain(1)
     assert list(fuzzer.with_seed(2).take_params(3)) == list(_plain(2).take_params(3))
     assert fuzzer.seed == 1
     assert _plain(1).with_seed(2).rejection_rate == 0
 
 
-def test_no_seed_chooses_one_and_says_which():
+def test_no_seed_chooses_one_and_says_which() -> None:
     fuzzer = Fuzzer([FuzzedParameter("k", 1, 10**6, "uniform")], [], seed=None)
     again = Fuzzer([FuzzedParameter("k", 1, 10**6, "uniform")], [], seed=fuzzer.seed)
     assert list(fuzzer.take_params(3)) == list(again.take_params(3))
 
 
-def test_nothing_is_allocated_beyond_the_limit():
+def test_nothing_is_allocated_beyond_the_limit() -> None:
     largest = 0
 
-    def watched(size, dtype, **params):
+    def watched(size: tuple[int, ...], dtype: torch.dtype, **params: Any) -> torch.Tensor:
         nonlocal largest
         largest = max(largest, torch.Size(size).numel() * dtype.itemsize)
         return torch.empty(size, dtype=dtype)
@@ -169,18 +170,18 @@ def test_nothing_is_allocated_beyond_the_limit():
     assert 2048 < largest <= 4096
 
 
-def never(params):
+def never(params: dict[str, Any]) -> bool:
     return False
 
 
-def test_an_impossible_constraint_names_itself_and_the_rate():
+def test_an_impossible_constraint_names_itself_and_the_rate() -> None:
     parameters = [FuzzedParameter("k", 1, 1000, "loguniform")]
     fuzzer = Fuzzer(parameters, [FuzzedTensor("x", ("k",))], constraints=[lambda params: True, never], seed=3)
     with pytest.raises(ImpossibleSpec, match=r"rejection rate 100\.0%.*constraint 1 \(never\) 100000 times"):
         next(fuzzer.take_params(1))
 
 
-def test_constraints_hold_and_count():
+def test_constraints_hold_and_count() -> None:
     fuzzer = Fuzzer(
         [FuzzedParameter("k", 1, 100, "uniform")], [], constraints=[lambda params: params["k"] % 2 == 0], seed=0
     )
@@ -189,7 +190,7 @@ def test_constraints_hold_and_count():
     assert fuzzer.rejection_rate == pytest.approx(0.5, abs=0.06)
 
 
-def test_strict_parameters_are_not_skewed_by_limits():
+def test_strict_parameters_are_not_skewed_by_limits() -> None:
     def spread(strict: bool) -> float:
         fuzzer = Fuzzer(
             [
@@ -205,7 +206,7 @@ def test_strict_parameters_are_not_skewed_by_limits():
     assert spread(strict=False) < 0.3
 
 
-def test_alias_chains_share_the_value():
+def test_alias_chains_share_the_value() -> None:
     fuzzer = Fuzzer(
         [
             FuzzedParameter("last", distribution={ParameterAlias("middle"): 1.0}),
@@ -221,17 +222,17 @@ def test_alias_chains_share_the_value():
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
-def test_a_seed_out_of_range_is_refused(seed):
+def test_a_seed_out_of_range_is_refused(seed: int) -> None:
     with pytest.raises(DefinitionError, match="out of range"):
         _plain(seed)
 
 
-def test_an_index_counts_from_zero():
+def test_an_index_counts_from_zero() -> None:
     with pytest.raises(DefinitionError, match="no input -1"):
         _plain().at(-1)
 
 
-def test_a_fuzzer_with_functions_is_rebuilt_from_the_fuzzer_in_hand():
+def test_a_fuzzer_with_functions_is_rebuilt_from_the_fuzzer_in_hand() -> None:
     fuzzer = Fuzzer(
         [FuzzedParameter("k", 1, 9, "uniform")], [FuzzedTensor("x", ("k",))], [lambda p: p["k"] % 2], seed=6
     )
@@ -241,10 +242,10 @@ def test_a_fuzzer_with_functions_is_rebuilt_from_the_fuzzer_in_hand():
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1])
-def test_a_spec_that_torch_takes_as_it_is_draws_the_same_without_repair(seed):
+def test_a_spec_that_torch_takes_as_it_is_draws_the_same_without_repair(seed: int) -> None:
     """Ranges alone, a constraint, several dtypes: torch 2.13 draws this with its own code untouched."""
 
-    def build(module):
+    def build(module: Any) -> Any:
         return module.Fuzzer(
             [
                 module.FuzzedParameter("a", 3, 40, "loguniform"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch.utils.benchmark as torch_benchmark
@@ -18,7 +20,9 @@ from photometer.fuzzing.word_stream import WordStream
     bounds=st.tuples(st.integers(1, 2**30), st.integers(1, 2**30)).map(sorted),
     distribution=st.sampled_from(["loguniform", "uniform"]),
 )
-def test_whole_numbers_agree_with_torch_and_stay_in_bounds(seed, bounds, distribution):
+def test_whole_numbers_agree_with_torch_and_stay_in_bounds(
+    seed: int, bounds: tuple[int, int], distribution: str
+) -> None:
     low, high = bounds
     theirs = torch_benchmark.FuzzedParameter("p", low, high, distribution)
     ours = FuzzedParameter("p", low, high, distribution)
@@ -32,18 +36,18 @@ def test_whole_numbers_agree_with_torch_and_stay_in_bounds(seed, bounds, distrib
 
 @settings(deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), low=st.floats(-1e9, 1e9), width=st.floats(0, 1e9))
-def test_floats_agree_with_torch(seed, low, width):
+def test_floats_agree_with_torch(seed: int, low: float, width: float) -> None:
     theirs = torch_benchmark.FuzzedParameter("p", low, low + width, "uniform")
     ours = FuzzedParameter("p", low, low + width, "uniform")
     assert ours.sample(np.random.RandomState(seed)) == theirs.sample(np.random.RandomState(seed))
 
 
-def test_a_numpy_state_serves_as_well_as_a_word_stream():
+def test_a_numpy_state_serves_as_well_as_a_word_stream() -> None:
     parameter = FuzzedParameter("p", 1, 1000, "uniform")
     assert parameter.sample(np.random.RandomState(5)) == parameter.sample(WordStream(np.random.RandomState(5)))
 
 
-def test_dict_probabilities_are_kept():
+def test_dict_probabilities_are_kept() -> None:
     parameter = FuzzedParameter("p", distribution={"a": 0.7, "b": 0.3, "never": 0.0})
     stream = WordStream(np.random.RandomState(0))
     drawn = [parameter.sample(stream) for _ in range(4000)]
@@ -52,7 +56,7 @@ def test_dict_probabilities_are_kept():
     assert parameter.possible_choices == ("a", "b")
 
 
-def test_values_keep_their_own_type():
+def test_values_keep_their_own_type() -> None:
     stream = WordStream(np.random.RandomState(0))
     values = {type(FuzzedParameter("p", distribution={True: 0.5, 2: 0.5}).sample(stream)) for _ in range(50)}
     assert values == {bool, int}
@@ -76,21 +80,21 @@ def test_values_keep_their_own_type():
         ({"distribution": "uniform", "minval": 0, "maxval": 2**64}, "64-bit"),
     ],
 )
-def test_a_bad_parameter_is_refused_where_it_is_written(arguments, said):
+def test_a_bad_parameter_is_refused_where_it_is_written(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(DefinitionError, match=said) as caught:
         FuzzedParameter("p", **arguments)
     assert "'p'" in str(caught.value)
     assert caught.value.remedy
 
 
-def test_sums_that_torch_wrongly_rejects_are_taken():
+def test_sums_that_torch_wrongly_rejects_are_taken() -> None:
     with pytest.raises(AssertionError):
         torch_benchmark.FuzzedParameter("p", distribution={1: 0.3, 2: 0.7})
     assert FuzzedParameter("p", distribution={1: 0.3, 2: 0.7}).possible_choices == (1, 2)
     assert FuzzedParameter("p", distribution={1: 0.333333, 2: 0.333333, 3: 0.333333}).possible_choices == (1, 2, 3)
 
 
-def test_the_printed_form_can_be_pasted():
+def test_the_printed_form_can_be_pasted() -> None:
     for parameter in (
         FuzzedParameter("k", 1, 64, "loguniform", strict=True),
         FuzzedParameter("k", distribution={1: 0.5, "x": 0.5}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from photometer.errors import DefinitionError, ImpossibleSpec
@@ -36,7 +38,7 @@ def alias(name: str, *targets: str) -> FuzzedParameter:
         ([FuzzedParameter("n", 0, 2, "uniform")], [FuzzedTensor("x", (4,), steps=("n",))], "from 1"),
     ],
 )
-def test_bad_specs_are_refused(parameters, tensors, said):
+def test_bad_specs_are_refused(parameters: list[Any], tensors: list[Any], said: str) -> None:
     with pytest.raises(DefinitionError, match=said) as caught:
         Fuzzer(parameters, tensors)
     assert caught.value.remedy
@@ -54,22 +56,22 @@ def test_bad_specs_are_refused(parameters, tensors, said):
         ),
     ],
 )
-def test_limits_that_no_draw_can_meet_are_refused(tensor, said):
+def test_limits_that_no_draw_can_meet_are_refused(tensor: FuzzedTensor, said: str) -> None:
     with pytest.raises(ImpossibleSpec, match=said):
         Fuzzer([K, FuzzedParameter("d", distribution={1: 0.5, 2: 0.5})], [tensor])
 
 
-def test_limits_that_some_draw_can_meet_are_taken():
+def test_limits_that_some_draw_can_meet_are_taken() -> None:
     tensor = FuzzedTensor("x", ("k", "k"), dim_parameter="d", min_elements=64 * 64)
     fuzzer = Fuzzer([K, FuzzedParameter("d", distribution={1: 0.5, 2: 0.5})], [tensor])
     assert fuzzer.tensors == (tensor,)
 
 
-def test_an_alias_that_is_never_chosen_makes_no_circle():
+def test_an_alias_that_is_never_chosen_makes_no_circle() -> None:
     never = FuzzedParameter("a", distribution={ParameterAlias("a"): 0.0, 1: 1.0})
     assert next(Fuzzer([never], []).take_params(1)) == {"a": 1}
 
 
-def test_what_is_no_parameter_is_refused():
+def test_what_is_no_parameter_is_refused() -> None:
     with pytest.raises(DefinitionError, match="not a FuzzedParameter"):
-        Fuzzer([["k"]], [])
+        Fuzzer([["k"]], [])  # type: ignore[list-item]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from photometer.errors import DefinitionError
@@ -15,7 +17,7 @@ FUZZER = Fuzzer([N], [FuzzedTensor("x", ("n",))], [lambda p: p["n"] % 2], seed=3
 """
 
 
-def test_the_file_and_what_lies_beside_it(tmp_path):
+def test_the_file_and_what_lies_beside_it(tmp_path: Path) -> None:
     (tmp_path / "sizes.py").write_text("LARGEST = 99\n")
     path = tmp_path / "spec.py"
     path.write_text(TEXT)
@@ -31,13 +33,13 @@ def test_the_file_and_what_lies_beside_it(tmp_path):
     ("text", "said"),
     [("1 / 0", "line 1"), ("FUZZER = 4", "int"), ("", "does not assign"), ("import nowhere_at_all", "nowhere")],
 )
-def test_a_file_that_will_not_do(tmp_path, text, said):
+def test_a_file_that_will_not_do(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "spec.py"
     path.write_text(text)
     with pytest.raises(DefinitionError, match=said):
         load_fuzzer(path)
 
 
-def test_no_file(tmp_path):
+def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="no file"):
         load_fuzzer(tmp_path / "spec.py")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
@@ -19,7 +21,7 @@ _DRAWS = st.lists(
 
 @settings(deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), draws=_DRAWS)
-def test_any_mixture_of_draws_follows_numpy(seed, draws):
+def test_any_mixture_of_draws_follows_numpy(seed: int, draws: list[tuple[Any, ...]]) -> None:
     numpys, ours = np.random.RandomState(seed), WordStream(np.random.RandomState(seed))
     for draw in draws:
         if draw[0] == "double":
@@ -31,7 +33,7 @@ def test_any_mixture_of_draws_follows_numpy(seed, draws):
             assert ours.permutation(draw[1]) == tuple(numpys.permutation(draw[1]))
 
 
-def test_full_ranges():
+def test_full_ranges() -> None:
     for low, high in ((0, 2**32), (0, 2**32 - 1), (-(2**63), 2**63 - 1), (0, 2**63 - 1), (5, 6)):
         numpys, ours = np.random.RandomState(3), WordStream(np.random.RandomState(3))
         assert [ours.randint(low, high) for _ in range(9)] == [
@@ -39,7 +41,7 @@ def test_full_ranges():
         ]
 
 
-def test_blocks_join_without_a_gap():
+def test_blocks_join_without_a_gap() -> None:
     numpys, ours = np.random.RandomState(7), WordStream(np.random.RandomState(7))
     for count in (1, 3, BLOCK_WORDS // 2 - 3, 5, 2 * BLOCK_WORDS, 1):
         ours.begin()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -42,7 +43,7 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_thousand_draws_keep_the_limits(name):
+def test_a_thousand_draws_keep_the_limits(name: str) -> None:
     fuzzer = make_preset(name, 17)
     drawn = list(fuzzer.take_params(1000))
     assert len(drawn) == 1000
@@ -50,13 +51,14 @@ def test_a_thousand_draws_keep_the_limits(name):
         for tensor in fuzzer.tensors:
             elements = math.prod(tensor.size_of(params))
             assert (tensor.min_elements or 0) <= elements <= (tensor.max_elements or math.inf)
+            assert tensor.max_allocation_bytes is not None
             assert tensor.allocation_bytes(params) <= tensor.max_allocation_bytes <= 2 * 1024**3
     sizes = {tuple(fuzzer.tensors[0].size_of(params)) for params in drawn}
     assert len(sizes) > 500
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_inputs_suit_the_statement_they_are_for(name):
+def test_inputs_suit_the_statement_they_are_for(name: str) -> None:
     fuzzer = make_preset(name, 3, **SMALL)
     for index, (tensors, properties, params) in enumerate(fuzzer.take(8)):
         eval(STATEMENTS[name], {"torch": torch}, {**params, **tensors})
@@ -68,7 +70,7 @@ def test_inputs_suit_the_statement_they_are_for(name):
             assert_same_inputs(fuzzer.at(5), (tensors, properties, params))
 
 
-def test_batched_matmul_broadcasts_sometimes():
+def test_batched_matmul_broadcasts_sometimes() -> None:
     batches = set()
     for tensors, _, params in make_preset("matmul", 4, batched=True, **SMALL).take(12):
         assert (tensors["x"] @ tensors["y"]).shape == (params["batch"], params["m"], params["n"])
@@ -76,7 +78,7 @@ def test_batched_matmul_broadcasts_sometimes():
     assert batches == {True, False}
 
 
-def test_grouped_queries_have_fewer_keys():
+def test_grouped_queries_have_fewer_keys() -> None:
     shares = set()
     for tensors, _, params in make_preset("attention", 4, grouped_queries=True, **SMALL).take(12):
         attention = torch.nn.functional.scaled_dot_product_attention
@@ -88,14 +90,14 @@ def test_grouped_queries_have_fewer_keys():
 
 @pytest.mark.parametrize("seed", [0, 1, 2**32 - 1])
 @pytest.mark.parametrize("name", ["unary", "binary", "spectral"])
-def test_parameters_are_those_of_torchs_preset(name, seed):
+def test_parameters_are_those_of_torchs_preset(name: str, seed: int) -> None:
     with repaired_torch():
         theirs = torch_params(_torchs(name, seed), 40)
     assert list(make_preset(name, seed).take_params(40)) == theirs
 
 
 @pytest.mark.parametrize("name", ["sparse-unary", "sparse-binary"])
-def test_sparse_parameters_are_torchs_until_it_asks_for_too_much(name):
+def test_sparse_parameters_are_torchs_until_it_asks_for_too_much(name: str) -> None:
     ours = make_preset(name, 5, max_allocation_bytes=2**60)  # no limit, as torch has none
     with repaired_torch():
         theirs = torch_params(_torchs(name, 5), 120)
@@ -105,7 +107,7 @@ def test_sparse_parameters_are_torchs_until_it_asks_for_too_much(name):
 
 @pytest.mark.parametrize("seed", [11, 12])
 @pytest.mark.parametrize("name", TORCHS)
-def test_tensors_are_those_of_torchs_preset(name, seed):
+def test_tensors_are_those_of_torchs_preset(name: str, seed: int) -> None:
     """Limits are made smaller on both sides, so that the tensors fit a test."""
     ours = make_preset(name, seed, max_elements=2**21, max_allocation_bytes=2**24)
     with repaired_torch():
@@ -119,29 +121,31 @@ def test_tensors_are_those_of_torchs_preset(name, seed):
             assert_same_inputs(drawn, expected)
 
 
-def _torchs(name, seed):
+def _torchs(name: str, seed: int) -> Any:
     module = import_module(f"torch.utils.benchmark.op_fuzzers.{name.replace('-', '_')}")
     return getattr(module, TORCHS[name])(seed=seed)
 
 
-def test_regular_sizes_are_torchs():
+def test_regular_sizes_are_torchs() -> None:
     module = import_module("torch.utils.benchmark.op_fuzzers.spectral")
     assert module.REGULAR_SIZES == REGULAR_SIZES
 
 
-def test_the_arguments_of_torchs_presets_are_taken():
+def test_the_arguments_of_torchs_presets_are_taken() -> None:
     for name, class_name in TORCHS.items():
         mine = getattr(import_module(f"photometer.op_fuzzers.{name.replace('-', '_')}"), class_name)
         positional = () if name == "spectral" else (3, torch.float64, False)
         assert mine(*positional, **({"seed": 3} if name == "spectral" else {})).seed == 3
     modules = {name for name, value in vars(photometer.op_fuzzers).items() if isinstance(value, ModuleType)}
     assert modules & set(photometer.op_fuzzers.__all__) == {name.replace("-", "_") for name in PRESETS}
-    assert issubclass(PRESETS["unary"], photometer.fuzzing.Fuzzer)
+    unary = PRESETS["unary"]
+    assert isinstance(unary, type)
+    assert issubclass(unary, photometer.fuzzing.Fuzzer)
     assert torch_benchmark.Fuzzer is not photometer.fuzzing.Fuzzer
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_the_printed_line_rebuilds_the_input(name):
+def test_the_printed_line_rebuilds_the_input(name: str) -> None:
     fuzzer = make_preset(name, 8, dtype="float64", **SMALL).with_seed(9)
     line = fuzzer.rebuild_line(2)
     assert "seed=9" in line
@@ -151,14 +155,14 @@ def test_the_printed_line_rebuilds_the_input(name):
     assert_same_inputs((namespace["tensors"], namespace["properties"], namespace["params"]), fuzzer.at(2))
 
 
-def test_convolution_sides():
+def test_convolution_sides() -> None:
     x, weight = torch.rand(1, 1, 9, 9), torch.rand(1, 1, 3, 3)
     for stride, padding, dilation in ((1, 0, 1), (2, 1, 1), (2, 3, 2)):
         made = torch.nn.functional.conv2d(x, weight, None, stride, padding, dilation)
         assert made.shape[-1] == output_side(9, 3, stride, padding, dilation)
 
 
-def test_a_preset_that_is_not_there_names_those_that_are():
+def test_a_preset_that_is_not_there_names_those_that_are() -> None:
     with pytest.raises(DefinitionError, match="unary"):
         make_preset("ternary", 0)
     with pytest.raises(DefinitionError, match="colour"):

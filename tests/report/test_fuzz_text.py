@@ -7,10 +7,12 @@ import math
 import re
 import shutil
 import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from photometer.analysis.fuzz_map import make_map
+from photometer.analysis.fuzz_map import FuzzMap, make_map
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
 from photometer.report.fuzz_text import render_fuzz_text
 from photometer.report.page.page import render_fuzz_page
@@ -27,16 +29,17 @@ def failed(index: int) -> FuzzTrial:
     return FuzzTrial(index, {"k": EVIL}, (), f"make({index})", failure=TrialFailure(EVIL, "ValueError", EVIL, ""))
 
 
-def usual():
+def usual() -> FuzzMap:
     trials = [trial(i, 2.0 if i % 3 == 0 else 1.0, i % 3 != 0) for i in range(30)]
     return make_map(("f(x)", "g(x)"), [*trials, failed(30)])
 
 
-def figures_of(page: str) -> list[dict]:
-    return json.loads(re.search(r'id="page-data">(.*?)</script>', page, re.DOTALL).group(1))["figures"]
+def figures_of(page: str) -> list[dict[str, Any]]:
+    [data] = re.findall(r'id="page-data">(.*?)</script>', page, re.DOTALL)
+    return json.loads(data)["figures"]
 
 
-def test_the_page_has_it_all():
+def test_the_page_has_it_all() -> None:
     page = render_fuzz_page(usual(), notes=["seed 7"])
     for said in ("f(x)", "g(x)", "Slower where x is not contiguous", "seed 7", "make(30)", "k=", "#29"):
         assert said in page, said
@@ -46,7 +49,7 @@ def test_the_page_has_it_all():
     assert all("#" in point["label"] for series in figure["series"] for point in series["points"])
 
 
-def test_hostile_text_stays_text():
+def test_hostile_text_stays_text() -> None:
     evil = make_map((EVIL, EVIL), [*(trial(i, 1.0 + i, name=EVIL) for i in range(9)), failed(9)])
     page = render_fuzz_page(evil, title=EVIL, notes=[EVIL])
     assert "<script>alert" not in page
@@ -57,13 +60,13 @@ def test_hostile_text_stays_text():
     assert "\x1b" not in text
 
 
-def test_a_page_without_inputs():
+def test_a_page_without_inputs() -> None:
     page = render_fuzz_page(make_map(("f(x)",), [failed(0)]))
     assert "No input could be timed" in page
     assert figures_of(page) == []
 
 
-def test_the_text_shows_both_ends_and_what_failed():
+def test_the_text_shows_both_ends_and_what_failed() -> None:
     text = render_fuzz_text(usual(), width=90, rows_at_each_end=3)
     assert "… 24 more …" in text
     assert "1 input failed:" in text
@@ -74,7 +77,7 @@ def test_the_text_shows_both_ends_and_what_failed():
     assert all(len(line) <= 90 for line in text.splitlines() if "make(" not in line and "in " not in line)
 
 
-def test_the_text_of_one_statement():
+def test_the_text_of_one_statement() -> None:
     trials = [FuzzTrial(i, {}, (TensorFacts("x", (1000,), "f", True),), "", (1e-6,)) for i in range(3)]
     text = render_fuzz_text(make_map(("f(x)",), trials))
     assert "1.00 ns" in text
@@ -83,7 +86,7 @@ def test_the_text_of_one_statement():
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_a_browser_draws_the_chart(tmp_path):
+def test_a_browser_draws_the_chart(tmp_path: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium")

@@ -46,7 +46,7 @@ def test_rate_of_false_discoveries_holds_in_a_suite() -> None:
         values = generator.normal(0.0, 1.0, 40)
         values[:10] += 4.0
         found = e_adjusted(3.0 * values - 4.5) <= 0.1
-        shares.append(np.count_nonzero(found[10:]) / max(1, np.count_nonzero(found)))
+        shares.append(np.count_nonzero(found[10:]) / max(1, int(np.count_nonzero(found))))
     assert np.mean(shares) <= 0.1
 
 

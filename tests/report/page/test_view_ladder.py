@@ -51,6 +51,8 @@ def test_a_run_of_the_overrides_suite_alone_still_gives_ladders() -> None:
     assert [rung.name for rung in rungs] == [name for name, _, _ in RUNGS]
     assert rungs[1].added_seconds == pytest.approx(RUNGS[1][1] - RUNGS[0][1], rel=0.2)
     assert rungs[1].added_instructions == RUNGS[1][2] - RUNGS[0][2]
-    assert rungs[1].added_interval is not None
-    assert rungs[1].added_interval[0] < rungs[1].added_seconds < rungs[1].added_interval[1]
+    added, interval = rungs[1].added_seconds, rungs[1].added_interval
+    assert added is not None
+    assert interval is not None
+    assert interval[0] < added < interval[1]
     assert report_view([loaded(ladder_records(), run={"suite": "standard"})]).ladders == ()

@@ -1,7 +1,7 @@
-// What every compiled snippet stands on. source.py writes the snippets; worker/native_loop.py calls what is exported.
+// What every compiled snippet includes. source.py writes the snippets; worker/native_loop.py calls what is exported.
 //
 // A snippet is a coroutine: its body runs the set-up, then waits for blocks; a block is `runs` runs of the statement.
-// So the set-up's variables live on between blocks while Python decides what comes next, on one stack and one thread
+// So the set-up's variables stay alive between blocks while Python decides what comes next, on one stack and one thread
 // (a profiler and Callgrind see ordinary calls), and many short blocks cost one set-up.
 #pragma once
 
@@ -34,7 +34,7 @@ PHOTOMETER_INLINE void keep(const T& value) {
   }
 }
 
-// `sink, expression` keeps the expression's value; where the expression is void it is the built-in comma.
+// `sink, expression` keeps the expression's value; if the expression is void it is the built-in comma.
 struct Sink {
   template <class T>
   PHOTOMETER_INLINE friend T&& operator,(const Sink&, T&& value) {
@@ -44,7 +44,7 @@ struct Sink {
 };
 inline constexpr Sink sink{};
 
-// Memory may have changed: the set-up's variables, which live in the coroutine's frame, are read anew in every run.
+// Memory may have changed: the set-up's variables, which are in the coroutine's frame, are read again in every run.
 PHOTOMETER_INLINE void barrier() {
   asm volatile("" : : : "memory");
 }
@@ -98,7 +98,7 @@ struct Blocks {
   std::coroutine_handle<promise_type> handle;
 };
 
-// `co_await NextBlock{}` sleeps until a block is asked for and answers its number of runs.
+// `co_await NextBlock{}` suspends until a block is requested and returns its number of runs.
 struct NextBlock {
   Blocks::promise_type* promise = nullptr;
 
@@ -120,7 +120,7 @@ inline void write_error(const std::string& text, char* error, size_t error_size)
   }
 }
 
-// Runs the set-up. Null, and the error's text, where it threw.
+// Runs the set-up. Returns null, and the error's text, if it threw.
 inline void* open_blocks(Blocks (*snippet)(), char* error, size_t error_size) {
   try {
     auto handle = snippet().handle;
@@ -138,7 +138,7 @@ inline void* open_blocks(Blocks (*snippet)(), char* error, size_t error_size) {
 }  // namespace photometer
 
 // One block. The hooks are native functions called directly before each of the two clock reads, or null: a device's
-// synchronisation, or Callgrind's toggles. Not zero, and the error's text, where the statement threw.
+// synchronisation, or Callgrind's toggles. Returns nonzero, and the error's text, if the statement threw.
 PHOTOMETER_EXPORT int photometer_run_block(
     void* blocks, int64_t runs, void (*before)(), void (*after)(), double* seconds, char* error, size_t error_size) {
   auto handle = std::coroutine_handle<photometer::Blocks::promise_type>::from_address(blocks);

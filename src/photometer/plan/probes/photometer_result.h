@@ -22,7 +22,7 @@ class Writer {
  public:
   explicit Writer(const std::string& path) : file_(path) {
     if (!file_) throw std::runtime_error("cannot write the result to " + path);
-    // So many digits tell any two doubles apart.
+    // This many digits distinguish any two doubles.
     file_.precision(std::numeric_limits<double>::max_digits10);
     file_ << "{";
   }
@@ -45,7 +45,7 @@ class Writer {
     std::vector<int64_t> shape = tensor.sizes().vec();
     if (tensor.is_complex()) shape.push_back(2);
     begin(shape);
-    // Of a large tensor some values, evenly spread, as in photometer_result.py.
+    // Of a large tensor only some values, evenly spread, as in photometer_result.py.
     const int64_t step = ((tensor.numel() + kMostValues - 1) / kMostValues) | 1;
     auto part = tensor.reshape({-1}).slice(0, 0, std::numeric_limits<int64_t>::max(), step).cpu();
     if (part.is_complex()) part = at::view_as_real(part.contiguous());
@@ -104,7 +104,7 @@ class Writer {
   bool first_leaf_ = true;
 };
 
-// The gradient of an input; an input that is no tensor has none.
+// The gradient of an input; an input that is not a tensor has none.
 inline at::Tensor gradient_of(const at::Tensor& input) { return input.is_leaf() ? input.grad() : at::Tensor(); }
 template <typename Other>
 at::Tensor gradient_of(const Other&) { return at::Tensor(); }

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from photometer.analysis.run_table import RunFailure, tabulate_run
 from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
+from photometer.execution.executor import Failure, Step
 from photometer.execution.order_record import failure_record, identified, task_spec_of
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.device_mode import DeviceMode, ModeName, Source
@@ -34,8 +35,8 @@ def results(plan: WorkOrders) -> Results:
     records = []
     for order in plan:
         if order.label[-1] == "broken":
-            error = {"type": "SnippetError", "message": "ZeroDivisionError: division by zero", "log": "Traceback"}
-            records.append(failure_record(order, "time", error, 1))
+            failure = Failure("SnippetError", "ZeroDivisionError: division by zero", "Traceback")
+            records.append(failure_record(order, Step.TIME, failure, 1))
             continue
         measured = Measurement(100, [1.234e-4] * 30, task_spec_of(order))
         figures = InstructionFigures(1_234_500, 1_000_000, 300)

@@ -245,9 +245,9 @@ def comparison_records(seed: int = 2) -> list[dict[str, Any]]:
             records.append(to_record(ComparisonStacks(order.id, 100, *both)))
         if word == "slower":
             record["layout_ratios"] = [ratio * 0.996, ratio * 1.003, ratio]
-            change = f"+{per_run * more:,.0f} instructions per run, most in at::TensorIteratorBase::build."
+            sentence = f"+{per_run * more:,.0f} instructions per run, most in at::TensorIteratorBase::build."
             same = "slower with the same instructions: memory, layout or machine."
-            record["cause"] = f"more instructions and slower: {change}" if more else same
+            record["cause"] = f"more instructions and slower: {sentence}" if more else same
         for _ in range(4):
             sides = [samples(random_, base, 30), samples(random_, base * ratio, 30)]
             replicate = ComparisonReplicate.from_seconds(

@@ -5,12 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from photometer.analysis.fuzz_map import FuzzMap, make_map
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
@@ -82,29 +77,3 @@ def test_the_text_of_one_statement() -> None:
     text = render_fuzz_text(make_map(("f(x)",), trials))
     assert "1.00 ns" in text
     assert "against" not in text
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-def test_a_browser_draws_the_chart(tmp_path: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("no Chromium")
-    page = tmp_path / "page.html"
-    page.write_text(render_fuzz_page(usual()))
-    done = subprocess.run(
-        [
-            browser,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--virtual-time-budget=8000",
-            "--dump-dom",
-            page.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert len(re.findall(r'<path class="mark is-(?:base|branch)" d="', done.stdout)) == 32, "30 inputs and the legend"

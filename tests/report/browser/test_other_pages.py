@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from photometer.report.page.page import render_fuzz_page
 from photometer.report.page.plot_files import write_plots
 from photometer.report.page.view_report import report_view
 from tests.report.browser.conftest import PAGES, PHONE_WIDTH, PICTURES, Pages
 from tests.report.browser.tab import Tab
+from tests.report.test_fuzz_text import usual
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -89,6 +91,14 @@ def test_the_fuzz_map_and_the_ladder_are_drawn(tab: Tab, page_of: Pages) -> None
     tab.picture(PICTURES / "ladder.png")
     expect(tab.find("[data-figure] .bar")).to_have_count(12)
     expect(tab.find("[data-figure]").first).to_contain_text("+ 600 instr.")
+
+
+def test_the_page_of_a_fuzz_run_draws_its_chart(tab: Tab, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render_fuzz_page(usual()), encoding="utf-8")
+    tab.open(path)
+    marks = tab.find("path.mark.is-base[d], path.mark.is-branch[d]")
+    assert marks.count() == 32, "30 inputs and the legend"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -40,7 +40,7 @@ SETUPS = {
         "x, y = (torch.randn(8192, 8192, device='cuda', dtype=torch.bfloat16) for _ in range(2))",
     ),
 }
-WORK = {
+WORK: dict[str, dict[str, Any]] = {
     "add, 8 MB, out=": {"bytes_per_run": 3 * 2**23},
     "softmax, 8 MB": {"bytes_per_run": 2 * 2**23},
     "copy, 1 GiB": {"bytes_per_run": 2 * 2**30},
@@ -120,7 +120,7 @@ def modes(repetitions: int) -> list[dict[str, Any]]:
                 "operation": name,
                 "repetition": repetition,
                 "ours": {mode.name.value: mode.median for mode in ours.modes if mode.measured},
-                "sources": [ours.hot.source.value, ours.cold.source.value],
+                "sources": [mode.source and mode.source.value for mode in (ours.hot, ours.cold)],
                 "cross_check": [
                     m.cross_check.seconds_per_run if m.cross_check else None for m in (ours.hot, ours.cold)
                 ],

@@ -14,6 +14,7 @@ import math
 import multiprocessing
 import statistics
 import time
+from collections.abc import Callable
 
 STATEMENTS = {
     "x + y": "x = torch.ones(16); y = torch.ones(16)",
@@ -58,7 +59,11 @@ def run(repetitions: int, seconds: float) -> dict[str, list[list[float]]]:
 def report(condition: str, samples: dict[str, list[list[float]]]) -> None:
     from photometer.stats.interval import median_interval, order_statistic_interval
 
-    methods = {"ours": median_interval, "order statistics": order_statistic_interval, "torch": torch_interval}
+    methods: dict[str, Callable[[list[float]], tuple[float, float]]] = {
+        "ours": median_interval,
+        "order statistics": order_statistic_interval,
+        "torch": torch_interval,
+    }
     for stmt, runs in samples.items():
         truth = statistics.median(t for times in runs for t in times)
         row = []

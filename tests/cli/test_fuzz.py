@@ -54,8 +54,8 @@ def test_a_spec_file_and_the_line_that_rebuilds(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "failed" in done.stdout
     assert "AssertionError" in done.stdout
-    line = re.search(r"from photometer.*", done.stdout).group()
-    index, shown = re.search(r"#(\d+) x (\d+)×2", done.stdout[done.stdout.index("failed") :]).groups()
+    line = re.findall(r"from photometer.*", done.stdout)[0]
+    index, shown = re.findall(r"#(\d+) x (\d+)×2", done.stdout[done.stdout.index("failed") :])[0]
     assert f".at({index})" in line
     again = subprocess.run(
         [sys.executable, "-c", f"{line}; print(params['n'], tensors['x'].shape[0])"],

@@ -123,12 +123,14 @@ def test_merge_base_is_where_the_branch_left(repository: Path) -> None:
 
 def test_src_layout_is_recognised(repository: Path) -> None:
     with Worktrees() as worktrees:
-        flat = worktrees.check_out(GitSource("HEAD", repository))
-        assert flat.import_paths == (str(flat.folder),)
-        (flat.folder / "src" / "package").mkdir(parents=True)
-        assert not has_modules(flat.folder / "src")
-        (flat.folder / "src" / "package" / "__init__.py").write_text("")
-        assert flat.import_paths == (str(flat.folder / "src"), str(flat.folder))
+        checkout = worktrees.check_out(GitSource("HEAD", repository))
+        flat = checkout.import_paths
+        assert flat == (str(checkout.folder),)
+        package = checkout.folder / "src" / "package"
+        package.mkdir(parents=True)
+        assert not has_modules(package.parent)
+        (package / "__init__.py").write_text("")
+        assert checkout.import_paths == (str(package.parent), *flat)
 
 
 @pytest.mark.parametrize("revision", ["nothing", "merge-base:nothing"])

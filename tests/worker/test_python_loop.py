@@ -51,7 +51,8 @@ def test_setup_runs_anew_for_each_timeit_and_once_for_open_blocks() -> None:
 
 
 def test_variables_of_setup_are_the_statements() -> None:
-    loop = PythonLoop("total += x\nout.append(total)", "x = 2; total = 1", globals={"out": (out := [])})
+    out: list[int] = []
+    loop = PythonLoop("total += x\nout.append(total)", "x = 2; total = 1", globals={"out": out})
     loop.timeit(3)
     assert out == [3, 5, 7]
 

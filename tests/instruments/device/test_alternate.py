@@ -5,6 +5,7 @@ import random
 import pytest
 
 from photometer.instruments.device.alternate import PAIRS_A_REPLICATE, AlternatingPair, sieve_pairs
+from photometer.instruments.device.options import SourceChoice
 from photometer.instruments.device.sampler import BlockSample
 from photometer.model.device_mode import ClockReading, Source
 from tests.instruments.device.fake_device import FakeDevice, FakeKernel, FakeStatement
@@ -13,7 +14,9 @@ FREE = BlockSample(1.0, True, ClockReading(1980))
 CAPPED = BlockSample(2.0, True, ClockReading(1400, throttle_reasons=("power cap",)))
 
 
-def pair(device: FakeDevice, seconds_a: float, seconds_b: float, *, cold: bool = False, source: str = "auto"):
+def pair(
+    device: FakeDevice, seconds_a: float, seconds_b: float, *, cold: bool = False, source: SourceChoice = "auto"
+) -> AlternatingPair:
     a, b = (FakeStatement(device, (FakeKernel("k", s, 2 * s),)) for s in (seconds_a, seconds_b))
     return AlternatingPair(
         device.accelerator(), a, b, cold=cold, source=source, order=random.Random(0), clock=device.clock

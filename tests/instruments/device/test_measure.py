@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -15,8 +17,10 @@ TASK = TaskSpec("f(x)", "pass")
 LONG = FakeKernel("long", 1e-3, 1.2e-3)
 
 
-def measure(device: FakeDevice, statement: FakeStatement, parts: dict[str, object] | None = None, **options: object):
-    asked = DeviceOptions(**{"min_run_time": 0.05, **options})  # type: ignore[arg-type]
+def measure(
+    device: FakeDevice, statement: FakeStatement, parts: dict[str, Any] | None = None, **options: Any
+) -> DeviceMeasurement:
+    asked = DeviceOptions(**{"min_run_time": 0.05, **options})
     accelerator = device.accelerator(**(parts or {}))
     return measure_statement(statement.open, accelerator, TASK, asked, clock=device.clock)
 

@@ -228,7 +228,7 @@ def comparison_records(seed: int = 2) -> list[dict[str, Any]]:
                 [-12.0, "_PyType_Lookup"],
             ],
         }
-        record = {
+        record: dict[str, Any] = {
             "kind": "comparison",
             "order_id": order.id,
             "title": order.title,

@@ -8,7 +8,7 @@ import torch
 
 from photometer.instruments.device.torch_profiler import (
     TEARDOWN,
-    can_let_go,
+    can_detach,
     device_records,
     environment_restored,
     profiler_supports,
@@ -58,13 +58,13 @@ def test_only_the_devices_own_work_is_kept_by_start() -> None:
     assert [record.name for record in device_records(events, "cuda")] == ["early", "late"]
 
 
-def test_letting_go_needs_a_recent_cuda_and_the_users_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detaching_needs_a_recent_cuda_and_the_users_permission(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(TEARDOWN, raising=False)
     for version, possible in ((None, False), ("11.8", False), ("12.4", False), ("12.6", True), ("13.0", True)):
         monkeypatch.setattr(torch.version, "cuda", version)
-        assert can_let_go() is possible
+        assert can_detach() is possible
     monkeypatch.setenv(TEARDOWN, "0")
-    assert not can_let_go()
+    assert not can_detach()
 
 
 def test_the_environment_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:

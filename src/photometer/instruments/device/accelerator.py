@@ -1,5 +1,6 @@
-"""What photometer asks of an accelerator, in small parts: a queue of work with marks in it, a profiler, graphs, memory,
-sensors. The real parts are in torch_accelerator and its neighbours; a fake with a clock of its own drives the tests.
+"""What photometer needs of an accelerator, as small protocols: a queue of work, a profiler, graphs, memory, sensors.
+
+The real parts are in torch_accelerator, torch_profiler and nvml; tests use a fake with its own clock.
 """
 
 from __future__ import annotations
@@ -11,36 +12,36 @@ from typing import Any, Protocol
 
 from photometer.model.device_mode import ClockReading
 
-# Runs the statement n times without waiting for the device; answers the host's seconds.
+# Runs the statement n times without waiting for the device; returns the host's seconds.
 RunBlock = Callable[[int], float]
 
 
 class WorkQueue(Protocol):
-    """The order of work on the device. `hold` and `flush_cache` queue work of ours ahead of what comes next.
+    """The order of work on the device. `hold` and `flush_cache` queue our own work before what comes next.
 
-    Ours runs on a stream of its own that the statement's stream waits for, so that the profiler can tell them apart.
+    It runs on a separate stream that the statement's stream waits for, so that the profiler can tell them apart.
     """
 
     def synchronize(self) -> None: ...
 
     def mark(self) -> Any:
-        """A point between two pieces of work, whose time can be read once the device has passed it."""
+        """Return a point between two pieces of work; its time can be read once the device has passed it."""
 
     def seconds_between(self, start: Any, end: Any) -> float: ...
 
     def has_passed(self, mark: Any) -> bool: ...
 
     def wait_for(self, mark: Any) -> None:
-        """Let the host wait until the device has passed the mark."""
+        """Make the host wait until the device has passed the mark."""
 
     def hold(self, seconds: float) -> None:
-        """Keep the device from starting what is queued next for about so long: one record of the profiler's."""
+        """Keep the device from starting what is queued next for about this long. Makes one record in the profiler."""
 
     def flush_cache(self) -> None:
-        """Drive what the statement has used out of the device's cache: one record of the profiler's."""
+        """Remove the statement's data from the device's cache. Makes one record in the profiler."""
 
     def release(self) -> None:
-        """Give back the memory that flushing takes."""
+        """Free the memory that flushing uses."""
 
 
 @dataclass(frozen=True)
@@ -59,21 +60,21 @@ class KernelRecord:
 
 class KernelProfiler(Protocol):
     def attached(self) -> bool:
-        """Whether an earlier session of ours is still attached to the process: launches then cost the host more."""
+        """Whether an earlier session of ours is still attached to the process, which makes launches slower."""
 
     def detach(self) -> None:
-        """Let go of the process, where that can be done."""
+        """Detach from the process, if that is possible."""
 
     def record(self, body: Callable[[], None]) -> Sequence[KernelRecord]:
-        """All device work of `body`, by start. The first record is a marker of ours, on our own stream."""
+        """Return all device work of `body`, by start. The first record is a marker of ours, on our own stream."""
 
 
 class GraphCapture(Protocol):
     def aside(self) -> AbstractContextManager[None]:
-        """Make a side stream the current one: no capture is made on the default one, or of work tied to it."""
+        """Make a side stream the current one: the default stream, and work tied to it, cannot be captured."""
 
     def capture(self, run: Callable[[], object]) -> Callable[[], None]:
-        """Warm up and capture one run; the answer replays it. What stands against it is raised."""
+        """Warm up and capture one run; return a function that replays it. Raise if it cannot be captured."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class ClockReader(Protocol):
 
 @dataclass(frozen=True)
 class Accelerator:
-    """A device and what it can do. A part that is missing is None; `missing` says why, by the part's name."""
+    """A device and its parts. A missing part is None; `missing` has the reason by the part's name."""
 
     name: str
     kind: str

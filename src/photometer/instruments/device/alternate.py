@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from photometer.instruments.clock import Clock
 from photometer.instruments.device.accelerator import Accelerator, RunBlock
-from photometer.instruments.device.block_size import MOST_COLD_RUNS, MOST_PROFILED_RUNS, hide_launch
+from photometer.instruments.device.blocks import MOST_COLD_RUNS, MOST_PROFILED_RUNS, hide_launch
 from photometer.instruments.device.device_times import SHORT_KERNEL_SECONDS
 from photometer.instruments.device.host_side import find_pace, synchronises
 from photometer.instruments.device.options import SourceChoice

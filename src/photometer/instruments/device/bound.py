@@ -1,15 +1,32 @@
-"""What bounds a statement, in words: the host that launches, the memory, the arithmetic, or waiting. Pure."""
+"""What limits a statement, in words: launching on the host, memory, arithmetic, or waiting; and the card's peaks.
+
+The peaks are measured, by a large copy for memory and a large matrix product for arithmetic: no program reaches the
+rates of a datasheet, and a share of a measured peak shows how far a kernel is from what is possible.
+"""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
+from photometer.instruments.device.accelerator import Accelerator
+from photometer.instruments.device.sampler import BlockRequest, EventSampler
 from photometer.model.device_measurement import Peak
 from photometer.model.units import format_seconds
 
-# One side bounds a statement when it takes this much longer than the other; nearer than that, both count.
+# One side limits a statement if it takes this many times as long as the other; below that, both do.
 CLEARLY_LONGER = 1.1
-# From this share of a measured peak on, that resource is what bounds the device. Kernels that stream memory reach 85
-# to 95 % of the copy rate; 60 % leaves room for those that are a little off.
+# From this share of a measured peak on, that resource limits the device. Kernels that stream memory reach 85 to 95 % of
+# the copy rate; 60 % leaves room for those that are a little slower.
 NEAR_PEAK = 0.6
+# Many times the cache, and long enough (0.5 ms at 4 TB/s) that a gap of 1 us does not show.
+COPY_BYTES = 2**30
+# 8192 fills a large card: 1.1e12 FLOPs, 1.5 ms at 750 TFLOP/s.
+MATRIX_SIDE = 8192
+RUNS_PER_BLOCK = 10
+BLOCKS = 5
+# The host queues a copy or a product in some tens of microseconds.
+HOST_SECONDS_PER_RUN = 50e-6
 
 
 def bound_in_words(
@@ -22,6 +39,7 @@ def bound_in_words(
     flops_per_run: float | None = None,
     peak: Peak | None = None,
 ) -> str:
+    """Return what limits a statement with these times, and the shares of the peaks as far as they are known."""
     if not device_seconds:
         return "no device work was seen"
     times = f"kernels {_short(device_seconds)}, host {_short(host_seconds)}"
@@ -50,9 +68,9 @@ def shares_of_peak(
     flops_per_run: float | None,
     peak: Peak | None,
 ) -> dict[str, float]:
-    """Shares of the card's measured peaks, by resource, as far as they are known.
+    """Return the shares of the card's measured peaks, by resource, as far as they are known.
 
-    Memory by the cold time: hot, the bytes may come from the cache, at more than the memory's rate.
+    The share of memory uses the cold time: hot, the bytes may come from the cache, faster than memory is.
     """
     shares = {}
     if peak is not None and bytes_per_run and peak.bytes_per_second:
@@ -64,3 +82,40 @@ def shares_of_peak(
 
 def _short(seconds: float) -> str:
     return format_seconds(seconds, 3)
+
+
+def measured_peak(accelerator: Accelerator, *, memory: bool, flops_dtype: str | None) -> Peak:
+    """Measure the requested peaks, once per process, by the best of a few blocks: a peak is what the card can do."""
+    return Peak(
+        bytes_per_second=_copy_rate(accelerator) if memory else None,
+        flops_per_second=_matrix_rate(accelerator, flops_dtype) if flops_dtype is not None else None,
+        flops_dtype=flops_dtype,
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def _copy_rate(accelerator: Accelerator) -> float:
+    import torch
+
+    source = torch.randint(0, 255, (COPY_BYTES,), dtype=torch.uint8, device=accelerator.kind)
+    target = torch.empty_like(source)
+    return 2 * COPY_BYTES / best_seconds(accelerator, lambda: target.copy_(source))
+
+
+@functools.lru_cache(maxsize=8)
+def _matrix_rate(accelerator: Accelerator, dtype: str) -> float:
+    import torch
+
+    a, b = (torch.randn(MATRIX_SIDE, MATRIX_SIDE, device=accelerator.kind).to(getattr(torch, dtype)) for _ in range(2))
+    return 2 * MATRIX_SIDE**3 / best_seconds(accelerator, lambda: a @ b)
+
+
+def best_seconds(accelerator: Accelerator, work: Callable[[], object]) -> float:
+    def run(runs: int) -> float:
+        for _ in range(runs):
+            work()
+        return 0.0
+
+    run(1)
+    request = BlockRequest(run, RUNS_PER_BLOCK, HOST_SECONDS_PER_RUN)
+    return min(sample.seconds_per_run for sample in EventSampler(accelerator).sample([request] * BLOCKS))

@@ -1,4 +1,4 @@
-"""Device time hot and cold: by events always, by the profiler where that is the better source, and which was used."""
+"""Device time hot and cold: always by events, also by the profiler if that is the better source, and which was used."""
 
 from __future__ import annotations
 
@@ -7,35 +7,40 @@ from dataclasses import dataclass, replace
 from photometer.errors import MeasurementError
 from photometer.instruments.clock import Clock
 from photometer.instruments.device.accelerator import Accelerator, RunBlock
-from photometer.instruments.device.block_size import (
+from photometer.instruments.device.blocks import (
     BLOCKS_AIMED_AT,
     FLOWING_BLOCKS,
     MOST_PROFILED_RUNS,
-    PROFILED_BLOCKS_A_SESSION,
+    PROFILED_BLOCKS_PER_SESSION,
     Collected,
+    KeptBlocks,
     Pace,
     collect,
     hide_launch,
 )
-from photometer.instruments.device.kernel_times import kernel_table
 from photometer.instruments.device.options import DeviceOptions
-from photometer.instruments.device.sampler import BlockRequest, EventSampler, ProfilerSampler, Sampler
-from photometer.instruments.device.throttling import Sieved
+from photometer.instruments.device.sampler import (
+    BlockRequest,
+    EventSampler,
+    ProfilerSampler,
+    Sampler,
+    kernel_table,
+)
 from photometer.instruments.stopping import RunFor, StoppingRule
 from photometer.model.device_measurement import KernelTime
 from photometer.model.device_mode import CrossCheck, DeviceMode, ModeName, Source
 from photometer.stats.summary import median
 from photometer.worker.device_blocks import SHORTEST_KERNEL_SECONDS
 
-# After each kernel the device pauses for 1.0 to 1.3 us (H200), which events count and kernel times do not: one per cent
-# of a kernel of this length.
+# After each kernel the device pauses for 1.0 to 1.3 us (H200), which events include and kernel times do not: one per
+# cent of a kernel of this length.
 SHORT_KERNEL_SECONDS = 100e-6
 NO_WORK = "the statement runs nothing on the device"
 
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """What the profiler tells beside times."""
+    """What the profiler shows besides times."""
 
     kernels: tuple[KernelTime, ...]
     streams: int
@@ -47,11 +52,13 @@ class KernelFacts:
 
 @dataclass(frozen=True)
 class DeviceTimes:
+    """The modes hot and cold, and what else was learnt from taking them."""
+
     hot: DeviceMode
     cold: DeviceMode
     facts: KernelFacts | None
     launch_hidden: bool
-    sieved: tuple[Sieved, ...]
+    blocks: tuple[KeptBlocks, ...]
     profiler_failure: str | None = None
 
     @property
@@ -74,7 +81,7 @@ class DeviceTimer:
         self._cold = BlockRequest(run, pace.cold_runs(block_seconds), pace.host_seconds_per_run, cold=True)
 
     def by_events(self) -> tuple[Collected, Collected]:
-        """Hot and cold."""
+        """Take hot and cold blocks."""
         self._hot = hide_launch(self._events, self._hot)
         self._cold = replace(
             self._cold,
@@ -84,13 +91,13 @@ class DeviceTimer:
         return self._collect(self._events, self._hot), self._collect(self._events, self._cold)
 
     def replays(self, run: RunBlock, host_seconds_per_run: float) -> Collected:
-        """A captured graph's replays, hot, by events: a replay has gaps of its own, which are part of its time."""
+        """Time a captured graph's replays, hot, by events: a replay has its own gaps, which are part of its time."""
         runs = max(1, min(self._hot.runs, int(self._options.min_run_time / BLOCKS_AIMED_AT / host_seconds_per_run)))
         request = hide_launch(self._events, BlockRequest(run, runs, host_seconds_per_run))
         return self._collect(self._events, request)
 
     def with_profiler(self, hot: Collected, cold: Collected, *, synchronises: bool) -> DeviceTimes:
-        """The final word: what the profiler says, or events where kernels are long or there is no profiler."""
+        """Return the final times: by the profiler, or by events if kernels are long or there is no profiler."""
         hidden = hot.launch_hidden and cold.launch_hidden
         if self._accelerator.profiler is None or self._options.source == "events":
             return self._by_events_alone(hot, cold, hidden, None)
@@ -120,7 +127,7 @@ class DeviceTimer:
         else:
             modes = [device_mode(name, mine, Source.EVENTS, other, Source.PROFILER) for name, mine, other in pairs]
             used = (hot, cold)
-        return DeviceTimes(modes[0], modes[1], facts, hidden, tuple(part.sieved for part in used))
+        return DeviceTimes(modes[0], modes[1], facts, hidden, tuple(part.blocks for part in used))
 
     def _by_events_alone(self, hot: Collected, cold: Collected, hidden: bool, failure: str | None) -> DeviceTimes:
         return DeviceTimes(
@@ -128,12 +135,12 @@ class DeviceTimer:
             device_mode(ModeName.DEVICE_COLD, cold, Source.EVENTS),
             None,
             hidden,
-            (hot.sieved, cold.sieved),
+            (hot.blocks, cold.blocks),
             failure,
         )
 
     def _facts(self, sampler: ProfilerSampler) -> KernelFacts:
-        """One short session: which kernels run, and on how many streams."""
+        """Find which kernels run, and on how many streams, in one short session."""
         request = self._profiled(self._hot)
         sampler.sample([request])
         (records,) = sampler.last_records
@@ -155,7 +162,7 @@ class DeviceTimer:
 
 def _batch(sampler: Sampler, request: BlockRequest) -> int:
     if sampler.source is Source.PROFILER:
-        return PROFILED_BLOCKS_A_SESSION
+        return PROFILED_BLOCKS_PER_SESSION
     return FLOWING_BLOCKS if request.device_slower else 1
 
 
@@ -165,13 +172,13 @@ def device_mode(
     check = None
     if other is not None and also is not None:
         check = CrossCheck(also, median(other.seconds_per_run))
-    kept = collected.sieved.kept
+    kept = collected.blocks.samples
     return DeviceMode(
         name,
         collected.seconds_per_run,
         collected.runs_per_block,
         source,
-        blocks_set_aside=collected.sieved.set_aside,
+        blocks_set_aside=collected.blocks.set_aside,
         clocks=tuple(sample.clocks for sample in kept if sample.clocks is not None),
         cross_check=check,
     )

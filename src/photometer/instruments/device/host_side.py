@@ -1,4 +1,4 @@
-"""What the host sees: its own time a run, the time to a finished result, whether a run waits, and memory."""
+"""What the host measures: its own time per run, the time to a finished result, whether a run waits, and memory."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 from photometer.instruments.clock import Clock
 from photometer.instruments.device.accelerator import Accelerator, RunBlock
-from photometer.instruments.device.block_size import FEWEST_BLOCKS, PATIENCE, Pace
+from photometer.instruments.device.blocks import FEWEST_BLOCKS, PATIENCE, Pace
 from photometer.instruments.stopping import StoppingRule
 from photometer.model.device_measurement import MemoryUse
 from photometer.stats.summary import mean, median
 
-# Runs that the pace is taken from.
+# Runs from which the pace is measured.
 PACE_RUNS = 7
-# A hold so many times a run's host time is outlasted only by a run that waits for it.
+# If the device is held for this many times a run's host time, only a run that waits for it takes longer.
 HOLD_FACTOR = 20.0
 SHORTEST_TELLING_HOLD = 2e-3
 LONGEST_TELLING_HOLD = 0.5
-# Runs of one block with synchronisation: each is timed by itself, then their mean is taken.
+# Runs per block with synchronisation: each is timed by itself, then their mean is taken.
 MOST_SYNCHRONISED_RUNS = 50
 
 
@@ -40,7 +40,7 @@ def synchronises(accelerator: Accelerator, run: RunBlock, pace: Pace) -> bool:
         min(HOLD_FACTOR * pace.host_seconds_per_run, LONGEST_TELLING_HOLD),
         1.5 * pace.host_seconds_per_run,
     )
-    # Twice: an interruption of the host can outlast a hold once.
+    # Twice: once, an interruption of the host may take longer than the hold.
     for _ in range(2):
         queue.synchronize()
         queue.hold(hold)
@@ -56,7 +56,7 @@ def synchronises(accelerator: Accelerator, run: RunBlock, pace: Pace) -> bool:
 def host_blocks(
     accelerator: Accelerator, run: RunBlock, runs: int, rule: StoppingRule, *, clock: Clock, patience_seconds: float
 ) -> tuple[float, ...]:
-    """Host seconds a run, of blocks too short to fill the device's queue; the wait between them is not timed."""
+    """Return host seconds per run, of blocks too short to fill the device's queue; waits in between are not timed."""
 
     def block() -> float:
         accelerator.queue.synchronize()
@@ -70,7 +70,7 @@ def host_blocks(
 def synchronised_blocks(
     accelerator: Accelerator, run: RunBlock, runs: int, rule: StoppingRule, *, clock: Clock, patience_seconds: float
 ) -> tuple[float, ...]:
-    """Seconds from the call to the finished result, of one run at a time."""
+    """Return seconds from the call to the finished result, of one run at a time."""
 
     def block() -> float:
         seconds = []
@@ -86,7 +86,7 @@ def synchronised_blocks(
 
 
 def memory_use(accelerator: Accelerator, run: RunBlock) -> MemoryUse | None:
-    """The most that one run has allocated at a time, and what was there before it."""
+    """Return the most memory that one run has allocated at a time, and what was allocated before it."""
     if accelerator.memory is None:
         return None
     accelerator.queue.synchronize()

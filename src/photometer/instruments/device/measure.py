@@ -1,7 +1,7 @@
-"""The whole measurement of one statement: warm up, the host's modes, the device's, the graph, and what bounds it.
+"""The whole measurement of one statement: warm-up, the host's modes, the device's, the graph, and what limits it.
 
-In: a statement made ready, an accelerator, options. Out: a DeviceMeasurement. Knows no torch: a fake accelerator
-drives it in the tests.
+In: a statement ready to run, an accelerator, options. Out: a DeviceMeasurement. torch is used only through the
+accelerator, so a fake one can drive it in tests.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from typing import Any
 
 from photometer.instruments.clock import Clock
 from photometer.instruments.device.accelerator import Accelerator
-from photometer.instruments.device.block_size import BLOCKS_AIMED_AT, Pace
-from photometer.instruments.device.bound import bound_in_words
+from photometer.instruments.device.blocks import BLOCKS_AIMED_AT, Pace
+from photometer.instruments.device.bound import bound_in_words, measured_peak
 from photometer.instruments.device.device_times import DeviceTimer, DeviceTimes, device_mode
-from photometer.instruments.device.findings import Noticed, warnings_from
-from photometer.instruments.device.graph import capture_run, why_no_graph
+from photometer.instruments.device.findings import Noticed, constant_inputs, warnings_from
 from photometer.instruments.device.host_side import (
     MOST_SYNCHRONISED_RUNS,
     find_pace,
@@ -27,10 +26,8 @@ from photometer.instruments.device.host_side import (
     synchronised_blocks,
     synchronises,
 )
-from photometer.instruments.device.inputs import constant_inputs
 from photometer.instruments.device.options import DeviceOptions
-from photometer.instruments.device.peak import measured_peak
-from photometer.instruments.device.statement import Statement, open_statement
+from photometer.instruments.device.statement import Statement, capture_run, open_statement, why_no_graph
 from photometer.instruments.wall_time import warm_up
 from photometer.model.device_measurement import DeviceMeasurement, MemoryUse, Peak
 from photometer.model.device_mode import DeviceMode, ModeName, Source
@@ -58,7 +55,7 @@ def measure_statement(
     *,
     clock: Clock = time.perf_counter,
 ) -> DeviceMeasurement:
-    """All modes, so ordered that none disturbs the next: a profiler slows launches, a failed capture ends loops."""
+    """Measure all modes, in an order in which none disturbs the next: a profiler slows launches, a capture may fail."""
     try:
         with open_fresh() as statement:
             taken = _take(statement, accelerator, options, clock)
@@ -67,12 +64,12 @@ def measure_statement(
         graph = _graph_mode(open_fresh, accelerator, taken, clock)
     finally:
         accelerator.queue.release()
-    return _finding(taken, graph, accelerator, task_spec, options)
+    return _measurement(taken, graph, accelerator, task_spec, options)
 
 
 @dataclass(frozen=True)
 class _Taken:
-    """What one opened statement gave."""
+    """What was measured while the statement was open."""
 
     timer: DeviceTimer
     times: DeviceTimes
@@ -100,7 +97,7 @@ def _take(statement: Statement, accelerator: Accelerator, options: DeviceOptions
     memory = memory_use(accelerator, run)
     host, end_to_end = _host_modes(statement, accelerator, pace, options, clock)
 
-    # The buffer that flushes the cache must be there before growth is watched.
+    # Allocate the buffer that flushes the cache before the growth of memory is watched.
     queue.flush_cache()
     reserved_before = _reserved(accelerator)
     timer = DeviceTimer(accelerator, run, pace, options, clock=clock)
@@ -117,12 +114,12 @@ def _take(statement: Statement, accelerator: Accelerator, options: DeviceOptions
         profiler_was_attached=was_attached,
         profiler_failure=times.profiler_failure,
         has_device_work=times.has_device_work,
-        sieved=times.sieved,
+        blocks=times.blocks,
     )
     return _Taken(timer, times, host, end_to_end, memory, noticed)
 
 
-def _finding(
+def _measurement(
     taken: _Taken, graph: DeviceMode, accelerator: Accelerator, task_spec: TaskSpec, options: DeviceOptions
 ) -> DeviceMeasurement:
     times, noticed = taken.times, taken.noticed
@@ -182,7 +179,7 @@ def _host_modes(
 def _graph_mode(
     open_fresh: Callable[[], AbstractContextManager[Statement]], accelerator: Accelerator, taken: _Taken, clock: Clock
 ) -> DeviceMode:
-    """Last, and with a set-up of its own on a side stream: no autograd graph of earlier runs ties it to another one."""
+    """Time the graph last, with its own set-up on a side stream, so that no earlier autograd graph is tied to it."""
     noticed = taken.noticed
     refusal = why_no_graph(accelerator, synchronises=noticed.synchronises, has_work=noticed.has_device_work)
     if accelerator.graphs is None or refusal is not None:

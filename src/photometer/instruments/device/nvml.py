@@ -1,7 +1,7 @@
-"""Clocks, temperature, power and throttle reasons of an NVIDIA GPU, read through NVML by ctypes. Nothing is ever set.
+"""Clocks, temperature, power and throttle reasons of an NVIDIA GPU, read through NVML by ctypes. Nothing is set.
 
-The library comes with the driver, so no package is needed. Seven reads take about 30 us on an H200. Where there is no
-NVML, `open_nvml` says why and the measurement goes on without.
+The library comes with the driver, so no package is needed. Seven reads take about 30 us on an H200. Without NVML,
+`open_nvml` raises with the reason, and the measurement continues without sensors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REASONS = {
 
 
 def open_nvml(uuid: str, library: Any = None) -> NvmlClocks:
-    """The sensors of the GPU with this UUID (with or without "GPU-" before it)."""
+    """Return the sensors of the GPU with this UUID (with or without the prefix "GPU-")."""
     if library is None:
         try:
             library = ctypes.CDLL(LIBRARY)
@@ -47,7 +47,7 @@ def open_nvml(uuid: str, library: Any = None) -> NvmlClocks:
 
 
 class NvmlClocks:
-    """A ClockReader. A sensor that the card does not have reads None."""
+    """A ClockReader. The reading of a sensor that the card does not have is None."""
 
     def __init__(self, library: Any, handle: Any) -> None:
         self._library = library

@@ -1,4 +1,4 @@
-"""DeviceOptions: what the user asked of a device measurement, checked where it is written."""
+"""DeviceOptions: what the user wants of a device measurement, checked when it is made."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SourceChoice = Literal["auto", "events", "profiler"]
 
 @dataclass(frozen=True)
 class DeviceOptions:
-    """`min_run_time` is for each mode. `source` "auto" lets the length of the kernels decide where times come from.
+    """`min_run_time` is in seconds per mode. With `source` "auto" the length of the kernels decides how they are timed.
 
-    `bytes_per_run` and `flops_per_run` are what the statement must move and compute; with them, rates and shares of
-    peaks measured on this card are given. `flops_dtype` is the type of the matrix product the peak is taken from.
+    `bytes_per_run` and `flops_per_run` are what the statement must move and compute; with them the result has rates,
+    and shares of peaks measured on this card. `flops_dtype` is the type of the matrix product that measures the peak.
     """
 
     min_run_time: float = 0.2

@@ -1,4 +1,4 @@
-"""A statement made ready to be run on a device: its set-up done once, then blocks of runs whenever asked."""
+"""A statement ready to run on a device: its set-up is done once, then it runs in blocks, or as replays of a graph."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from photometer.instruments.device.accelerator import RunBlock
+from photometer.instruments.clock import Clock
+from photometer.instruments.device.accelerator import Accelerator, GraphCapture, RunBlock, WorkQueue
 from photometer.worker.python_loop import PythonLoop
 from photometer.worker.user_error import name_the_line
+
+# The first line of a driver's message says what happened; the rest is advice for its developers.
+LONGEST_REASON = 160
 
 
 @dataclass(frozen=True)
 class Statement:
-    """`variables` answers the names the statement can see, with their values now."""
+    """`variables` returns the names that the statement can see, with their current values."""
 
     run: RunBlock
     variables: Callable[[], Mapping[str, Any]]
@@ -23,14 +27,14 @@ class Statement:
 
 @contextlib.contextmanager
 def open_statement(stmt: str, setup: str, globals: Mapping[str, Any]) -> Iterator[Statement]:
-    """Run the set-up; the statement's variables live until the block is left. An error names the user's line."""
+    """Run the set-up; the statement's variables live until the `with` block ends. An error names the user's line."""
     namespace = dict(globals)
     loop = PythonLoop(stmt, setup, time.perf_counter, namespace)
     try:
         with loop.open_blocks() as run_block:
 
             def variables() -> Mapping[str, Any]:
-                # The loop is a generator: its frame holds the set-up's variables, its code names the globals it uses.
+                # The loop is a generator: its frame holds the set-up's variables, its code lists the globals it uses.
                 generator = run_block.__self__  # type: ignore[attr-defined]
                 used = {name: namespace[name] for name in generator.gi_code.co_names if name in namespace}
                 return {**used, **generator.gi_frame.f_locals}
@@ -39,3 +43,40 @@ def open_statement(stmt: str, setup: str, globals: Mapping[str, Any]) -> Iterato
     except Exception as error:
         name_the_line(error, loop.source_name)
         raise
+
+
+def why_no_graph(accelerator: Accelerator, *, synchronises: bool, has_work: bool) -> str | None:
+    """Return why a capture should not be tried, or None."""
+    if accelerator.graphs is None:
+        return accelerator.why_missing("graphs")
+    if not has_work:
+        return "there is no device work to capture"
+    return "a run waits for the device, which a graph cannot" if synchronises else None
+
+
+def capture_run(graphs: GraphCapture, queue: WorkQueue, run: RunBlock, clock: Clock) -> RunBlock | str:
+    """Return a block of replays to run instead of the statement, or why there is none. Do not use `run` afterwards."""
+    try:
+        replay = graphs.capture(lambda: run(1))
+    except Exception as error:  # from the driver, torch or the statement: it is the reason to report
+        queue.synchronize()
+        return _reason(error)
+    return _replays(replay, clock)
+
+
+def _replays(replay: Callable[[], None], clock: Clock) -> RunBlock:
+    def run(runs: int) -> float:
+        start = clock()
+        for _ in range(runs):
+            replay()
+        return clock() - start
+
+    return run
+
+
+def _reason(error: BaseException) -> str:
+    """Return the first error: torch's own error at the end of a capture often only follows from it."""
+    while error.__context__ is not None:
+        error = error.__context__
+    text = str(error).strip().split("\n")[0] or type(error).__name__
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"

@@ -1,6 +1,6 @@
-"""A real accelerator through torch: CUDA in full, others as far as their torch module reaches.
+"""A real accelerator through torch: CUDA completely, others as far as their torch module supports it.
 
-Everything of ours runs on a stream of its own, so that the profiler can tell it from the statement's work.
+Our own work runs on a separate stream, so that the profiler can tell it from the statement's.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from photometer.instruments.device.nvml import open_nvml
 from photometer.instruments.device.torch_profiler import TorchProfiler, profiler_supports
 from photometer.worker.device_blocks import CALIBRATION_CYCLES
 
-# A buffer so many times the cache leaves nothing of what was there, whatever the replacement policy (triton's
-# do_bench uses 256 MB for any card, which is four times an H200's 60 MB).
+# Writing a buffer of this many times the cache displaces everything, whatever the replacement policy (triton's do_bench
+# uses 256 MB for any card, which is four times an H200's 60 MB).
 CACHE_MULTIPLE = 4
-# Where torch does not tell the size of the cache.
+# Used if torch does not report the size of the cache.
 FALLBACK_CACHE_BYTES = 64 * 2**20
-# Runs on a side stream before a capture: lazy initialisation must not happen inside it (torch's own advice).
+# Runs on a side stream before a capture: torch advises against lazy initialisation inside it.
 RUNS_BEFORE_CAPTURE = 3
 
 
 def open_accelerator(device: str | None = None) -> Accelerator:
-    """The accelerator of this process ("cuda", "cuda:1"; by default the current one). Opens it."""
+    """Open and return the accelerator of this process ("cuda", "cuda:1"; by default the current one)."""
     import torch
 
     kind = (device or _default_kind(torch)).split(":")[0]
     if kind == "cpu":
-        raise DeviceMissing("the CPU is no accelerator", remedy="Use Timer.blocked_autorange for CPU time.")
+        raise DeviceMissing("the CPU is not an accelerator", remedy="Use Timer.blocked_autorange for CPU time.")
     module = getattr(torch, kind, None)
     if module is None or not hasattr(module, "is_available") or not module.is_available():
         raise DeviceMissing(
@@ -58,7 +58,7 @@ def _default_kind(torch: Any) -> str:
 
 @functools.lru_cache(maxsize=16)
 def _assemble(kind: str, module: Any, index: int) -> Accelerator:
-    """Once a device: the spin's rate and the peaks are measured once a process."""
+    """Assemble the parts, once per device: the spin's rate and the peaks are measured once per process."""
     properties = module.get_device_properties(index)
     cache_bytes = getattr(properties, "L2_cache_size", None) or None
     queue = TorchQueue(kind, module, cache_bytes)
@@ -66,7 +66,7 @@ def _assemble(kind: str, module: Any, index: int) -> Accelerator:
     clocks: ClockReader | None = None
     try:
         if kind != "cuda" or not hasattr(properties, "uuid"):
-            raise ToolMissing(f"torch.{kind} does not tell the device's UUID")
+            raise ToolMissing(f"torch.{kind} does not report the device's UUID")
         clocks = open_nvml(str(properties.uuid))
     except ToolMissing as error:
         missing.append(("clocks", str(error)))
@@ -93,7 +93,7 @@ def _assemble(kind: str, module: Any, index: int) -> Accelerator:
 
 
 class TorchQueue:
-    """A WorkQueue on torch's current stream, with a stream beside it for what the harness itself queues."""
+    """A WorkQueue on torch's current stream, with a second stream for our own work."""
 
     def __init__(self, kind: str, module: Any, cache_bytes: int | None) -> None:
         import torch
@@ -107,7 +107,7 @@ class TorchQueue:
         self._cycles_per_second = self._calibrate() if self._spin is not None else 0.0
 
     def _calibrate(self) -> float:
-        """Cycles of a spin in a second. The second of two: the first finds the clock still low."""
+        """Return the cycles of a spin per second, from the second of two: during the first the clock is still low."""
         assert self._spin is not None
         seconds = 0.0
         for _ in range(2):
@@ -137,14 +137,14 @@ class TorchQueue:
 
     def hold(self, seconds: float) -> None:
         if self._spin is None:
-            # No spin on this backend: a fill of the large buffer is the marker, and little is hidden behind it.
+            # No spin on this backend: filling the large buffer is the marker, and hides little.
             self.flush_cache()
             return
         spin, cycles = self._spin, int(seconds * self._cycles_per_second)
         self._ahead(lambda: spin(max(cycles, 1)))
 
     def flush_cache(self) -> None:
-        """Written, not read: the lines it leaves are dirty, as those of a program's other work would be."""
+        """Write the buffer, not read it: its lines are then dirty, as those of a program's other work would be."""
         if self._buffer is None:
             self._allocate()
         self._ahead(self._buffer.zero_)
@@ -156,7 +156,7 @@ class TorchQueue:
         self.hold(0.0)
 
     def _ahead(self, queue_work: Callable[[], object]) -> None:
-        """Queue work of ours between what is queued and what comes next."""
+        """Queue our own work between what is queued and what comes next."""
         current = self._module.current_stream()
         self._stream.wait_stream(current)
         with self._module.stream(self._stream):
@@ -168,7 +168,7 @@ class TorchQueue:
             self._buffer = self._torch.empty(self._buffer_bytes, dtype=self._torch.int8, device=self._kind)
         except RuntimeError as error:
             raise MeasurementError(
-                f"no room for the {self._buffer_bytes / 2**20:.0f} MiB that flush the cache: {error}",
+                f"the device has no {self._buffer_bytes / 2**20:.0f} MiB free to flush the cache: {error}",
                 remedy="Free memory on the device, or measure without the cold mode.",
             ) from error
 
@@ -192,7 +192,7 @@ class TorchGraphs:
             run()
         module.synchronize()
         graph = module.CUDAGraph()
-        # On the very stream of the runs before: autograd ties a leaf's gradient to the stream that first touched it.
+        # On the same stream as the runs before: autograd ties a leaf's gradient to the stream that first used it.
         with module.graph(graph, stream=module.current_stream()):
             run()
         replay: Callable[[], None] = graph.replay

@@ -1,7 +1,7 @@
 """Kernel times from torch's profiler: a body of device work in, every kernel's own start and duration out.
 
 The profiler reads the device's timestamps (CUPTI on NVIDIA), so launch gaps are not in them. Only device activity is
-asked for. The first use in a process takes seconds (4 to 5 s on an H200 machine), a later one some milliseconds.
+recorded. The first use in a process takes seconds (4 to 5 s on an H200 machine), a later one some milliseconds.
 """
 
 from __future__ import annotations
@@ -16,34 +16,35 @@ from typing import Any
 from photometer.errors import MeasurementError
 from photometer.instruments.device.accelerator import KernelRecord
 
-# What Kineto reads at a session's end: with "1" it lets go of CUPTI. Left attached, each launch costs the host about
-# 3 us more (9.0 against 6.3 us on an H200 machine). With "1" at a start and not at the end, the next session is empty.
+# Kineto reads this at the end of a session: with "1" it detaches CUPTI. If it stays attached, each launch takes the
+# host about 3 us longer (9.0 against 6.3 us on an H200 machine). Set at the start but not at the end, it makes the
+# next session empty.
 TEARDOWN = "TEARDOWN_CUPTI"
-# Before CUDA 12.6 letting go could crash programs that use graphs.
-FIRST_CUDA_TO_LET_GO = (12, 6)
-# Letting go happens inside calls to the driver that follow, within some milliseconds, and holds one of them up.
-LETTING_GO_SECONDS = 0.03
+# Before CUDA 12.6 detaching could crash programs that use graphs.
+FIRST_CUDA_TO_DETACH = (12, 6)
+# CUPTI detaches inside later calls to the driver, within some milliseconds, and delays one of them.
+DETACHING_SECONDS = 0.03
 
 
 class TorchProfiler:
-    """A KernelProfiler for the device that `kind` names. `queue_marker` queues one kernel on the harness's stream."""
+    """A KernelProfiler for the device that `kind` names. `queue_marker` queues one kernel on our own stream."""
 
     def __init__(self, kind: str, synchronize: Callable[[], None], queue_marker: Callable[[], None]) -> None:
         self._kind = kind
         self._synchronize = synchronize
         self._queue_marker = queue_marker
-        # torch does not tell whether the library is attached, so we remember that we attached it.
+        # torch does not report whether the library is attached, so we remember that we attached it.
         self._attached = False
 
     def attached(self) -> bool:
         return self._attached
 
     def detach(self) -> None:
-        """An empty session that lets go at its end."""
-        if not self._attached or not can_let_go():
+        """Run an empty session that detaches at its end."""
+        if not self._attached or not can_detach():
             return
-        self._session(self._synchronize, let_go=True)
-        end = time.perf_counter() + LETTING_GO_SECONDS
+        self._session(self._synchronize, detach=True)
+        end = time.perf_counter() + DETACHING_SECONDS
         while time.perf_counter() < end:
             self._queue_marker()
             self._synchronize()
@@ -51,20 +52,20 @@ class TorchProfiler:
 
     def record(self, body: Callable[[], None]) -> list[KernelRecord]:
         self._attached = True
-        return self._session(body, let_go=False)
+        return self._session(body, detach=False)
 
-    def _session(self, body: Callable[[], None], *, let_go: bool) -> list[KernelRecord]:
+    def _session(self, body: Callable[[], None], *, detach: bool) -> list[KernelRecord]:
         from torch.profiler import ProfilerActivity, profile
 
         self._synchronize()
         with warnings.catch_warnings(), environment_restored(TEARDOWN):
-            # "Profiler clears events at the end of each cycle": so it should.
+            # torch warns that events are cleared at the end of each cycle, which is intended here.
             warnings.simplefilter("ignore", UserWarning)
             with profile(activities=[getattr(ProfilerActivity, self._kind.upper())]) as session:
                 self._queue_marker()
                 body()
                 self._synchronize()
-                if let_go:
+                if detach:
                     os.environ[TEARDOWN] = "1"
         kept = session.profiler
         results = None if kept is None else kept.kineto_results
@@ -73,13 +74,13 @@ class TorchProfiler:
         return device_records(results.events(), self._kind)
 
 
-def can_let_go() -> bool:
+def can_detach() -> bool:
     import torch
 
-    if os.environ.get(TEARDOWN) == "0":  # the user has reasons
+    if os.environ.get(TEARDOWN) == "0":  # the user has forbidden it
         return False
     version = torch.version.cuda
-    return version is not None and tuple(int(part) for part in version.split(".")[:2]) >= FIRST_CUDA_TO_LET_GO
+    return version is not None and tuple(int(part) for part in version.split(".")[:2]) >= FIRST_CUDA_TO_DETACH
 
 
 @contextlib.contextmanager
@@ -95,7 +96,7 @@ def environment_restored(name: str) -> Iterator[None]:
 
 
 def device_records(events: Any, kind: str) -> list[KernelRecord]:
-    """The device's own records among the profiler's events, by start; spans that only annotate are left out."""
+    """Return the device's own records among the profiler's events, by start; spans that only annotate are left out."""
     records = []
     for event in events:
         if event.device_type().name.lower() != kind or _annotates(event):

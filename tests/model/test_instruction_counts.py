@@ -68,7 +68,12 @@ def test_exactness_and_the_reasons_of_repeats_that_differ() -> None:
 
 def test_repr_tells_the_figures_and_what_is_wrong_with_them() -> None:
     shown = repr(example(frozen_layout=False, reasons=("personality was refused",)))
-    for part in ("product", "10.0 instructions a run, without the loop", "8.5 outside the allocator", "not all equal"):
+    for part in (
+        "product",
+        "10.0 instructions per run, without the loop",
+        "8.5 outside the allocator",
+        "not all equal",
+    ):
         assert part in shown
     assert "not frozen: personality was refused" in shown
     assert "not frozen" not in repr(example())

@@ -45,7 +45,7 @@ def test_saved_measurements_come_back_equal(tmp_path: Path) -> None:
     assert load_results(path).machine == MACHINE
 
 
-def test_file_meets_its_schema_and_is_a_record_a_line(tmp_path: Path) -> None:
+def test_file_meets_its_schema_and_has_one_record_per_line(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     file = ResultsFile.create(path, {"suite": "standard"}, machine=MACHINE)
     file.append(measurement())
@@ -198,7 +198,7 @@ def test_appending_to_what_is_not_ours(tmp_path: Path) -> None:
         ResultsFile(path)
     save_measurements(path, [measurement()])
     path.write_text(json.dumps(json.loads(path.read_text())))
-    with pytest.raises(ResultsFileError, match="laid out a record a line"):
+    with pytest.raises(ResultsFileError, match="with one record per line"):
         ResultsFile(path)
 
 

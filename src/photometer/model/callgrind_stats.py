@@ -1,4 +1,4 @@
-"""CallgrindStats: the counts of every function in one repeat of a statement, as Timer.collect_callgrind answers them.
+"""CallgrindStats: the counts of every function in one repeat of a statement, as Timer.collect_callgrind returns it.
 
 The fields and methods are those of torch.utils.benchmark; `figures` and `baseline_figures` are ours.
 """
@@ -23,7 +23,7 @@ _OBJECT = re.compile(r"\s\[[^\[\]]+\]$")
 
 
 def standardized_function(function: str) -> str:
-    """`file:function [object]` without the folder it was built in and without the object it came from."""
+    """Return `file:function [object]` without the folder it was built in and without the object it came from."""
     file, colon, name = _OBJECT.sub("", function).partition(":")
     for pattern, replacement in _BUILD_FOLDERS:
         file = pattern.sub(replacement, file)
@@ -32,7 +32,7 @@ def standardized_function(function: str) -> str:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CallgrindStats:
-    """One repeat. The baseline is the same number of runs of `pass`, empty where it was not asked for."""
+    """One repeat. The baseline is the same number of runs of `pass`, empty if it was not asked for."""
 
     task_spec: TaskSpec
     number_per_run: int
@@ -62,23 +62,23 @@ class CallgrindStats:
         return "\n".join(lines)
 
     def stats(self, inclusive: bool = False) -> FunctionCounts:
-        """The counts of each function: its own instructions, or with `inclusive` also those of what it called."""
+        """Return the counts of each function: its own instructions, with `inclusive` also those of what it called."""
         return self.stmt_inclusive_stats if inclusive else self.stmt_exclusive_stats
 
     def counts(self, *, denoise: bool = False) -> int:
-        """All instructions executed; `denoise` as in FunctionCounts.denoise."""
+        """Return how many instructions were executed; `denoise` as in FunctionCounts.denoise."""
         stats = self.stmt_exclusive_stats
         return (stats.denoise() if denoise else stats).sum()
 
     def delta(self, other: CallgrindStats, inclusive: bool = False) -> FunctionCounts:
-        """What each function executed more here than in `other`. Standardize both where their builds differ."""
+        """Return how much more each function executed here than in `other`. Standardize both if their builds differ."""
         return self.stats(inclusive=inclusive) - other.stats(inclusive=inclusive)
 
     def as_standardized(self) -> CallgrindStats:
-        """The same with folders of builds and names of libraries taken from the functions.
+        """Return the same without the folders of builds and the names of libraries in the functions' names.
 
         Two builds of torch or Python lie in different folders; with these in the names nothing would cancel in `delta`.
-        The text of the output file no longer fits then, and is dropped.
+        The text of the output file no longer fits then and is dropped.
         """
         return replace(
             self,

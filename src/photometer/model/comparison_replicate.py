@@ -16,7 +16,7 @@ from photometer.model.records import NotNegative, Positive
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonReplicate:
-    """Neighbouring blocks of both sides. `layout` 0 is the frozen one; others show the luck of the layout."""
+    """Neighbouring blocks of both sides. `layout` 0 is the frozen one; others show what the memory layout does."""
 
     KIND: ClassVar[str] = "comparison_replicate"
 
@@ -64,5 +64,5 @@ class ComparisonReplicate:
 
 
 def _nanoseconds(seconds_per_run: Sequence[float], runs: int) -> tuple[int, ...]:
-    # A clock that stood still gives a block of no time, which nothing can be divided by.
+    # A clock that stood still gives a block of zero seconds, which nothing can be divided by.
     return tuple(max(round(seconds * runs * 1e9), 1) for seconds in seconds_per_run)

@@ -50,7 +50,7 @@ class CopyIfCallgrind:
 
     @staticmethod
     def unwrap_all(globals: Mapping[str, Any]) -> dict[str, Any]:
-        """The same names with the plain values: what a measurement in this very process uses."""
+        """Return the same names with the plain values: what a measurement in this very process uses."""
         return {name: value.value if isinstance(value, CopyIfCallgrind) else value for name, value in globals.items()}
 
 

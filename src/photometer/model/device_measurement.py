@@ -23,7 +23,7 @@ class KernelTime:
 
     @property
     def is_kernel(self) -> bool:
-        """Copies and fills by the driver are device work too, but no kernels. The profiler names them so."""
+        """Whether it is a kernel and not a copy or fill by the driver, which the profiler names so."""
         return not self.name.startswith(("Memcpy", "Memset"))
 
 
@@ -94,7 +94,7 @@ class DeviceWarning:
 
 @dataclasses.dataclass(frozen=True)
 class DeviceMeasurement:
-    """The whole finding. `bytes_per_run` and `flops_per_run` are the user's; `peak` is there where they are."""
+    """The whole finding. `bytes_per_run` and `flops_per_run` are the user's; `peak` is there if they are."""
 
     KIND: ClassVar[str] = "device_measurement"
 

@@ -1,4 +1,4 @@
-"""DeviceMode: one row of a device measurement: a time a run, the way it was taken, or why it could not be.
+"""DeviceMode: one row of a device measurement: the time per run and how it was taken, or why it could not be.
 
 The same statement has several true times on an accelerator. The mode says which one this is; the source says what
 clock it was read from.
@@ -34,7 +34,7 @@ class Source(enum.Enum):
 
 
 MODE_MEANS = {
-    ModeName.HOST: "Python, dispatch and launch of a run; nobody waits for the device",
+    ModeName.HOST: "Python, dispatch and launch of a run, without waiting for the device",
     ModeName.DEVICE_HOT: "the device at work, its cache warm from the run before",
     ModeName.DEVICE_COLD: "the device at work, its cache flushed before each run",
     ModeName.GRAPH_REPLAY: "a run captured as a graph and replayed, launch hidden",
@@ -44,7 +44,7 @@ MODE_MEANS = {
 
 @dataclasses.dataclass(frozen=True)
 class ClockReading:
-    """What the device's own sensors said while a block ran. All optional: a driver tells what it tells."""
+    """What the device's own sensors said while a block ran. All optional: drivers differ in what they report."""
 
     sm_megahertz: int | None = None
     memory_megahertz: int | None = None
@@ -93,5 +93,5 @@ class DeviceMode:
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the median; infinite where there is one block only."""
+        """The 95 % confidence interval of the median; infinite if there is only one block."""
         return median_interval(self.seconds_per_run)

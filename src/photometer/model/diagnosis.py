@@ -21,7 +21,7 @@ VERY_WIDE_SPREAD = 0.25
 FEWEST_SAMPLES = 5
 # Rules about shape need enough points that chance alone does not trip them.
 FEWEST_FOR_SHAPE = 20
-# A drift smaller than this is not worth a person's attention even where it is certain.
+# A drift smaller than this is not worth a person's attention even if it is certain.
 DRIFT_WORTH_SAYING = 0.03
 # How many robust standard errors apart the first and last thirds must lie.
 DRIFT_CERTAINTY = 6.0
@@ -91,7 +91,7 @@ class Suspicion:
 
 
 def diagnose(times: Sequence[float], number_per_run: int, conditions: Conditions | None) -> tuple[Suspicion, ...]:
-    """Every reason to doubt these times per run; none is a good sign, not a proof."""
+    """Return every reason to doubt these times per run; finding none is a good sign, not a proof."""
     found = [_coarse_clock(times, number_per_run, conditions), _may_do_nothing(times, conditions)]
     if len(times) < FEWEST_SAMPLES:
         found.append(_too_few(times))

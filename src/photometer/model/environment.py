@@ -18,5 +18,5 @@ class Environment:
 
     @classmethod
     def current(cls, **changes: Any) -> Environment:
-        """The interpreter that runs this."""
+        """Return the interpreter that runs this."""
         return cls(python=sys.executable, **changes)

@@ -1,6 +1,6 @@
 """FunctionCounts: instructions executed in each function, and torch.utils.benchmark's algebra on them.
 
-In comes a count a function, each function as `file:function [object]`; out go sums, differences and selections, always
+In comes one count per function, each function as `file:function [object]`; out go sums, differences and selections,
 sorted with the largest count first. Nothing here knows Callgrind.
 """
 
@@ -23,12 +23,14 @@ _ELLIPSIS = " ... "
 NOISY_FUNCTION = "dictobject.c:lookdict_unicode"
 """What torch's `denoise` takes away: CPython's look-up of names, whose collisions depend on the hash seed.
 
-CPython 3.11 and later have no function of exactly this name, so that `denoise` takes nothing away there, as in torch.
+CPython 3.11 and later have no function of exactly this name, so `denoise` takes nothing away there, as in torch.
 """
 
 
 class FunctionCount(NamedTuple):
-    """A count and the function it belongs to; a tuple, because callers write `for count, function in counts`."""
+    """A count and the function it belongs to."""
+
+    # A tuple, because callers write `for count, function in counts`.
 
     count: int  # type: ignore[assignment]  # torch's field name hides tuple.count
     function: str
@@ -45,7 +47,7 @@ class FunctionCounts:
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int], *, inclusive: bool) -> FunctionCounts:
-        """One row a function, without those whose count is zero."""
+        """Return one row per function, without those whose count is zero."""
         rows = (FunctionCount(count, function) for function, count in counts.items() if count)
         return cls(tuple(sorted(rows, reverse=True)), inclusive)
 
@@ -62,7 +64,7 @@ class FunctionCounts:
     def __getitem__(self, item: slice) -> FunctionCounts: ...
 
     def __getitem__(self, item: int | slice) -> FunctionCount | FunctionCounts:
-        """A row by its place, or a FunctionCounts of some rows (which then prints all of them)."""
+        """Return a row by its place, or a FunctionCounts of some rows (which then prints all of them)."""
         if isinstance(item, slice):
             return FunctionCounts(self._data[item], self.inclusive, truncate_rows=False)
         return self._data[item]
@@ -74,7 +76,7 @@ class FunctionCounts:
         return self._combined(other, -1)
 
     def __mul__(self, factor: int | float) -> FunctionCounts:
-        """Every count times `factor`, cut to an integer: `counts * (1 / 100)` are counts per run."""
+        """Return every count times `factor`, cut to an integer: `counts * (1 / 100)` are counts per run."""
         return self.from_mapping(_summed((int(c * factor), f) for c, f in self), inclusive=self.inclusive)
 
     def __eq__(self, other: object) -> bool:
@@ -101,21 +103,21 @@ class FunctionCounts:
         return "\n".join([head, *rows, *foot])
 
     def transform(self, map_fn: Callable[[str], str]) -> FunctionCounts:
-        """Renames every function; those that get the same name are added together."""
+        """Rename every function; those that get the same name are added together."""
         return self.from_mapping(_summed((c, map_fn(f)) for c, f in self), inclusive=self.inclusive)
 
     def filter(self, filter_fn: Callable[[str], bool]) -> FunctionCounts:
-        """Only the functions for whose name `filter_fn` is true."""
+        """Return only the functions for whose name `filter_fn` is true."""
         return FunctionCounts(tuple(row for row in self if filter_fn(row.function)), self.inclusive)
 
     def sum(self) -> int:
-        """All counts together: the instructions of the whole run where counts are exclusive."""
+        """Return the sum of all counts: the instructions of the whole run if counts are exclusive."""
         return sum(count for count, _ in self)
 
     def denoise(self) -> FunctionCounts:
-        """Without CPython's dictionary look-up by name (see NOISY_FUNCTION), exactly as torch does it.
+        """Return the counts without CPython's dictionary look-up by name (see NOISY_FUNCTION), as torch does it.
 
-        For a count that does not depend on the luck of the memory layout, see InstructionCounts.outside_allocator.
+        For a count that does not depend on the memory layout, see InstructionCounts.outside_allocator.
         """
         return self.filter(lambda function: NOISY_FUNCTION not in function)
 

@@ -29,7 +29,7 @@ class TensorFacts:
 
     @property
     def text(self) -> str:
-        """`x 16×1024` and, where it is not so, that it is not contiguous."""
+        """`x 16×1024`, and `not contiguous` behind it if it is not."""
         size = "×".join(str(length) for length in self.shape) or "scalar"
         return f"{self.name} {size}" + (" not contiguous" if self.is_contiguous is False else "")
 
@@ -46,9 +46,9 @@ class TrialFailure:
 
 @dataclasses.dataclass(frozen=True)
 class FuzzTrial:
-    """One input. `seconds_per_run` has a time for each statement; it is empty where the input failed.
+    """One input. `seconds_per_run` has a time for each statement; it is empty if the input failed.
 
-    `log_ratio` is the log of the first statement's time over the second's; None where there is one statement.
+    `log_ratio` is the log of the first statement's time over the second's; None if there is only one statement.
     """
 
     KIND: ClassVar[str] = "fuzz_trial"

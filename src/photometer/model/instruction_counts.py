@@ -23,7 +23,7 @@ SHOWN_CAUSES = 3
 class InstructionFigures:
     """The three figures, for all runs of a repeat together.
 
-    `outside_allocator` leaves out what depends on the luck of the memory layout: everything below a call of an
+    `outside_allocator` leaves out what depends on the memory layout: everything below a call of an
     allocator (C's, C++'s, Python's), CPython's search for a name in a dictionary, and its look-up of types'
     attributes. It is what two builds are compared by.
     """
@@ -94,7 +94,7 @@ class InstructionCounts:
 
     @property
     def outside_allocator(self) -> tuple[int, ...]:
-        """The instructions of each repeat that do not depend on the luck of the layout (see InstructionFigures)."""
+        """The instructions of each repeat that do not depend on the memory layout (see InstructionFigures)."""
         return tuple(repeat.outside_allocator for repeat in self.repeats)
 
     @property
@@ -119,7 +119,7 @@ class InstructionCounts:
 
     @property
     def without_loop(self) -> InstructionFigures:
-        """The stable figures less those of the empty loop, where that was measured."""
+        """The stable figures less those of the empty loop, if that was measured."""
         return self.stable if self.loop_baseline is None else self.stable - self.loop_baseline
 
     @property
@@ -149,7 +149,7 @@ class InstructionCounts:
         lines = [
             f"<{type(self).__module__}.{type(self).__qualname__}>",
             self.task_spec.summarize(),
-            f"  {self.instructions_per_run:>14,.1f} instructions a run, {net}",
+            f"  {self.instructions_per_run:>14,.1f} instructions per run, {net}",
             f"  {self.outside_allocator_per_run:>14,.1f} outside the allocator",
             f"  {self.allocator_calls_per_run:>14,.2f} calls of the allocator",
             f"  {repeats} of {runs}, {'all exactly equal' if self.is_exact else 'not all equal'}",
@@ -161,7 +161,7 @@ class InstructionCounts:
 
 
 def stable_repeat_of(totals: Iterable[int]) -> int:
-    """The last of the repeats that share the most frequent total; of several such totals, the one that came last.
+    """Return the last of the repeats that share the most frequent total; of several such totals, the last one.
 
     The last and not the first, because what settles (caches, the specialising interpreter) settles with time.
     """

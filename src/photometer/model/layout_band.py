@@ -1,4 +1,4 @@
-"""LayoutBand: one statement's counts under several memory layouts: how far a count depends on luck."""
+"""LayoutBand: one statement's counts under several memory layouts: how far a count depends on where things lie."""
 
 from __future__ import annotations
 

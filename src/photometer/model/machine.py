@@ -43,7 +43,7 @@ class Machine:
     date: str | None = None
 
     def summary(self) -> str:
-        """One line for a person: what is known of the CPU and the software."""
+        """Return one line for a person: what is known of the CPU and the software."""
         cores = None if self.logical_cores is None else f"{self.logical_cores} cores"
         torch = None if self.torch is None else f"torch {self.torch.version}"
         python = None if self.python is None else f"Python {self.python}"
@@ -61,7 +61,7 @@ class Machine:
 class MachineNoise:
     """What else went on while something was measured: other work, stolen time, a clock that changed.
 
-    Shares are of the time between the first look and the last. What the machine does not tell is None.
+    Shares are of the time between the first look and the last. What the machine does not report is None.
     """
 
     others_busy_share: float | None = None

@@ -108,7 +108,7 @@ class Measurement:
         return self.confidence_interval()
 
     def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """The interval that holds the long-run median with this confidence; infinite for a single sample."""
+        """Return the interval that holds the long-run median with this confidence; infinite for a single sample."""
         _ = self._ordered
         low, high = median_interval(self.times, confidence)
         return max(low, 0.0), high
@@ -139,7 +139,7 @@ class Measurement:
         return bool(self.warnings)
 
     def meets_confidence(self, threshold: float = WIDE_SPREAD) -> bool:
-        """Whether the interquartile range is below this share of the median."""
+        """Return whether the interquartile range is below this share of the median."""
         return self.iqr / self.median < threshold if self.median > 0 else self.iqr == 0
 
     @property
@@ -218,7 +218,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """Replicates (equal task specs) made one measurement each, as times of single runs; metadata is dropped."""
+        """Make one measurement of all replicates (equal task specs), as times of single runs; metadata is dropped."""
         groups: dict[TaskSpec, list[Measurement]] = {}
         for measurement in measurements:
             groups.setdefault(measurement.task_spec, []).append(measurement)
@@ -231,7 +231,7 @@ class Measurement:
 
 
 def _per_run(m: Measurement) -> Conditions | None:
-    """The conditions as they hold for blocks of one run: the clock's step, too, is shared out among the runs."""
+    """Return the conditions as they hold for blocks of one run: the clock's step, too, is divided by the runs."""
     if m.conditions is None or m.conditions.clock_resolution_seconds is None:
         return m.conditions
     step = m.conditions.clock_resolution_seconds / m.number_per_run

@@ -29,7 +29,7 @@ class _Node:
 
 
 def pack_stacks(stacks: Iterable[FoldedStack], smallest_share: float = SMALLEST_SHARE) -> dict[str, Any]:
-    """`{"frames": [name, …], "tree": [[parent's place, frame's place, own count], …]}`; roots have the parent -1."""
+    """Return `{"frames": [name, …], "tree": [[parent's place, frame's place, own count], …]}`; a root has parent -1."""
     root = _Node()
     for stack, count in stacks:
         node = root
@@ -56,7 +56,7 @@ def pack_stacks(stacks: Iterable[FoldedStack], smallest_share: float = SMALLEST_
 
 
 def unpack_stacks(packed: object) -> tuple[FoldedStack, ...]:
-    """The stacks again, those with a count of their own."""
+    """Return the stacks again, those with a count of their own."""
     if not isinstance(packed, Mapping):
         raise ResultsFileError(f"call stacks should be an object, found {type(packed).__name__}")
     stacks: list[tuple[str, ...]] = []

@@ -9,8 +9,8 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class ProbeResult:
-    """`results` are the named values, None where the statement has none to show; `not_compared_because` is said where
-    it should have some. `modules` come from the checkout."""
+    """`results` are the named values, None if the statement has none to show; `not_compared_because` says why if it
+    should have some. `modules` come from the checkout."""
 
     results: Mapping[str, Any] | None = None
     modules: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """ProcessorCounts: instructions as the processor itself counted them, at full speed: a second source beside Callgrind.
 
-They are not exact (interrupts, the luck of the layout), and know no functions, but need no Valgrind and know AVX-512.
+They are not exact (interrupts, the memory layout) and not per function, but need no Valgrind and know AVX-512.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ProcessorCounts:
 
     @property
     def instructions_per_run(self) -> float:
-        """The medians' difference, divided."""
+        """The difference of the medians, divided by the runs."""
         own = statistics.median(self.instructions) - statistics.median(self.loop_instructions)
         return own / self.number_per_run
 
@@ -40,6 +40,6 @@ class ProcessorCounts:
         repeats = f"{len(self.instructions)} repeats of {self.number_per_run} runs"
         return (
             f"<{type(self).__module__}.{type(self).__qualname__}>\n{self.task_spec.summarize()}\n"
-            f"  {self.instructions_per_run:>14,.1f} instructions a run, counted by the processor\n"
+            f"  {self.instructions_per_run:>14,.1f} instructions per run, counted by the processor\n"
             f"  {repeats}, spread {self.spread:.3%}"
         )

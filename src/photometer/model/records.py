@@ -165,8 +165,10 @@ def _reading(noun: Any) -> tuple[Any, _Revive]:
     )
 
     def build(checked: Any) -> Any:
-        values = {name: value for name, *_ in members if (value := getattr(checked, name)) is not msgspec.UNSET}
-        return noun(**values | {name: revive(values[name]) for name, revive in revivers.items() if name in values})
+        values = {name: value for name, value in msgspec.structs.asdict(checked).items() if value is not msgspec.UNSET}
+        for name in revivers.keys() & values:
+            values[name] = revivers[name](values[name])
+        return noun(**values)
 
     return struct, build
 

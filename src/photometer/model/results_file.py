@@ -43,7 +43,7 @@ class ResultsFile:
     """The path of a file of ours. It holds nothing open between appends."""
 
     def __init__(self, path: str | Path) -> None:
-        """An existing file; `create` makes a new one."""
+        """Take an existing file; `create` makes a new one."""
         self.path = Path(path)
         with self._locked() as file:
             self._header_bytes(file)
@@ -58,7 +58,7 @@ class ResultsFile:
         records: Iterable[Recordable | Mapping[str, Any]] = (),
         overwrite: bool = False,
     ) -> ResultsFile:
-        """A new file with these records, written under another name and moved into place whole."""
+        """Make a new file with these records, written under another name and moved into place whole."""
         path = Path(path)
         lines = b",\n".join(encode_record(record) for record in records)
         content = encode_header(make_header(machine, header)) + (b"\n" if lines else b"") + lines + FILE_END
@@ -67,7 +67,7 @@ class ResultsFile:
 
     @classmethod
     def open_or_create(cls, path: str | Path, *, machine: Machine | None = None) -> ResultsFile:
-        """The file at `path`, made if there is none."""
+        """Return the file at `path`, made if there is none."""
         path = Path(path)
         if not path.exists():
             try:
@@ -79,20 +79,20 @@ class ResultsFile:
         return cls(path)
 
     def append(self, record: Recordable | Mapping[str, Any]) -> None:
-        """Adds one record: on disk when this returns."""
+        """Add one record; it is on disk when this returns."""
         line = encode_record(record)
         with self._locked() as file:
             end = self._end_of_records(file)
             comma = b"" if end == self._header_bytes(file) else b","
             file.seek(end)
             file.write(comma + b"\n" + line + FILE_END)
-            # A torn end longer than the new record would else stay behind it.
+            # A torn end longer than the new record would otherwise stay behind it.
             file.truncate()
             os.fsync(file.fileno())
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
-        """The file open for writing, ours alone while the block runs."""
+        """Open the file for writing, ours alone while the block runs."""
         try:
             import fcntl
         except ImportError as error:  # Windows
@@ -113,19 +113,19 @@ class ResultsFile:
                     return
 
     def _header_bytes(self, file: BinaryIO) -> int:
-        """The length of the open-ended first line, after checking that it is one of ours."""
+        """Return the length of the open-ended first line, after checking that it is one of ours."""
         file.seek(0)
         line = file.read(LONGEST_HEADER_BYTES).split(b"\n", 1)[0]
         if not line.endswith(HEADER_END):
             raise ResultsFileError(
-                f"{self.path}, line 1: is not the head of a photometer results file laid out a record a line",
-                remedy="If another program rewrote the file, load it and save it again; else name another file.",
+                f"{self.path}, line 1: is not the head of a photometer results file with one record per line",
+                remedy="If another program rewrote the file, load it and save it again; otherwise name another file.",
             )
         check_header(self.path, decode_line(line + b"]}"))
         return len(line)
 
     def _end_of_records(self, file: BinaryIO) -> int:
-        """Where the last whole record (or the header, if there is none) ends."""
+        """Return where the last whole record (or the header, if there is none) ends."""
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - len(FILE_END), 0))
         if file.read() == FILE_END:
@@ -178,10 +178,10 @@ def _move_into_place(temporary: Path, path: Path, overwrite: bool) -> None:
 def save_measurements(
     path: str | Path, measurements: Iterable[Measurement], *, machine: Machine | None = None
 ) -> ResultsFile:
-    """A file with these measurements, in place of whatever stood there."""
+    """Write a file with these measurements, in place of whatever stood there."""
     return ResultsFile.create(path, machine=machine, records=measurements, overwrite=True)
 
 
 def load_measurements(path: str | Path, recover: bool = False) -> list[Measurement]:
-    """The measurements in a file; records of other kinds are left out."""
+    """Return the measurements in a file; records of other kinds are left out."""
     return load_results(path, recover).measurements

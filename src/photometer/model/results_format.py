@@ -33,7 +33,7 @@ class Recordable(Protocol):
 
 
 def make_header(machine: Machine | None = None, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The head of a file: format, version, the machine's facts and whatever the caller adds."""
+    """Return the head of a file: format, version, the machine's facts and whatever the caller adds."""
     clash = {"format", "version", "machine", "records"} & set(extra or ())
     if clash:
         raise ResultsFileError(f"the header's own names cannot be given: {', '.join(sorted(clash))}")
@@ -44,12 +44,12 @@ def make_header(machine: Machine | None = None, extra: Mapping[str, Any] | None 
 
 
 def encode_header(header: Mapping[str, Any]) -> bytes:
-    """The first line, open at its end: `{..., "records": [`."""
+    """Return the first line, open at its end: `{..., "records": [`."""
     return encode_line(header, "the header")[:-1] + b", " + HEADER_END
 
 
 def encode_record(record: Recordable | Mapping[str, Any]) -> bytes:
-    """One record as one line of ASCII, without the line's end."""
+    """Return one record as one line of ASCII, without the line's end."""
     fields = record if isinstance(record, Mapping) else to_record(record)
     kind = fields.get("kind")
     if not isinstance(kind, str) or not kind:

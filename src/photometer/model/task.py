@@ -29,7 +29,7 @@ class TaskSpec:
         return f"{head}: {self.sub_label}" if self.sub_label else head
 
     def setup_str(self) -> str:
-        """The set-up as a line or a block, empty where there is none."""
+        """Return the set-up as a line or a block, empty if there is none."""
         if self.setup in ("", "pass"):
             return ""
         if "\n" in self.setup:
@@ -37,7 +37,7 @@ class TaskSpec:
         return f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """Title, description and set-up below each other; a block of several lines is set off by an empty one."""
+        """Return title, description and set-up below each other; a block of several lines ends with an empty one."""
         sections = [part for part in (self.title, self.description, self.setup_str()) if part]
         return "\n".join(part + "\n" if "\n" in part else part for part in sections)
 

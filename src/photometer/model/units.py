@@ -9,7 +9,7 @@ _ENGLISH = {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit in which `t` seconds is a number from 1 to 1000 (as far as units go), and its size in seconds."""
+    """Return the unit in which `t` seconds is a number from 1 to 1000 (as far as units go), and its size in seconds."""
     size = abs(t)
     if not math.isfinite(size):
         return "s", 1.0
@@ -26,7 +26,7 @@ def unit_to_english(u: str) -> str:
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """`x` rounded to `n` significant figures: 3.14159 to two is 3.1."""
+    """Round `x` to `n` significant figures: 3.14159 to two is 3.1."""
     if n != int(n) or n < 1:
         raise ValueError(f"the number of significant figures must be a positive whole number, not {n!r}")
     if x == 0 or not math.isfinite(x):
@@ -36,7 +36,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 
 def format_seconds(t: float, significant: int = 4) -> str:
-    """`t` with its unit: 1.234e-6 is '1.234 us'."""
+    """Return `t` with its unit: 1.234e-6 is '1.234 us'."""
     if not math.isfinite(t):
         return "unknown"
     unit, scale = select_unit(t)

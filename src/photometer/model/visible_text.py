@@ -1,4 +1,4 @@
-"""Text from strangers made harmless to look at: what acts instead of showing becomes a visible escape such as \\x1b.
+"""Text from others made harmless to look at: what acts instead of showing becomes a visible escape such as \\x1b.
 
 Terminal escapes, marks that turn the reading direction, line separators, lone surrogates. Line ends stay.
 """
@@ -9,7 +9,7 @@ import re
 
 # Controls, soft hyphen, Arabic letter mark, zero-width space and direction marks, separators and embeddings, word
 # joiner and isolates, byte order mark, surrogates, annotation anchors, tags. The joiners U+200C and U+200D stay:
-# honest words in several scripts need them, and they move nothing.
+# ordinary words in several scripts need them, and they move nothing.
 _ACTING = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]"
@@ -17,7 +17,7 @@ _ACTING = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text with nothing in it that acts on the reader's screen; tabs are spaces and every line end is \\n."""
+    """Return the text with nothing in it that acts on the reader's screen; tabs are spaces and line ends are \\n."""
     if text.isascii() and text.isprintable():
         return text
     plain = text.replace("\r\n", "\n").replace("\t", "    ")

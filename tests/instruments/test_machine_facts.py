@@ -71,7 +71,7 @@ def test_no_git_and_a_slow_git_say_why(tmp_path: Path, monkeypatch: pytest.Monke
     slow.write_text("#!/bin/sh\nexec /bin/sleep 30\n")
     slow.chmod(0o755)
     monkeypatch.setattr(machine_facts, "GIT_TIMEOUT_SECONDS", 0.2)
-    assert "did not answer" in str(git_commit(tmp_path)[2])
+    assert "did not finish" in str(git_commit(tmp_path)[2])
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def _print_instructions(timers: list[Timer], number: int, as_json: bool) -> None
 
 
 def _print_second_source(timers: list[Timer], number: int) -> None:
-    from photometer.instruments.perf_counter import perf_refusal
+    from photometer.instruments.processor_instructions import perf_refusal
 
     refusal = perf_refusal()
     if refusal is not None:

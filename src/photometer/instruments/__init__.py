@@ -1,1 +1,1 @@
-"""The near side: one file or folder an instrument. In: what to run. Out: a Measurement or InstructionCounts."""
+"""One file or folder per instrument. In: what to run. Out: a Measurement or InstructionCounts."""

@@ -1,7 +1,7 @@
-"""A browser without a window: an SVG or HTML file in, a picture of it (PNG) out.
+"""A headless browser: an SVG or HTML file in, a picture of it (PNG) out.
 
-Chromium or Chrome, found on the machine or named in PHOTOMETER_BROWSER. What it wrote is checked: a PNG of the size
-that was asked for.
+It is Chromium or Chrome, found on the machine or named in PHOTOMETER_BROWSER. The result is checked: it must be a PNG
+of the requested size.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def find_browser() -> str:
         if found is not None:
             return found
     raise ToolMissing(
-        "there is no Chromium or Chrome here to make pictures (PNG) with",
+        "there is no Chromium or Chrome to make pictures (PNG) with",
         remedy=f"Install one (Debian: sudo apt-get install chromium) or name it in {VARIABLE}. The SVGs open anywhere.",
     )
 
@@ -54,7 +54,7 @@ def render_png(
     pixels_per_unit: int = 1,
     browser: str | None = None,
 ) -> None:
-    """A picture of a file of ours. `size` is that of the page, of an SVG its own; its units may be several pixels."""
+    """Make a picture of a file of ours. `size` is the page's; an SVG states its own. A unit may be several pixels."""
     width, height = svg_size(source) if size is None else size
     with tempfile.TemporaryDirectory(prefix="photometer-browser-", ignore_cleanup_errors=True) as profile:
         command = [
@@ -64,7 +64,7 @@ def render_png(
             "--hide-scrollbars",
             f"--force-device-scale-factor={pixels_per_unit}",
             "--no-first-run",
-            # Nothing is fetched: the files hold all they need.
+            # Nothing is downloaded: the files contain all they need.
             "--disable-background-networking",
             f"--user-data-dir={profile}",
             f"--window-size={width},{height}",
@@ -83,7 +83,7 @@ def render_png(
                 stdin=subprocess.DEVNULL,
                 timeout=RENDER_SECONDS,
                 check=False,
-                # Or it would leave folders of its own behind.
+                # Otherwise it would leave its own folders behind.
                 env={**os.environ, "TMPDIR": profile},
             )
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -108,7 +108,7 @@ def render_png(
 
 
 def svg_size(path: Path) -> tuple[int, int]:
-    """The width and height that an SVG of ours states, in pixels."""
+    """Return the width and height that an SVG of ours states, in pixels."""
     with path.open(encoding="utf-8") as file:
         match = _SVG_SIZE.search(file.read(2000))
     if match is None:
@@ -117,7 +117,7 @@ def svg_size(path: Path) -> tuple[int, int]:
 
 
 def png_size(path: Path) -> tuple[int, int]:
-    """Width and height from a PNG's header."""
+    """Return width and height from a PNG's header."""
     with path.open("rb") as file:
         head = file.read(24)
     if not head.startswith(_PNG_SIGNATURE) or len(head) < 24:

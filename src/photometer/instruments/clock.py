@@ -1,7 +1,7 @@
-"""The clock a statement is timed by: the plain one, or one that first waits for the accelerator.
+"""The clock that times a statement: the plain one, or one that first waits for the accelerator.
 
-Waiting costs microseconds a block, so it is done only where the statement can have reached an accelerator: where
-this process has opened one. A process that has not cannot have work queued there.
+Waiting takes microseconds per block, so it is done only if this process has opened an accelerator. A process that has
+not cannot have work queued there.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ Clock = Callable[[], float]
 
 
 def accelerator_in_use() -> bool:
-    """Whether this process has an accelerator open, so that work may be queued on it. Never opens one itself."""
+    """Whether this process has opened an accelerator, so that work may be queued on it. Does not open one itself."""
     import sys
 
     torch = sys.modules.get("torch")
     if torch is None:
         return False
-    # torch.accelerator.is_available() on CUDA only counts devices, which does not open the device.
+    # torch.accelerator.is_available() on CUDA only counts devices, which does not open one.
     if not hasattr(torch, "accelerator") or not torch.accelerator.is_available():
         return bool(torch.cuda.is_available() and torch.cuda.is_initialized())
     module = torch.get_device_module(torch.accelerator.current_accelerator())
     is_initialized = getattr(module, "is_initialized", None)
-    # A backend that cannot tell (MPS) may have work queued at any time.
+    # A backend without this function (MPS) may have work queued at any time.
     return True if is_initialized is None else bool(is_initialized())
 
 
 def timer() -> float:
-    """Seconds on a monotone clock, read after the accelerator has finished what it was given, if one is in use."""
+    """Return seconds of a monotonic clock, read after the accelerator, if one is in use, has finished its work."""
     if accelerator_in_use():
         _synchronize()
     return time.perf_counter()
 
 
 def choose_clock(asked: Clock) -> Clock:
-    """The default `timer` becomes the plain clock where no accelerator is in use; a user's own clock is kept."""
+    """Return the clock to use: the plain one instead of `timer` if no accelerator is in use; a user's own is kept."""
     if asked is not timer:
         return asked
     return _synchronized_clock if accelerator_in_use() else time.perf_counter
@@ -57,7 +57,7 @@ def _synchronize() -> None:
 
 
 def clock_resolution_seconds(clock: Clock) -> float:
-    """The smallest step this clock is seen to make: read until it changes, a few times."""
+    """Return the smallest step that this clock makes, by reading it until it changes, several times."""
     smallest = float("inf")
     for _ in range(20):
         start = end = clock()

@@ -1,7 +1,7 @@
-"""Gathers the facts of this machine and its software into a `Machine`, by reading files; nothing is changed.
+"""Collects the facts about this machine and its software in a `Machine`, by reading files; nothing is changed.
 
-torch is described only where the program has already imported it: saving a result must not cost an import.
-Every fact that cannot be had is None.
+torch is described only if the program has already imported it: saving a result must not import it. A fact that cannot
+be determined is None.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 from photometer.model.machine import Machine, TorchBuild
 
 GIT_TIMEOUT_SECONDS = 5.0
-# Of torch's compiler flags, those that change speed; the dozens of warning flags say nothing.
+# Those of torch's compiler flags that affect speed; dozens of others only concern warnings.
 _TELLING_FLAG = re.compile(r"-(O\w*|g|march=\S+|mtune=\S+|m(avx|sse|fma)\S*|flto\S*|fsanitize=\S+|DNDEBUG|DDEBUG)$")
 
 
 def gather_machine(folder: Path | None = None) -> Machine:
-    """The facts as of now; `folder` (the current one if not given) is where a git commit is looked for."""
+    """Return the current facts. The git commit is that of `folder`, by default the working directory."""
     commit, is_dirty, unknown_because = git_commit(folder or Path.cwd())
     return Machine(
         cpu_model=_cpu_model(),
@@ -46,14 +46,14 @@ def gather_machine(folder: Path | None = None) -> Machine:
 
 
 def git_commit(folder: Path) -> tuple[str | None, bool | None, str | None]:
-    """The commit checked out in `folder`, whether tracked files differ from it, and why neither is known."""
+    """Return the commit checked out in `folder`, whether tracked files differ from it, and why neither is known."""
     try:
         commit = _git(folder, "rev-parse", "HEAD").strip()
         changed = _git(folder, "status", "--porcelain", "--untracked-files=no").strip()
     except FileNotFoundError:
         return None, None, "git is not installed, or the folder is gone"
     except subprocess.TimeoutExpired:
-        return None, None, f"git did not answer within {GIT_TIMEOUT_SECONDS:g} s"
+        return None, None, f"git did not finish within {GIT_TIMEOUT_SECONDS:g} s"
     except subprocess.CalledProcessError as error:
         lines = str(error.stderr).strip().splitlines()
         return None, None, lines[-1] if lines else f"git ended with status {error.returncode}"
@@ -63,7 +63,7 @@ def git_commit(folder: Path) -> tuple[str | None, bool | None, str | None]:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    # No optional locks: a benchmark must not write into somebody's repository.
+    # No optional locks: a benchmark must not write to the user's repository.
     command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
     finished = subprocess.run(
         command,
@@ -78,17 +78,17 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 def stolen_share(proc_stat: str | None) -> float | None:
-    """The share of CPU time since boot that the hypervisor gave to somebody else, from the text of /proc/stat."""
+    """Return the share of CPU time since boot that the hypervisor gave to others, from the text of /proc/stat."""
     fields = proc_stat.split("\n", 1)[0].split() if proc_stat else []
     if len(fields) < 9 or fields[0] != "cpu":
         return None
-    # Guest time (the fields behind steal) is already contained in user time.
+    # Guest time (the fields after steal) is already included in user time.
     ticks = [int(field) for field in fields[1:9]]
     return round(ticks[7] / sum(ticks), 6) if sum(ticks) else None
 
 
 def short_flags(config: str) -> str | None:
-    """The flags that matter for speed out of the text of torch.__config__.show()."""
+    """Return the flags that affect speed from the text of torch.__config__.show()."""
     found = re.search(r"CXX_FLAGS=(.*?)(, [A-Z_]+=|$)", config, re.DOTALL)
     if found is None:
         return None
@@ -140,7 +140,7 @@ def _photometer_version() -> str | None:
 
 
 def _read(path: str) -> str | None:
-    """The text of a file of /proc or /sys, or None where the kernel has no such fact or keeps it to itself."""
+    """Return the text of a file in /proc or /sys, or None if it is missing, unreadable or empty."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:

@@ -1,6 +1,6 @@
-"""NoiseWatch: looks at the machine around a measurement, and waits a little for the measuring core to be free.
+"""NoiseWatch: watches the machine during a measurement, and first waits a little for the measuring core to be free.
 
-In: the core that is measured on. Out: a MachineNoise. Everything is read from /proc and /sys; nothing is changed.
+In: the core that measures. Out: a MachineNoise. Everything is read from /proc and /sys; nothing is changed.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from pathlib import Path
 
 from photometer.model.machine import MachineNoise
 
-# A core that others use for more of the time than this is worth waiting for: replicates get three times as wide there.
+# If others use the core for a larger share of the time, it is worth waiting: replicates get three times as wide.
 BUSY_SHARE = 0.25
 LOOK_SECONDS = 0.25
-# What a compiler or a test run in the background may take to end; longer is for the user to decide.
+# A compiler or a test in the background may end within this time; whether to wait longer is up to the user.
 MOST_WAIT_SECONDS = 10.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Ticks:
-    """Of one core since boot."""
+    """What one core did since boot, in clock ticks."""
 
     busy: int
     idle: int
@@ -29,7 +29,7 @@ class Ticks:
 
 
 class NoiseWatch:
-    """Make one before measuring, call `look` now and then, and ask for `noise` at the end."""
+    """Make one before measuring, call `look` now and then, and `noise` at the end."""
 
     def __init__(self, core: int | None, *, read: Callable[[], dict[int, Ticks]] | None = None) -> None:
         self._core = core
@@ -41,7 +41,7 @@ class NoiseWatch:
     def wait_for_quiet(
         self, most_seconds: float = MOST_WAIT_SECONDS, sleep: Callable[[float], None] = time.sleep
     ) -> float:
-        """Wait until nobody else uses the core, but not for long. Returns the seconds waited."""
+        """Wait until no other process uses the core, for `most_seconds` at most. Return the seconds waited."""
         while self._waited_seconds < most_seconds:
             before = self._read()
             sleep(LOOK_SECONDS)
@@ -59,7 +59,7 @@ class NoiseWatch:
 
     def noise(self) -> MachineNoise:
         end = self._read()
-        # The measuring core is busy with the measurement itself; others show on the other cores.
+        # The measuring core is busy with the measurement itself; other processes show on the other cores.
         others = [busy_share(self._start, end, core) for core in end if core != self._core]
         known = [share for share in others if share is not None]
         return MachineNoise(
@@ -72,7 +72,7 @@ class NoiseWatch:
 
 
 def busy_share(before: dict[int, Ticks], after: dict[int, Ticks], core: int | None) -> float | None:
-    """How much of the time between two looks a core was at work; None where it is not told."""
+    """Return the share of the time between two readings in which a core was busy; None if it is unknown."""
     if core is None or core not in before or core not in after:
         return None
     busy = after[core].busy - before[core].busy
@@ -81,7 +81,7 @@ def busy_share(before: dict[int, Ticks], after: dict[int, Ticks], core: int | No
 
 
 def stolen_share(before: dict[int, Ticks], after: dict[int, Ticks]) -> float | None:
-    """How much of all cores' time the hypervisor gave to somebody else."""
+    """Return the share of all cores' time that the hypervisor gave to others."""
     stolen = sum(after[core].stolen - before[core].stolen for core in after if core in before)
     whole = sum(
         after[core].busy + after[core].idle - before[core].busy - before[core].idle for core in after if core in before
@@ -107,5 +107,5 @@ def _megahertz(core: int | None) -> float | None:
     try:
         text = Path(f"/sys/devices/system/cpu/cpu{core or 0}/cpufreq/scaling_cur_freq").read_text()
         return int(text) / 1000.0
-    except (OSError, ValueError):  # a virtual machine does not know
+    except (OSError, ValueError):  # unknown in a virtual machine
         return None

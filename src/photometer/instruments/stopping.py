@@ -1,6 +1,6 @@
-"""When to stop measuring: a rule is an object that looks at the samples so far and says why it is enough, or not yet.
+"""When to stop measuring: a rule checks the samples so far and returns the reason to stop, if there is one.
 
-In: times per run so far and the seconds spent on them. Out: None to go on, or the reason to stop in words.
+In: times per run so far and the seconds spent on them. Out: None to continue, or the reason to stop in words.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from photometer.errors import DefinitionError
 from photometer.stats.interval import median_interval
 from photometer.stats.summary import quantile
 
-# An interval or spread from fewer samples than this is not believed.
+# An interval or spread from fewer samples than this is not reliable.
 FEWEST_SAMPLES = 4
 FEWEST_FOR_PRECISION = 12
 
 
 class StoppingRule(Protocol):
     def reason_to_stop(self, times: Sequence[float], seconds_spent: float) -> str | None:
-        """None to go on, or why this is enough."""
+        """Return None to continue, or the reason to stop."""
 
     def next_look(self, samples: int) -> int:
-        """After how many samples it is worth asking again: judging thousands of samples each time is not free."""
+        """Return after how many samples to check again: checking thousands of samples each time takes long."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,13 +39,13 @@ class RunFor:
         return f"ran for {self.seconds:g} s" if seconds_spent >= self.seconds else None
 
     def next_look(self, samples: int) -> int:
-        # At most one part in sixteen too long, and thousands of short blocks are not summed up each time.
+        # This overshoots by at most a sixteenth, and does not sum up thousands of short blocks each time.
         return samples + 1 + samples // 16
 
 
 @dataclasses.dataclass(frozen=True)
 class SpreadBelow:
-    """Stop when the interquartile range is below a share of the median (torch's rule), at most so long."""
+    """Stop when the interquartile range is below a share of the median (torch's rule), or at `max_run_time`."""
 
     threshold: float
     min_run_time: float
@@ -72,9 +72,9 @@ class SpreadBelow:
 
 @dataclasses.dataclass(frozen=True)
 class Precise:
-    """Stop when the 95 % interval of the median is within ± this share of it, at most so long.
+    """Stop when the 95 % interval of the median is within ± this share of it, or at `max_run_time`.
 
-    Unlike a spread, an interval shrinks with more data: this ends on a noisy machine too.
+    Unlike a spread, an interval shrinks with more data, so this stops on a noisy machine too.
     """
 
     precision: float
@@ -95,7 +95,7 @@ class Precise:
         return f"the interval is ± {width * 100:.2f} % of the median" if width <= self.precision else None
 
     def next_look(self, samples: int) -> int:
-        # Each look is a chance to stop by luck; looking at every tenth more keeps both that and the cost small.
+        # Each check may stop by chance; waiting for 15 % more samples keeps both that and the cost small.
         return max(samples + 4, int(samples * 1.15))
 
 

@@ -1,7 +1,7 @@
-"""Wall time: warm a loop up, choose how many runs make a block, and take blocks until a rule says stop.
+"""Wall time: warm up a loop, choose how many runs make a block, and take blocks until a rule says to stop.
 
-In: a function that times a block of n runs, a clock, and a stopping rule. Out: block seconds and the conditions
-they were measured under. Knows neither torch nor Timer: a fake clock drives it in the tests.
+In: a function that times a block of n runs, a clock, and a stopping rule. Out: block seconds and the conditions under
+which they were measured. It uses neither torch nor Timer, so a fake clock can drive it in tests.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from photometer.worker.python_loop import PythonLoop
 
 TimeBlock = Callable[[int], float]
 
-# A block is long enough when reading the clock costs less than this share of it.
+# A block is long enough if reading the clock takes less than this share of it
 LARGEST_CLOCK_SHARE = 1e-3
-# … and when it is this many steps of the clock long, so that the step does not show.
+# and if it is this many steps of the clock long, so that the step does not matter.
 FEWEST_CLOCK_STEPS = 1000
-# Blocks a measurement aims at: enough for a spread and an interval, few enough that each is long.
+# The number of blocks to aim for: enough for a spread and an interval, few enough that each is long.
 BLOCKS_AIMED_AT = 200
-# The largest count the loop takes (torch's limit too: a C int).
+# The largest count that the loop accepts (torch's limit too: a C int).
 MOST_RUNS_PER_BLOCK = 2**31 - 1
-# Warm when this many growing blocks in a row bring no run time lower than before by more than the tolerance.
+# Warm if in this many growing blocks in a row no run is faster than the fastest before by more than the tolerance.
 STEADY_BLOCKS = 3
 STEADY_TOLERANCE = 0.05
 
 
 @dataclasses.dataclass(frozen=True)
 class WarmUp:
-    """How the warm-up went: what it ran, how fast a run was at the end, and whether it had settled."""
+    """How the warm-up went: the number of runs, how fast a run was at the end, and whether it had settled."""
 
     runs: int
     seconds_per_run: float
@@ -51,10 +51,10 @@ class TimedBlocks:
 
 
 def warm_up(time_block: TimeBlock, budget_seconds: float, most_runs: int | None = None) -> WarmUp:
-    """Run ever larger blocks until a run gets no faster, or the budget is used up. At least two runs are made.
+    """Run larger and larger blocks until runs get no faster, or the budget is used up. At least two runs are made.
 
-    Lazy initialisation, the first compile, cold caches and CPython's specialising interpreter all show as falling
-    times per run; a fixed number of runs is too many for one statement and too few for another.
+    Lazy initialisation, the first compilation, cold caches and CPython's specialising interpreter all show as
+    decreasing times per run; a fixed number of runs is too many for one statement and too few for another.
     """
     runs, spent, number, steady = 0, 0.0, 1, 0
     best = latest = float("inf")
@@ -68,12 +68,12 @@ def warm_up(time_block: TimeBlock, budget_seconds: float, most_runs: int | None 
         enough_runs = most_runs is not None and runs >= most_runs
         if runs >= 2 and (spent >= budget_seconds or enough_runs):
             return WarmUp(runs, best, settled=steady > 0)
-        # Doubling keeps the whole warm-up within twice its last block.
+        # With doubling, the whole warm-up takes at most twice as long as its last block.
         number = min(number * 2, MOST_RUNS_PER_BLOCK, most_runs or MOST_RUNS_PER_BLOCK) if runs > 1 else 1
 
 
 def runs_per_block(seconds_per_run: float, block_seconds: float, clock_cost: float, clock_step: float) -> int:
-    """How many runs make a block at least as long as asked and as the clock needs."""
+    """Return how many runs make a block at least as long as requested and as the clock needs."""
     wanted = max(block_seconds, clock_cost / LARGEST_CLOCK_SHARE, clock_step * FEWEST_CLOCK_STEPS)
     number = -(-wanted // max(seconds_per_run, 1e-12))
     return int(min(max(number, 1), MOST_RUNS_PER_BLOCK))
@@ -88,13 +88,13 @@ def take_blocks(
     callback: Callable[[int, float], Any] | None = None,
     watch: CoreWatch | None = None,
 ) -> TimedBlocks:
-    """The whole measurement: warm up, choose the block, measure until the rule is content."""
+    """Do the whole measurement: warm up, choose the block, measure until the rule says to stop."""
     warm = warm_up(time_block, budget_seconds=max(min_run_time / 4, 0.01))
     clock_cost = median([max(time_block(0), 0.0) for _ in range(5)])
     resolution = clock_resolution_seconds(clock)
     number = runs_per_block(warm.seconds_per_run, min_run_time / BLOCKS_AIMED_AT, clock_cost, resolution)
 
-    sieve = Sieve()
+    sieve = BlockSieve()
     look_at, reason = 1, None
     watch = watch or CoreWatch()
     watch.was_preempted()
@@ -123,10 +123,10 @@ def take_blocks(
     )
 
 
-class Sieve:
-    """Sets blocks aside in which another process took the core: they tell of that process, not of the statement.
+class BlockSieve:
+    """Sets blocks aside in which another process took the core: their times do not show the statement alone.
 
-    Where most were taken so (long statements, a busy machine) there is nothing better, and all are kept.
+    If most blocks were interrupted (long statements, a busy machine), all are kept.
     """
 
     def __init__(self) -> None:
@@ -143,12 +143,12 @@ class Sieve:
         return len(self._all)
 
     def kept(self) -> list[float]:
-        """In the order measured."""
+        """Return the blocks that count, in the order measured."""
         return self._undisturbed if 2 * len(self._undisturbed) >= len(self._all) else self._all
 
 
 class CoreWatch:
-    """Counts how long and how often this thread was kept off its core since it was made."""
+    """Counts how long and how often this thread was kept off its core since the watch was made."""
 
     is_this_thread = True
 
@@ -157,7 +157,7 @@ class CoreWatch:
         self._preemptions = 0.0
 
     def was_preempted(self) -> bool:
-        """Whether another process has taken the core since this was last asked."""
+        """Whether another process has taken the core since the last call."""
         before, self._preemptions = self._preemptions, self._read()[2]
         return self._preemptions > before
 
@@ -172,7 +172,7 @@ class CoreWatch:
 
     @staticmethod
     def _read() -> tuple[float, float, float]:
-        if sys.platform != "linux":  # per-thread accounting is Linux's
+        if sys.platform != "linux":  # only Linux has per-thread accounting
             return time.perf_counter(), 0.0, 0.0
         import resource
 
@@ -181,7 +181,7 @@ class CoreWatch:
 
 
 class BlindWatch(CoreWatch):
-    """For a loop that runs in another process: this thread only waits for it, and has seen nothing."""
+    """For a loop that runs in another process: this thread only waits for it, and sees nothing."""
 
     is_this_thread = False
 
@@ -194,7 +194,7 @@ class BlindWatch(CoreWatch):
 
 @functools.lru_cache(maxsize=1)
 def empty_loop_seconds() -> float:
-    """What the loop itself costs a run: measured once a process on an empty statement, the quickest of five."""
+    """Return what the loop itself costs per run: the fastest of five on an empty statement, once per process."""
     loop = PythonLoop("pass")
     number = 20_000
     return min(loop.timeit(number) for _ in range(5)) / number

@@ -8,9 +8,13 @@ import os
 import pytest
 
 from photometer.errors import DefinitionError, ToolMissing
-from photometer.instruments import perf_counter
-from photometer.instruments.perf_counter import PerfCounter, explain_refusal, perf_refusal
-from photometer.instruments.processor_instructions import count_by_processor
+from photometer.instruments import processor_instructions
+from photometer.instruments.processor_instructions import (
+    PerfCounter,
+    count_by_processor,
+    explain_refusal,
+    perf_refusal,
+)
 from photometer.model.processor_counts import ProcessorCounts
 from photometer.model.task import TaskSpec
 from photometer.timing import Timer
@@ -39,7 +43,7 @@ def test_where_it_is_refused_the_timer_says_so(monkeypatch: pytest.MonkeyPatch) 
         raise OSError(errno.EACCES, "no")
 
     perf_refusal.cache_clear()
-    monkeypatch.setattr(perf_counter, "_open", refuse)
+    monkeypatch.setattr(processor_instructions, "_open", refuse)
     try:
         with pytest.raises(ToolMissing, match="does not allow"):
             Timer("pass").count_by_processor()
@@ -59,7 +63,7 @@ def test_counts_where_the_kernel_allows_it() -> None:
 def test_the_call_itself_by_a_software_event() -> None:
     """Page faults are counted on machines without hardware counters too: the structure and the numbers are right."""
     try:
-        descriptor = perf_counter.open_event(1, 2)
+        descriptor = processor_instructions.open_event(1, 2)
     except PermissionError:
         pytest.skip("this kernel refuses all perf events")
     try:

@@ -12,7 +12,7 @@ import torch
 from photometer import Language, Measurement, Timer
 from photometer.errors import DefinitionError
 from photometer.instruments.clock import accelerator_in_use, choose_clock, timer
-from photometer.model.suspicion import SuspicionKind
+from photometer.model.diagnosis import SuspicionKind
 from photometer.timing import bind_call, tidy
 
 

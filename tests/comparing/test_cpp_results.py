@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.comparing import compare_environments
+from photometer.comparing.environments import compare_environments
 from photometer.definition import GroupedSetup, GroupedStmts
 
 SUITE = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from photometer.comparing import compare_environments
+from photometer.comparing.environments import compare_environments
 from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.execution.run_settings import RunSettings
 from photometer.model.device_measurement import DeviceMeasurement

@@ -1,71 +1,85 @@
-"""An executor that runs nothing: it answers as told, and writes down what was under way at the same time."""
+"""An executor that runs nothing: every work succeeds unless told otherwise, and it remembers what ran together."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
-FACTS = {
-    "torch": "9.9",
-    "torch_folder": "/nowhere/torch",
-    "executable": "/nowhere/python",
-    "python": "3.11",
-    "git_version": "abc",
-    "debug": False,
-    "cuda": None,
-    "build": "",
-    "devices": ["cpu"],
-}
+from photometer.execution.executor import BuildSnippets, Describe, Done, Failure, MeasureOrder, ScriptModel, Step, Work
+from photometer.instruments.cpp.snippet import BuiltSnippet
+from tests.session.fake_session import FACTS as FACTS
+
 SPEC = {"stmt": "pass", "setup": "pass"}
+FIGURES = {"total": 100, "outside_allocator": 90, "allocator_calls": 1}
+RECORDS = {
+    Step.TIME: {"kind": "measurement", "task_spec": SPEC, "number_per_run": 1, "raw_times": [1e-6] * 5},
+    Step.COUNT: {
+        "kind": "instruction_counts",
+        "task_spec": SPEC,
+        "number_per_run": 1,
+        "repeats": [FIGURES],
+        "frozen_layout": True,
+    },
+    Step.DEVICE: {
+        "kind": "device_measurement",
+        "task_spec": SPEC,
+        "device_name": "Fake",
+        "device_kind": "cuda",
+        "modes": [],
+        "bound": "",
+    },
+}
 
 
-def error(message: str = "it broke", *, may_pass: bool = False) -> dict[str, Any]:
-    return {"ok": False, "error": {"type": "E", "message": message, "log": "", "remedy": "", "may_pass": may_pass}}
+def error(message: str = "it broke", *, may_pass: bool = False) -> Failure:
+    return Failure("E", message, may_pass=may_pass)
+
+
+def step_of(work: Work) -> Step | None:
+    if isinstance(work, MeasureOrder):
+        return work.step
+    return {ScriptModel: Step.SCRIPT, BuildSnippets: Step.BUILD, Describe: None}[type(work)]
+
+
+def label_of(work: Work) -> str:
+    """The last label of the order that is measured; nothing for other work."""
+    return work.ready.order.label[-1] if isinstance(work, MeasureOrder) else ""
 
 
 class FakeExecutor:
-    """`decide(request)` may give another answer than success. Each request takes `seconds`."""
+    """`decide(work)` may give another outcome than success. Each work takes `seconds`."""
 
-    def __init__(self, decide: Callable[[dict[str, Any]], Any] | None = None, seconds: float = 0.0) -> None:
+    def __init__(self, decide: Callable[[Work], Done | Failure | None] | None = None, seconds: float = 0.0) -> None:
         self._decide = decide
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._busy: list[dict[str, Any]] = []
-        self.requests: list[dict[str, Any]] = []
-        self.together: list[tuple[tuple[str, tuple[int, ...]], ...]] = []
+        self._busy: list[Work] = []
+        self.works: list[Work] = []
+        self.together: list[tuple[tuple[Step | None, tuple[int, ...]], ...]] = []
 
-    def execute(self, request: Any) -> dict[str, Any]:
+    def execute(self, work: Work) -> Done | Failure:
         with self._lock:
-            self.requests.append(request)
-            self._busy.append(request)
-            self.together.append(tuple((r["do"], tuple(r["cpus"])) for r in self._busy if "cpus" in r))
+            self.works.append(work)
+            self._busy.append(work)
+            self.together.append(tuple((step_of(each), each.cores) for each in self._busy))
         time.sleep(self._seconds)
         try:
-            answer = self._decide(request) if self._decide is not None else None
-            return answer if answer is not None else self._success(request)
+            outcome = self._decide(work) if self._decide is not None else None
+            return outcome if outcome is not None else self._success(work)
         finally:
             with self._lock:
-                self._busy.remove(request)
+                self._busy.remove(work)
 
-    def _success(self, request: Any) -> dict[str, Any]:
-        if request["do"] == "describe":
-            return {"ok": True, "facts": FACTS}
-        if request["do"] == "build":
-            return {"ok": True, "outcomes": [{"library": "/l.so", "symbol": "s"} for _ in request["snippets"]]}
-        if request["do"] == "time":
-            record = {"kind": "measurement", "task_spec": SPEC, "number_per_run": 1, "raw_times": [1e-6] * 5}
-            return {"ok": True, "record": record}
-        if request["do"] == "count":
-            figures = {"total": 100, "outside_allocator": 90, "allocator_calls": 1}
-            record = {"kind": "instruction_counts", "task_spec": SPEC, "number_per_run": 1, "repeats": [figures]}
-            return {"ok": True, "record": {**record, "frozen_layout": True}}
-        if request["do"] == "device":
-            record = {"kind": "device_measurement", "task_spec": SPEC, "device_name": "Fake", "device_kind": "cuda"}
-            return {"ok": True, "record": {**record, "modes": [], "bound": ""}}
-        return {"ok": True}
+    def _success(self, work: Work) -> Done:
+        if isinstance(work, Describe):
+            return Done(facts=FACTS)
+        if isinstance(work, BuildSnippets):
+            return Done(outcomes=tuple(BuiltSnippet(Path("/l.so"), "s", cached=False) for _ in work.snippets))
+        step = step_of(work)
+        return Done(RECORDS[step]) if step in RECORDS else Done()
 
-    def done(self, step: str) -> list[str]:
-        """The labels of the orders of one kind of request, as they came."""
-        return [r["order"]["label"][-1] for r in self.requests if r["do"] == step]
+    def done(self, step: Step) -> list[str]:
+        """The labels of the orders of one step, as they came."""
+        return [label_of(work) for work in self.works if step_of(work) is step]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 import torch
 
 from photometer.analysis.fuzz_map import make_map
 from photometer.errors import DefinitionError
-from photometer.execution.alternating_blocks import alternate
-from photometer.execution.forked_call import can_fork
 from photometer.execution.fuzz_run import MAKING_THE_INPUT, FuzzRequest, run_trials
 from photometer.fuzzing import FuzzedParameter, FuzzedSparseTensor, FuzzedTensor, Fuzzer
 from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
 from photometer.op_fuzzers import make_preset
+from photometer.session.forks_here import can_fork
 
 
 def small(seed: int = 0, **tensor) -> Fuzzer:
@@ -169,36 +166,6 @@ def test_parameters_that_shapes_do_not_show():
     assert shown_parameters(make_preset("reduction", 0)) == ("axis", "keepdim")
     assert shown_parameters(make_preset("convolution", 0)) == ("groups", "stride", "padding", "dilation")
     assert shown_parameters(make_preset("matmul", 0)) == ()
-
-
-def test_blocks_alternate_and_share_the_time():
-    """On a fake clock: one statement takes 1 ms a run, the other 3 ms."""
-    now = 0.0
-    sequence = []
-
-    def clock() -> float:
-        nonlocal now
-        now += 1e-7
-        return now
-
-    def statement(name: str, seconds: float):
-        def time_block(number: int) -> float:
-            nonlocal now
-            sequence.append(name)
-            now += number * seconds
-            return number * seconds
-
-        return time_block
-
-    first, second = alternate(
-        [statement("a", 1e-3), statement("b", 3e-3)], budget_seconds=0.4, clock=clock, order=random.Random(0)
-    )
-    assert len(first) == len(second) >= 5
-    assert first == pytest.approx([1e-3] * len(first))
-    assert second == pytest.approx([3e-3] * len(second))
-    pairs = sequence[-2 * len(first) :]
-    assert all({pairs[i], pairs[i + 1]} == {"a", "b"} for i in range(0, len(pairs), 2))
-    assert len({tuple(pairs[i : i + 2]) for i in range(0, len(pairs), 2)}) == 2
 
 
 @pytest.mark.gpu

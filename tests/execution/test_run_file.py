@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_another_suite_or_torch_is_not_continued(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="its fingerprint was"):
         open_run_file(tmp_path, other, SETTINGS, FACTS, resume=True)
     with pytest.raises(DefinitionError, match="its torch was"):
-        open_run_file(tmp_path, PLAN, SETTINGS, {**FACTS, "torch": "10.0"}, resume=True)
+        open_run_file(tmp_path, PLAN, SETTINGS, dataclasses.replace(FACTS, torch="10.0"), resume=True)
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from photometer.errors import MeasurementError, PhotometerError, SnippetError, ToolMissing, ToolRefused
 from photometer.instruments import py_spy
 from photometer.instruments.py_spy import SampledStacks, find_py_spy, loop_stacks, refusal_remedy, sample_loop
-from photometer.session.fork_server import ForkServer
+from photometer.session.session import Session
+from photometer.worker.messages import Prepare
 
 OUTSIDE = "<module> (photometer/worker/__main__.py);Child._spin (photometer/worker/child.py)"
 LOOP = "_photometer_blocks (<photometer snippet 7>)"
@@ -70,8 +71,8 @@ def test_what_allows_it_depends_on_the_machine(
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ForkServer]:
-    with ForkServer() as started:
+def session() -> Iterator[Session]:
+    with Session() as started:
         yield started
 
 
@@ -95,45 +96,45 @@ def test_its_failures_are_told_apart(
     script: str,
     kind: type[Exception],
     words: str,
-    server: ForkServer,
+    session: Session,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     program = pretend(tmp_path, script)
     monkeypatch.setattr(py_spy, "find_py_spy", lambda: program)
     with pytest.raises(kind, match=words) as caught:
-        sample_loop(server, {"stmt": "sum(range(100))"}, duration_seconds=1)
+        sample_loop(session, Prepare(stmt="sum(range(100))"), duration_seconds=1)
     assert isinstance(caught.value, ToolMissing) is (kind is ToolRefused)
     # The server lives on: its next child runs.
-    with server.child() as child:
-        child.ask("prepare", stmt="pass")
+    with session.child() as child:
+        child.ask(Prepare("pass"))
 
 
 def test_where_native_frames_cannot_be_had_there_are_pythons(
-    server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refuse = 'case "$*" in *--native*) echo "native stack traces are not supported here" >&2; exit 1;; esac'
     write = f"while [ $# -gt 0 ]; do [ $1 = --output ] && echo '{LOOP};f (my.py) 4' > $2; shift; done"
     program = pretend(tmp_path, f"{refuse}\n{write}\nexit 0")
     monkeypatch.setattr(py_spy, "find_py_spy", lambda: program)
-    sampled = sample_loop(server, {"stmt": "sum(range(100))"}, duration_seconds=1)
+    sampled = sample_loop(session, Prepare(stmt="sum(range(100))"), duration_seconds=1)
     assert not sampled.is_native
     assert [stack for stack, _ in sampled.stacks] == [("f (my.py)",)]
 
 
-def test_a_statement_that_raises_is_the_users_error(server: ForkServer) -> None:
+def test_a_statement_that_raises_is_the_users_error(session: Session) -> None:
     with pytest.raises(SnippetError, match="ZeroDivisionError"):
-        sample_loop(server, {"stmt": "1 / 0"}, duration_seconds=1)
+        sample_loop(session, Prepare(stmt="1 / 0"), duration_seconds=1)
 
 
 @pytest.mark.pyspy
-def test_a_statement_is_seen_and_nothing_else(server: ForkServer) -> None:
+def test_a_statement_is_seen_and_nothing_else(session: Session) -> None:
     setup = (
         "def busy():\n    return sum(i * i for i in range(3000))\n"
         "def idle():\n    return None\n"
         "def both():\n    busy()\n    idle()\n"
     )
-    sampled = sample_loop(server, {"stmt": "both()", "setup": setup}, duration_seconds=1, native=False)
+    sampled = sample_loop(session, Prepare(stmt="both()", setup=setup), duration_seconds=1, native=False)
     names = {name for stack, _ in sampled.stacks for name in stack}
     assert "both (snippet)" in names
     assert "busy (snippet)" in names
@@ -145,6 +146,6 @@ def test_a_statement_is_seen_and_nothing_else(server: ForkServer) -> None:
 
 @pytest.mark.pyspy
 @pytest.mark.slow
-def test_native_frames_are_there(server: ForkServer) -> None:
-    sampled = sample_loop(server, {"stmt": "torch.add(x, x)", "setup": "x = torch.ones(4)"}, duration_seconds=1)
+def test_native_frames_are_there(session: Session) -> None:
+    sampled = sample_loop(session, Prepare(stmt="torch.add(x, x)", setup="x = torch.ones(4)"), duration_seconds=1)
     assert any("THPVariable_add" in name for stack, _ in sampled.stacks for name in stack)

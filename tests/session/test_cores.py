@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from photometer.errors import DefinitionError
-from photometer.session.cores import CorePool, parse_cores, usable_cores
+from photometer.session.cores import CorePool, neighbours, parse_cores, usable_cores
 
 
 def test_neighbours_from_either_end() -> None:
@@ -51,5 +51,13 @@ def test_lists_of_cores(text: str, cores: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("text", ["", "a", "3-1", "1,", "-2"])
 def test_what_is_no_list_of_cores(text: str) -> None:
-    with pytest.raises(DefinitionError, match="no list of cores"):
+    with pytest.raises(DefinitionError, match="not a list of cores"):
         parse_cores(text)
+
+
+def test_neighbours_begin_at_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
+    assert neighbours(2, 2) == (2, 3)
+    assert neighbours(3, 2) == (0, 3)
+    assert neighbours(None, 1) == (0,)
+    assert neighbours(9, 8) == (0, 1, 2, 3)

@@ -15,48 +15,49 @@ import pytest
 
 from photometer.errors import SnippetError, WorkerCrashed, WorkerStartError, WorkerTimeout
 from photometer.model.environment import Environment
-from photometer.session.fork_server import ForkServer
-from photometer.session.layout import Layout, frozen_variables
+from photometer.session.session import Server, Session
+from photometer.worker.messages import Prepare, Time
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ForkServer]:
-    with ForkServer() as started:
+def server() -> Iterator[Server]:
+    with Session() as session, session.server() as started:
         yield started
 
 
-def still_works(server: ForkServer) -> None:
+def still_works(server: Server) -> None:
     with server.child() as child:
-        child.ask("prepare", stmt="y = x + 1", setup="x = torch.ones(4)", warmup_runs=2)
-        assert child.ask("time", number=10)["seconds"] > 0
+        child.ask(Prepare(stmt="y = x + 1", setup="x = torch.ones(4)", warmup_runs=2))
+        assert child.ask(Time(10)).seconds > 0
 
 
-def test_child_times_blocks(server: ForkServer) -> None:
+def test_child_times_blocks(server: Server) -> None:
     with server.child() as child:
-        child.ask("prepare", stmt="y = torch.add(x, 1)", setup="x = torch.ones(4)", warmup_runs=10)
-        one = min(child.ask("time", number=100)["seconds"] for _ in range(5))
-        many = min(child.ask("time", number=10_000)["seconds"] for _ in range(3))
+        child.ask(Prepare(stmt="y = torch.add(x, 1)", setup="x = torch.ones(4)", warmup_runs=10))
+        one = min(child.ask(Time(100)).seconds for _ in range(5))
+        many = min(child.ask(Time(10_000)).seconds for _ in range(3))
     assert many > 10 * one
 
 
-def test_children_do_not_see_each_other(server: ForkServer) -> None:
+def test_children_do_not_see_each_other(server: Server) -> None:
     for _ in range(2):
         with server.child() as child:
             child.ask(
-                "prepare",
-                stmt="pass",
-                setup="import builtins\nassert not hasattr(builtins, 'trace')\nbuiltins.trace = 1",
+                Prepare(
+                    stmt="pass",
+                    setup="import builtins\nassert not hasattr(builtins, 'trace')\nbuiltins.trace = 1",
+                )
             )
 
 
-def test_users_exception_comes_with_the_users_line_and_the_child_lives_on(server: ForkServer) -> None:
+def test_users_exception_comes_with_the_users_line_and_the_child_lives_on(server: Server) -> None:
     with server.child() as child:
-        child.ask("prepare", stmt="a = 1\nb = a / zero", setup="zero = 1")
+        child.ask(Prepare(stmt="a = 1\nb = a / zero", setup="zero = 1"))
         with pytest.raises(SnippetError, match="ZeroDivisionError") as caught:
-            child.ask("prepare", stmt="a = 1\nb = a / zero", setup="zero = 0", warmup_runs=1)
+            child.ask(Prepare(stmt="a = 1\nb = a / zero", setup="zero = 0", warmup_runs=1))
         assert "b = a / zero" in (caught.value.log or "")
         assert "child.py" not in (caught.value.log or "")
-        child.ask("prepare", stmt="pass", warmup_runs=1)
+        child.ask(Prepare(stmt="pass", warmup_runs=1))
 
 
 @pytest.mark.parametrize(
@@ -68,83 +69,69 @@ def test_users_exception_comes_with_the_users_line_and_the_child_lives_on(server
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL"),
     ],
 )
-def test_crash_is_reported_and_the_server_lives_on(server: ForkServer, stmt: str, expected: str) -> None:
+def test_crash_is_reported_and_the_server_lives_on(server: Server, stmt: str, expected: str) -> None:
     with pytest.raises(WorkerCrashed, match=expected), server.child() as child:
-        child.ask("prepare", stmt=stmt, warmup_runs=1)
+        child.ask(Prepare(stmt=stmt, warmup_runs=1))
     still_works(server)
 
 
-def test_hang_is_killed_after_its_time(server: ForkServer) -> None:
+def test_hang_is_killed_after_its_time(server: Server) -> None:
     with server.child() as child:
         with pytest.raises(WorkerTimeout):
-            child.ask("prepare", timeout_seconds=0.3, stmt="while True: pass", warmup_runs=1)
+            child.ask(Prepare("while True: pass", warmup_runs=1), 0.3)
         with pytest.raises(ProcessLookupError):
             os.kill(child.pid, 0)
     still_works(server)
 
 
-def test_flood_of_output_is_cut_and_its_end_kept(server: ForkServer) -> None:
+def test_flood_of_output_is_cut_and_its_end_kept(server: Server) -> None:
     with pytest.raises(WorkerCrashed) as caught, server.child() as child:
         child.ask(
-            "prepare",
-            stmt="print('x' * 10_000_000); print('last words', flush=True); import os; os._exit(1)",
-            warmup_runs=1,
+            Prepare(
+                stmt="print('x' * 10_000_000); print('last words', flush=True); import os; os._exit(1)",
+                warmup_runs=1,
+            )
         )
     assert "last words" in (caught.value.log or "")
     assert len(caught.value.log or "") < 100_000
     still_works(server)
 
 
-def test_what_the_snippet_prints_does_not_disturb_the_line(server: ForkServer) -> None:
+def test_what_the_snippet_prints_does_not_disturb_the_line(server: Server) -> None:
     with server.child() as child:
-        child.ask("prepare", stmt="print('{\"ok\": false}'); import sys; print('e', file=sys.stderr)", warmup_runs=1)
-        assert child.ask("time", number=3)["ok"]
+        child.ask(Prepare(stmt="print('{\"ok\": false}'); import sys; print('e', file=sys.stderr)", warmup_runs=1))
+        assert child.ask(Time(3)).seconds > 0
 
 
-def test_memory_error_and_exit_are_answers(server: ForkServer) -> None:
+def test_memory_error_and_exit_are_answers(server: Server) -> None:
     with server.child() as child:
         for stmt, kind in (("bytearray(10**15)", "MemoryError"), ("raise SystemExit(4)", "SystemExit")):
             with pytest.raises(SnippetError, match=kind):
-                child.ask("prepare", stmt=stmt, warmup_runs=1)
+                child.ask(Prepare(stmt=stmt, warmup_runs=1))
 
 
-def test_layout_is_the_same_in_two_servers(server: ForkServer) -> None:
+def test_layout_is_the_same_in_two_servers(server: Server) -> None:
     if not server.frozen:
         pytest.skip(server.not_frozen_because or "not frozen")
     stmt = "raise Exception(hex(id(torch.Tensor)) + hex(hash('photometer')))"
     seen = []
     for _ in range(2):
-        with ForkServer() as other, other.child() as child, pytest.raises(SnippetError) as caught:
-            child.ask("prepare", stmt=stmt, warmup_runs=1)
+        with Session() as other, other.child() as child, pytest.raises(SnippetError) as caught:
+            child.ask(Prepare(stmt=stmt, warmup_runs=1))
         seen.append(str(caught.value).splitlines()[0])
     assert seen[0] == seen[1]
-
-
-def test_environment_is_built_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOMETHING_OF_THE_USERS", "1")
-    variables = frozen_variables(Layout(hash_seed=7, padding_bytes=3), {"MINE": "x"})
-    assert "SOMETHING_OF_THE_USERS" not in variables
-    assert variables["PYTHONHASHSEED"] == "7"
-    assert variables["MINE"] == "x"
-
-
-def test_environment_has_the_same_size_whatever_the_user_has_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    def size(layout: Layout, path: str) -> int:
-        monkeypatch.setenv("PATH", path)
-        return len("".join(f"{name}={value}" for name, value in frozen_variables(layout, {}).items()))
-
-    assert size(Layout(), "/bin") == size(Layout(), "/bin:/somewhere/else")
-    assert size(Layout(padding_bytes=3), "/bin") == size(Layout(), "/bin") + 3
 
 
 def test_path_and_variables_reach_the_snippet(tmp_path: Path) -> None:
     (tmp_path / "planted_module.py").write_text("VALUE = 5\n")
     environment = Environment(sys.executable, (str(tmp_path),), (("PLANTED", "yes"),))
-    with ForkServer(environment) as server, server.child() as child:
+    with Session(environment) as session, session.child() as child:
         child.ask(
-            "prepare",
-            stmt="pass",
-            setup="import planted_module, os\nassert planted_module.VALUE == 5\nassert os.environ['PLANTED'] == 'yes'",
+            Prepare(
+                stmt="pass",
+                setup="import planted_module, os\nassert planted_module.VALUE == 5\n"
+                "assert os.environ['PLANTED'] == 'yes'",
+            )
         )
 
 
@@ -152,20 +139,20 @@ def test_interpreter_without_torch_is_told(tmp_path: Path) -> None:
     hidden = Environment(sys.executable, (str(tmp_path),))
     (tmp_path / "torch.py").write_text("raise ImportError('no torch here')\n")
     with pytest.raises(WorkerStartError, match="no torch here") as caught:
-        ForkServer(hidden)
+        Session(hidden).facts()
     assert "Install torch" in str(caught.value)
     with pytest.raises(WorkerStartError):
-        ForkServer(Environment("/no/such/python"))
+        Session(Environment("/no/such/python")).facts()
 
 
 def test_nothing_is_left_after_kill_9(tmp_path: Path) -> None:
     """The near side is killed while its child hangs in user code: server, child and folder must all go."""
     script = (
-        "from photometer.session.fork_server import ForkServer\n"
-        "server = ForkServer()\n"
-        "with server.child() as child:\n"
-        "    print(server.folder, server.greeting['pid'], child.pid, flush=True)\n"
-        "    child.ask('prepare', stmt='while True: pass', warmup_runs=1)\n"
+        "from photometer.session.session import Session\n"
+        "from photometer.worker.messages import Prepare\n"
+        "with Session().server() as server, server.child() as child:\n"
+        "    print(server.folder, server.greeting.pid, child.pid, flush=True)\n"
+        "    child.ask(Prepare('while True: pass', warmup_runs=1))\n"
     )
     near = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}
@@ -186,7 +173,7 @@ def test_nothing_is_left_after_kill_9(tmp_path: Path) -> None:
 
 
 def test_closing_removes_the_folder() -> None:
-    with ForkServer() as server:
+    with Session() as session, session.server() as server:
         assert server.folder.is_dir()
         assert server.folder.stat().st_mode & 0o077 == 0
         assert server.folder.parent == Path(tempfile.gettempdir())
@@ -210,7 +197,7 @@ def test_an_interrupt_while_it_starts_leaves_no_process(tmp_path: Path) -> None:
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         with pytest.raises(KeyboardInterrupt):
-            ForkServer(Environment(python=str(python)))
+            Session(Environment(python=str(python))).facts()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -57,6 +57,9 @@ class Verdict:
     def decided(self) -> bool:
         return self.verdict != "undecided"
 
+    def __str__(self) -> str:
+        return "\n".join(line for line in (f"{self.verdict}: {self.reason}", self.measured_by, *self.notes) if line)
+
     def _repr_html_(self) -> str:
         from photometer.report.notebook import verdict_html
 

@@ -18,7 +18,7 @@ from typing import Any
 from photometer.analysis.judge import Criteria
 from photometer.analysis.verdict import Verdict
 from photometer.comparing.fork_sampler import Contestants, ForkSampler
-from photometer.comparing.verdict_loop import Sample, verdict_of_one
+from photometer.comparing.verdict_loop import Sample, check_budget, verdict_of_one
 from photometer.errors import BuildError, DefinitionError
 from photometer.instruments.clock import Clock
 from photometer.instruments.device.accelerator import Accelerator
@@ -59,6 +59,7 @@ def ab(
     `setup_b` is the second statement's own set-up, if it needs another. `budget` is the most seconds of measuring;
     `margin` the relative change that does not matter. `callback` is given the verdict so far after each replicate.
     """
+    check_budget(budget)
     criteria = _criteria(margin)
     texts = [(stmt_a, setup), (stmt_b, setup if setup_b is None else setup_b)]
     prepare = _preparations(texts, global_setup, Language.parse(language), num_threads)
@@ -91,6 +92,7 @@ def ab_device(
     alone makes 0.2 % of difference. `setup_b` gives the second its own. `cold` flushes the device's cache before each
     run.
     """
+    check_budget(budget)
     criteria = _criteria(margin)
     from photometer.instruments.device.torch_accelerator import open_accelerator
 

@@ -99,8 +99,7 @@ def verdict_of_one(
     seconds_per_replicate: float = REPLICATE_SECONDS,
 ) -> Verdict:
     """Run one benchmark of two sides to its verdict; an error of it is raised."""
-    if not budget > 0:
-        raise DefinitionError(f"budget must be positive, not {budget!r}", remedy="Give it in seconds.")
+    check_budget(budget)
     judge = SuiteJudge(
         1, criteria, rate=DEFAULT_FALSE_DISCOVERY_RATE, seconds_per_replicate=min(seconds_per_replicate, budget)
     )
@@ -116,6 +115,11 @@ def verdict_of_one(
     (verdict,) = judge.verdicts()
     assert verdict is not None
     return verdict
+
+
+def check_budget(budget: float) -> None:
+    if not budget > 0:
+        raise DefinitionError(f"budget must be positive, not {budget!r}", remedy="Give it in seconds.")
 
 
 def _with_retries(sampler: Sampler, benchmark: int, turn: int, retries: int) -> Sample:

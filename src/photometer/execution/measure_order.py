@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import photometer
-from photometer.errors import WorkerTimeout
+from photometer.errors import DefinitionError, WorkerTimeout
 from photometer.execution.executor import ReadyOrder
 from photometer.execution.order_record import task_spec_of
 from photometer.instruments.callgrind.call_tree import folded_stacks
@@ -23,6 +23,7 @@ from photometer.instruments.stopping import RunFor
 from photometer.instruments.wall_time import CoreWatch, take_blocks
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.diagnosis import Conditions
+from photometer.model.language import Language
 from photometer.model.measurement import Measurement
 from photometer.model.packed_stacks import SMALLEST_SHARE, pack_stacks
 from photometer.model.records import from_record, to_record
@@ -79,6 +80,13 @@ def measure_on_device(
 ) -> dict[str, Any]:
     """Measure the table of modes in a child. Seconds are per mode; attaching the profiler takes some more."""
     order = ready.order
+    if not order.auto.on_device:
+        raise DefinitionError(
+            "a device measurement of an order for the CPU was asked for",
+            remedy='Give the benchmark devices=("cuda",), or measure wall time.',
+        )
+    if order.args.language is not Language.PYTHON:
+        raise DefinitionError("device time is measured of Python statements", remedy="Wrap the C++ in an operator.")
     request = MeasureDevice(
         package=str(Path(photometer.__file__).resolve()),
         stmt=order.args.stmt,

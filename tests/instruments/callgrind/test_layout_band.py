@@ -7,21 +7,20 @@ import pytest
 from photometer.errors import SnippetError
 from photometer.instruments.callgrind import layout_band as module
 from photometer.instruments.callgrind.count_task import CountTask
-from photometer.instruments.callgrind.layout_band import layout_bands, random_layouts
+from photometer.instruments.callgrind.layout_band import layout_bands
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.task import TaskSpec
-from photometer.session.layout import Layout
+from photometer.session.layout import Layout, random_layouts
 
 TASKS = [CountTask(TaskSpec(stmt, "pass")) for stmt in ("a", "b")]
 
 
-class FakeServer:
-    alive = True
+class FakeCounter:
     open_now = 0
 
     def __init__(self, _: object, *, layout: Layout) -> None:
         self.layout = layout
-        FakeServer.open_now += 1
+        FakeCounter.open_now += 1
 
     def count(self, task: CountTask) -> FakeCounted:
         if task.task_spec.stmt == "fails":
@@ -30,7 +29,7 @@ class FakeServer:
         return FakeCounted(InstructionCounts(task.task_spec, 100, (figures,)))
 
     def close(self) -> None:
-        FakeServer.open_now -= 1
+        FakeCounter.open_now -= 1
 
 
 class FakeCounted:
@@ -42,8 +41,8 @@ class FakeCounted:
 
 
 @pytest.fixture(autouse=True)
-def fake_servers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CountingServer", FakeServer)
+def _fake_counters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "InstructionCounter", FakeCounter)
 
 
 def test_a_band_for_each_task_with_a_count_for_each_layout() -> None:
@@ -54,7 +53,7 @@ def test_a_band_for_each_task_with_a_count_for_each_layout() -> None:
     assert bands[0].outside_allocator_spread == 0.0
     assert bands[0].allocator_calls_spread == pytest.approx(0.2)
     assert "2.000%" in repr(bands[0])
-    assert FakeServer.open_now == 0
+    assert FakeCounter.open_now == 0
 
 
 def test_a_failing_task_is_raised() -> None:

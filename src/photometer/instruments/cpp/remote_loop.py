@@ -44,9 +44,7 @@ class RemoteLoop:
 
     def timeit(self, number: int) -> float:
         built = self.build()
-        prepare = Prepare(
-            library=str(built.library), symbol=built.symbol, num_threads=self._num_threads, warmup_runs=1
-        )
+        prepare = Prepare(library=str(built.library), symbol=built.symbol, num_threads=self._num_threads, warmup_runs=1)
         *_, timed = self._shared.ask(self, [prepare, Time(number)])
         assert isinstance(timed, Timed)
         return timed.seconds

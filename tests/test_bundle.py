@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from photometer.errors import ResultsFileError
-from photometer.execution.bundle import write_bundle
+from photometer.pull_request import write_bundle
 
 
 def test_files_and_texts_go_in_sorted_and_the_bytes_are_the_same_each_time(tmp_path: Path) -> None:

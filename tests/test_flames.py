@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 from photometer.definition import GroupedStmts, load_suite
-from photometer.execution.flame_names import flame_names
+from photometer.flames import flame_names
 from photometer.plan import materialize
 
 

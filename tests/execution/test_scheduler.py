@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
 from photometer.execution.agenda import finished_steps
+from photometer.execution.executor import BuildSnippets, Done, Failure, MeasureOrder, Step, Work
 from photometer.execution.observer import RunState
-from photometer.execution.run_plan import run_plan
 from photometer.execution.run_settings import RunSettings
+from photometer.execution.scheduler import run_plan
+from photometer.instruments.cpp.snippet import BuiltSnippet
+from photometer.model.language import Language
 from photometer.plan import materialize
-from tests.execution.fake_executor import FACTS, FakeExecutor, error
+from tests.execution.fake_executor import FACTS, FakeExecutor, error, label_of, step_of
 
 SCRIPTED = GroupedStmts(
     "y = x + 1",
@@ -67,7 +72,7 @@ def test_every_order_is_timed_and_counted_once(cores: int) -> None:
     records, failed = run(benchmarks, executor, cores)
     assert failed == 0
     assert labels_of(records, "measurement") == labels_of(records, "instruction_counts") == sorted(benchmarks)
-    assert len(executor.requests) == 60
+    assert len(executor.works) == 60
 
 
 @pytest.mark.parametrize("cores", [1, 2, 8, 32])
@@ -84,31 +89,35 @@ def test_no_core_is_used_twice_at_a_time(cores: int) -> None:
 def test_threads_get_neighbouring_cores_and_come_last() -> None:
     executor = FakeExecutor(seconds=0.001)
     run({"wide": TimerArgs("pass", num_threads=2), "a": TimerArgs("pass"), "b": TimerArgs("pass")}, executor)
-    assert executor.done("time")[-1] == "wide"
-    wide = next(r for r in executor.requests if r["do"] == "time" and r["order"]["label"] == ["wide"])
-    assert wide["cpus"] == [0, 1]
+    assert executor.done(Step.TIME)[-1] == "wide"
+    wide = next(work for work in executor.works if step_of(work) is Step.TIME and label_of(work) == "wide")
+    assert wide.cores == (0, 1)
 
 
 def test_what_needs_a_model_or_a_library_waits_for_it() -> None:
     executor = FakeExecutor()
     run({"s": SCRIPTED}, executor, 1)
-    kinds = [request["do"] for request in executor.requests]
-    assert kinds.count("build") == kinds.count("script") == 1
-    for request in executor.requests[: kinds.index("build")]:
-        assert request["do"] != "time" or request["order"]["auto"]["language"] == "python"
-    loaded = [r for r in executor.requests if r["do"] == "time" and r["order"]["model_id"]]
+    steps = [step_of(work) for work in executor.works]
+    assert steps.count(Step.BUILD) == steps.count(Step.SCRIPT) == 1
+    measured = [work for work in executor.works if isinstance(work, MeasureOrder)]
+    for work in executor.works[: steps.index(Step.BUILD)]:
+        assert not isinstance(work, MeasureOrder) or work.ready.order.args.language is Language.PYTHON
+    loaded = [work.ready for work in measured if work.step is Step.TIME and work.ready.order.model_id]
     assert len(loaded) == 2
-    assert all(r["model_path"].endswith(f"9.9/{r['order']['model_id']}.pt") for r in loaded)
-    snippets = next(r["snippets"] for r in executor.requests if r["do"] == "build")
-    assert any(loaded[0]["model_path"] in setup for _, setup, _ in snippets)
+    for ready in loaded:
+        assert ready.model_path is not None
+        # A folder per version and build of torch, and per side of a comparison.
+        assert re.fullmatch(rf".*/models/9\.9-[0-9a-f]{{8}}-a/{ready.order.model_id}\.pt", ready.model_path)
+    (build,) = [work for work in executor.works if isinstance(work, BuildSnippets)]
+    assert any(str(loaded[0].model_path) in snippet.setup for snippet in build.snippets)
 
 
 def test_an_order_that_fails_is_not_counted_and_the_rest_go_on() -> None:
-    executor = FakeExecutor(lambda r: error() if r["do"] == "time" and r["order"]["label"] == ["bad"] else None)
+    executor = FakeExecutor(lambda work: error() if step_of(work) is Step.TIME and label_of(work) == "bad" else None)
     records, failed = run({"bad": TimerArgs("pass"), "good": TimerArgs("pass")}, executor)
     assert failed == 1
     assert labels_of(records, "failure") == ["bad"]
-    assert executor.done("count") == ["good"]
+    assert executor.done(Step.COUNT) == ["good"]
     (failure,) = [record for record in records if record["kind"] == "failure"]
     assert (failure["step"], failure["attempts"], failure["message"]) == ("time", 1, "it broke")
 
@@ -116,9 +125,9 @@ def test_an_order_that_fails_is_not_counted_and_the_rest_go_on() -> None:
 def test_what_may_pass_is_tried_again_after_the_others() -> None:
     seen: list[str] = []
 
-    def fail_first(request: dict[str, Any]) -> Any:
-        if request["do"] == "time":
-            seen.append(request["order"]["label"][0])
+    def fail_first(work: Work) -> Failure | None:
+        if step_of(work) is Step.TIME:
+            seen.append(label_of(work))
             return error(may_pass=True) if seen == ["shaky"] else None
         return None
 
@@ -130,19 +139,18 @@ def test_what_may_pass_is_tried_again_after_the_others() -> None:
 
 
 def test_what_keeps_crashing_is_given_up_after_its_retries() -> None:
-    executor = FakeExecutor(lambda r: error(may_pass=True) if r["do"] == "time" else None)
+    executor = FakeExecutor(lambda work: error(may_pass=True) if step_of(work) is Step.TIME else None)
     records, failed = run({"a": TimerArgs("pass")}, executor)
     assert failed == 1
-    assert executor.done("time") == ["a", "a"]
+    assert executor.done(Step.TIME) == ["a", "a"]
     assert records[0]["attempts"] == 2
 
 
 def test_a_snippet_that_does_not_compile_takes_only_itself() -> None:
-    def build(request: dict[str, Any]) -> Any:
-        if request["do"] != "build":
+    def build(work: Work) -> Done | None:
+        if not isinstance(work, BuildSnippets):
             return None
-        good = {"library": "/l.so", "symbol": "s"}
-        return {"ok": True, "outcomes": [{"error": error("no")["error"]}, good]}
+        return Done(outcomes=(error("no"), BuiltSnippet(Path("/l.so"), "s", cached=False)))
 
     cpp = {name: TimerArgs("f();", language="cpp") for name in ("bad", "good")}
     records, failed = run(cpp, FakeExecutor(build))
@@ -152,7 +160,7 @@ def test_a_snippet_that_does_not_compile_takes_only_itself() -> None:
 
 
 def test_a_model_that_cannot_be_scripted_takes_those_that_load_it() -> None:
-    executor = FakeExecutor(lambda r: error("no script") if r["do"] == "script" else None)
+    executor = FakeExecutor(lambda work: error("no script") if step_of(work) is Step.SCRIPT else None)
     records, failed = run({"s": SCRIPTED}, executor)
     assert failed == 2
     assert [r["message"] for r in records if r["kind"] == "failure"] == ["no script"] * 2
@@ -171,10 +179,10 @@ def test_nothing_is_repeated_of_what_is_finished() -> None:
 
 
 def test_only_what_is_asked_for_is_measured() -> None:
-    for asked, step in ({"instructions": False}, "time"), ({"wall": False}, "count"):
+    for asked, step in ({"instructions": False}, Step.TIME), ({"wall": False}, Step.COUNT):
         executor = FakeExecutor()
         run({"a": TimerArgs("pass")}, executor, **asked)  # type: ignore[arg-type]
-        assert [request["do"] for request in executor.requests] == [step]
+        assert [step_of(work) for work in executor.works] == [step]
 
 
 def test_the_observer_sees_it_all() -> None:
@@ -183,14 +191,17 @@ def test_the_observer_sees_it_all() -> None:
             self.states: list[RunState] = []
             self.given_up: list[str] = []
 
-        def looked_at(self, state: RunState) -> None:
+        def progressed(self, state: RunState) -> None:
             self.states.append(state)
 
         def gave_up(self, title: str, reason: str) -> None:
             self.given_up.append(f"{title}: {reason}")
 
+        def climbed(self, title: str, problem: str | None) -> None:
+            raise AssertionError("there is no ladder")
+
     notes = Notes()
-    executor = FakeExecutor(lambda r: error() if r["do"] == "count" else None)
+    executor = FakeExecutor(lambda work: error() if step_of(work) is Step.COUNT else None)
     run({"a": TimerArgs("pass")}, executor, observer=notes)
     assert notes.given_up == ["a [python]: it broke"]
     assert (notes.states[0].all_steps, notes.states[-1].finished_steps, notes.states[-1].failed_orders) == (2, 2, 1)
@@ -213,7 +224,7 @@ def test_memory_does_not_grow_with_what_is_finished() -> None:
         held.append(tracemalloc.get_traced_memory()[0])
 
     executor = FakeExecutor()
-    executor.requests = executor.together = _Forgetful()  # type: ignore[assignment]
+    executor.works = executor.together = _Forgetful()  # type: ignore[assignment]
     tracemalloc.start()
     try:
         run({str(i): TimerArgs("pass") for i in range(600)}, executor, 1, on_record=measure)
@@ -241,16 +252,17 @@ def test_an_accelerators_orders_are_timed_on_it_and_not_counted() -> None:
     executor = FakeExecutor()
     records, failed = run({"add": ON_DEVICES}, executor)
     assert failed == 0
-    by_step = {step: [r["order"]["auto"] for r in executor.requests if r["do"] == step] for step in ("device", "count")}
-    assert [(auto["device"], auto["language"]) for auto in by_step["device"]] == [("cuda", "python")]
-    assert {auto["device"] for auto in by_step["count"]} == {"cpu"}
+    measured = [work for work in executor.works if isinstance(work, MeasureOrder)]
+    on_device = [work.ready.order.auto for work in measured if work.step is Step.DEVICE]
+    assert [(auto.device, auto.language) for auto in on_device] == [("cuda", Language.PYTHON)]
+    assert {work.ready.order.auto.device for work in measured if work.step is Step.COUNT} == {"cpu"}
     assert labels_of(records, "device_measurement") == ["add"]
 
 
 def test_nothing_is_timed_beside_work_on_the_one_accelerator() -> None:
     executor = FakeExecutor(seconds=0.01)
     run({f"add {i}": ON_DEVICES for i in range(4)}, executor, cores=64, instructions=False)
-    timed = [sum(step in ("time", "device") for step, _ in moment) for moment in executor.together]
+    timed = [sum(step in (Step.TIME, Step.DEVICE) for step, _ in moment) for moment in executor.together]
     assert max(timed) == 1
 
 
@@ -258,4 +270,4 @@ def test_a_finished_device_step_is_not_repeated() -> None:
     records, _ = run({"add": ON_DEVICES}, FakeExecutor())
     executor = FakeExecutor()
     run({"add": ON_DEVICES}, executor, finished=finished_steps(records))
-    assert [r["do"] for r in executor.requests] == []
+    assert executor.works == []

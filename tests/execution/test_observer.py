@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from photometer.execution.agenda import Step
-from photometer.execution.time_left import FIRST_GUESS_SECONDS, TimeLeft
+from photometer.execution.executor import Step
+from photometer.execution.observer import FIRST_GUESS_SECONDS, TimeLeft
 
 
 def test_it_learns_what_a_step_takes() -> None:

@@ -6,11 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from photometer.cli.instructions import print_instructions
 
-from photometer.cli import instructions
+from photometer.cli.time import REPEATS, _print_instructions as print_instructions
 from photometer.errors import SnippetError
-from photometer.instruments import perf_counter
+from photometer.instruments import processor_instructions
 from photometer.instruments.callgrind.count_task import CountedTask, CountTask
 from photometer.model.processor_counts import ProcessorCounts
 from photometer.model.task import TaskSpec
@@ -19,17 +18,17 @@ from tests.instruments.callgrind import GOLDEN, parse_profile
 
 class FakeTimer:
     def __init__(self, stmt: str, file: str) -> None:
-        self._task_spec = TaskSpec(stmt, "pass")
+        self.task_spec = TaskSpec(stmt, "pass")
         self._file = file
 
     def count(self, number: int, repeats: int) -> CountedTask:
         if self._file == "fails":
             raise ZeroDivisionError("division by zero")
         profile = parse_profile(GOLDEN / self._file)
-        return CountedTask(CountTask(self._task_spec, number=number, repeats=repeats), (profile,) * repeats, profile)
+        return CountedTask(CountTask(self.task_spec, number=number, repeats=repeats), (profile,) * repeats, profile)
 
     def count_by_processor(self, number: int) -> ProcessorCounts:
-        return ProcessorCounts(self._task_spec, number, (5000,), (1000,))
+        return ProcessorCounts(self.task_spec, number, (5000,), (1000,))
 
 
 def timers(*files: str) -> list[Any]:
@@ -38,7 +37,7 @@ def timers(*files: str) -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def no_perf(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perf_counter, "perf_refusal", lambda: "There is no counter.")
+    monkeypatch.setattr(processor_instructions, "perf_refusal", lambda: "There is no counter.")
 
 
 def test_one_statement_has_its_top_functions(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,13 +65,13 @@ def test_json_is_one_record_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     print_instructions(timers("plain.out", "plain.out"), 100, as_json=True)
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [record["task_spec"]["stmt"] for record in records] == ["statement 0", "statement 1"]
-    assert all(len(record["repeats"]) == instructions.REPEATS for record in records)
+    assert all(len(record["repeats"]) == REPEATS for record in records)
 
 
 def test_the_second_source_is_shown_where_it_is_allowed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(perf_counter, "perf_refusal", lambda: None)
+    monkeypatch.setattr(processor_instructions, "perf_refusal", lambda: None)
     print_instructions(timers("plain.out"), 100, as_json=False)
     assert "40.00  statement 0" in capsys.readouterr().out
 

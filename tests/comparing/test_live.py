@@ -1,0 +1,96 @@
+"""A whole comparison of two environments without a process: the sessions' servers are fakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from photometer.comparing.live import LiveComparison
+from photometer.comparing.request import ComparisonRequest, ComparisonSettings
+from photometer.definition import TimerArgs
+from photometer.errors import DefinitionError, WorkerStartError
+from photometer.model.environment import Environment
+from photometer.model.results_reader import load_results
+from tests.session.fake_session import Behaviour, FakeServers
+
+SUITE = {"steady": TimerArgs("steady"), "slow": TimerArgs("slow"), "broken": TimerArgs("broken")}
+BASE = {"broken": Behaviour(raises="ValueError: no")}
+BRANCH = {**BASE, "slow": Behaviour(seconds_per_run=1.5e-6, instructions_per_run=1600)}
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
+    monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
+    monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
+    return FakeServers({"base": BASE, "branch": BRANCH})
+
+
+def request(**changes: object) -> ComparisonRequest:
+    settings = ComparisonSettings(budget_seconds=4.0, margin=0.01)
+    fields: dict[str, object] = {"suite": SUITE, "settings": settings, **changes}
+    return ComparisonRequest(Environment("base"), Environment("branch"), **fields)  # type: ignore[arg-type]
+
+
+def test_what_changed_is_found_and_explained(servers: FakeServers, tmp_path: Path) -> None:
+    with LiveComparison(request(output=tmp_path), make_session=servers.session) as live:
+        comparison = live.run()
+    verdicts = {result.title: result for result in comparison}
+    slow, steady = verdicts["slow"], verdicts["steady"]
+    assert slow.verdict == "slower"
+    assert slow.ratio == pytest.approx(1.5, rel=0.02)
+    assert slow.instructions is not None
+    assert slow.instructions.difference_per_run == pytest.approx(600)
+    assert len(slow.layout_ratios) == 2
+    assert steady.verdict == "same"
+    assert [failure.side for failure in comparison.failures] == ["base"]
+    assert comparison.outcome == "slower"
+    assert all(server.closed for server in servers.made)
+    kinds = load_results(tmp_path / "comparison.json").kinds
+    assert kinds["comparison"] == 2
+    assert kinds["comparison_replicate"] > 8
+    assert kinds["comparison_failure"] == 1
+
+
+def test_a_resumed_comparison_measures_nothing_twice(servers: FakeServers, tmp_path: Path) -> None:
+    with LiveComparison(request(output=tmp_path), make_session=servers.session) as live:
+        first = live.run()
+    with LiveComparison(request(output=tmp_path, resume=True), make_session=servers.session) as live:
+        checked = live.check()
+        forks = sum(server.forks for server in servers.made)
+        again = live.measure(checked)
+        assert sum(server.forks for server in servers.made) == forks
+    judged = {verdict.verdict for _, verdict in again.judged}
+    assert judged == {result.verdict for result in first}
+
+
+def test_both_sides_have_the_same_surroundings(servers: FakeServers) -> None:
+    with LiveComparison(request(), make_session=servers.session) as live:
+        live.run()
+    for counting in (False, True):
+        launches = [server.launch for server in servers.made if bool(server.launch.wrapper) is counting]
+        assert {launch.python for launch in launches} == {"base", "branch"}
+        frozen = [launch for launch in launches if launch.variables["PYTHONHASHSEED"] == "0"]
+        assert len({tuple(launch.variables.items()) for launch in frozen}) == 1
+        assert {launch.small_pages for launch in launches} == {True}
+
+
+def test_a_side_that_does_not_start_is_an_error_and_leaves_nothing(servers: FakeServers) -> None:
+    servers.fails["branch"] = WorkerStartError("no torch there")
+    with pytest.raises(WorkerStartError), LiveComparison(request(), make_session=servers.session) as live:
+        live.run()
+    assert all(server.closed for server in servers.made)
+
+
+def test_a_server_that_dies_costs_its_benchmark_and_no_other(servers: FakeServers) -> None:
+    suite = {"deadly": TimerArgs("deadly"), "steady": TimerArgs("steady")}
+    dying = FakeServers({"base": {}, "branch": {"deadly": Behaviour(dies=True)}})
+    with LiveComparison(request(suite=suite), make_session=dying.session) as live:
+        comparison = live.run()
+    assert [failure.title for failure in comparison.failures] == ["deadly"]
+    assert [result.verdict for result in comparison] == ["same"]
+
+
+def test_without_a_suite_nothing_can_be_compared() -> None:
+    with pytest.raises(DefinitionError, match="--suite"):
+        LiveComparison(request(suite=None))

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from photometer.definition import GroupedSetup, GroupedStmts
+from photometer.errors import DefinitionError, WorkerTimeout
+from photometer.execution.executor import ReadyOrder
+from photometer.execution.measure_order import FETCH_SECONDS, RemoteBlocks, measure_on_device
+from photometer.instruments.stopping import RunFor
+from photometer.instruments.wall_time import take_blocks
+from photometer.model.language import Language
+from photometer.plan import materialize
+from photometer.plan.work_order import WorkOrder
+from photometer.worker.messages import TimeBlocks, TimedBlocks
+from tests.session.fake_session import FakeServers
+
+SUITE = {
+    "add": GroupedStmts(
+        py_stmt="y = x + 1",
+        cpp_stmt="auto y = x + 1;",
+        setup=GroupedSetup("x = torch.randn(256, device=device)", "auto x = torch::randn({256}).to(device);"),
+        devices=("cpu", "cuda"),
+    )
+}
+
+
+class FakeChild:
+    """A statement of a microsecond; every tenth block is preempted and takes longer."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, int]] = []
+        self.killed = False
+        self._blocks = 0
+
+    def ask(self, request: TimeBlocks, timeout_seconds: float) -> TimedBlocks:
+        self.asked.append((request.number, request.blocks))
+        times, preemptions = [], []
+        for _ in range(request.blocks):
+            self._blocks += 1
+            preempted = self._blocks % 10 == 0
+            times.append(request.number * 1e-6 + (0.004 if preempted else 0.0))
+            preemptions.append(int(preempted))
+        return TimedBlocks(times, preemptions, sum(times), sum(times) / 2)
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+def test_blocks_are_fetched_several_at_a_time_and_preempted_ones_set_aside() -> None:
+    child = FakeChild()
+    blocks = RemoteBlocks(child, 60.0)  # type: ignore[arg-type]
+    taken = take_blocks(blocks.time_block, RunFor(0.2), clock=time.perf_counter, min_run_time=0.2, watch=blocks)
+    assert max(asked for _, asked in child.asked) > 1
+    assert all(number * 1e-6 * asked <= 2 * FETCH_SECONDS for number, asked in child.asked if asked > 1)
+    assert set(taken.block_seconds) == {taken.number_per_run * 1e-6}
+    assert taken.conditions.preempted_blocks
+    assert taken.conditions.preemptions
+    assert taken.conditions.cpu_seconds == pytest.approx(taken.conditions.wall_seconds / 2)  # type: ignore[operator]
+    assert taken.conditions.loop_overhead_seconds_per_run is None
+
+
+def test_a_measurement_that_does_not_end_is_given_up() -> None:
+    child = FakeChild()
+    with pytest.raises(WorkerTimeout, match="--timeout"):
+        RemoteBlocks(child, 0.0).time_block(1)  # type: ignore[arg-type]
+    assert child.killed
+
+
+def order(device: str, language: Language) -> WorkOrder:
+    (found,) = [o for o in materialize(SUITE) if o.auto.device == device and o.args.language is language]
+    return found
+
+
+def test_device_modes_of_the_cpu_or_of_cpp_are_refused() -> None:
+    session = FakeServers().session()
+    with pytest.raises(DefinitionError, match="CPU"):
+        measure_on_device(session, ReadyOrder(order("cpu", Language.PYTHON)), 0.1)
+    with pytest.raises(DefinitionError, match="Python statements"):
+        measure_on_device(session, ReadyOrder(order("cuda", Language.CPP)), 0.1)

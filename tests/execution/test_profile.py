@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from photometer.definition.timer_args import TimerArgs
+from photometer.errors import ToolMissing, ToolRefused
+from photometer.execution import profile as module
+from photometer.execution.profile import ProfileSettings, profile
+from photometer.instruments.py_spy import SampledStacks
+from photometer.plan import materialize
+from photometer.session.session import Session
+
+PLAN = materialize({"good": TimerArgs("x + 1", "x = 1"), "bad": TimerArgs("1 / 0"), "last": TimerArgs("2 + 2")})
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with Session() as started:
+        yield started
+
+
+SEEN = SampledStacks(((("f (snippet)",), 10.0),), 5, 10e-9, True)
+
+
+def test_one_order_that_fails_does_not_take_the_others_along(monkeypatch: pytest.MonkeyPatch, session: Session) -> None:
+    real = module.sample_loop
+
+    def sample(session, preparation, **settings):  # type: ignore[no-untyped-def]
+        # The real one for the statement that raises: it is found out before py-spy is called.
+        return real(session, preparation, **settings) if preparation.stmt == "1 / 0" else SEEN
+
+    monkeypatch.setattr(module, "sample_loop", sample)
+    monkeypatch.setattr(module, "find_py_spy", lambda: "py-spy")
+    told: list[str] = []
+    profiles = profile(session, PLAN, ProfileSettings(), on_order=told.append)
+    good, bad, last = (profiles[order.id] for order in PLAN)
+    assert good.sampled is last.sampled is SEEN
+    assert bad.sampled is None
+    assert "ZeroDivisionError" in bad.problems[0]
+    assert told == [order.title for order in PLAN]
+
+
+@pytest.mark.parametrize("error", [ToolMissing("no py-spy", remedy="Install."), ToolRefused("not allowed")])
+def test_a_tool_that_is_missing_or_refused_is_asked_once(
+    error: ToolMissing, monkeypatch: pytest.MonkeyPatch, session: Session
+) -> None:
+    asked = []
+
+    def sample(*_: object, **__: object) -> None:
+        asked.append(1)
+        raise error
+
+    monkeypatch.setattr(module, "sample_loop", sample)
+    monkeypatch.setattr(module, "find_py_spy", lambda: "py-spy")
+    profiles = profile(session, PLAN, ProfileSettings())
+    assert len(asked) == 1
+    assert all(each.problems and error.message in each.problems[0] for each in profiles.values())
+
+
+@pytest.mark.valgrind
+@pytest.mark.slow
+def test_counted_stacks_are_per_run_and_the_same_again(session: Session) -> None:
+    add = TimerArgs("torch.add(x, x)", "x = torch.ones(2)")
+    plan = materialize({"add": add, "again": add})
+    profiles = profile(session, plan, ProfileSettings(sampled=False, counted=True))
+    first, second = (profiles[order.id] for order in plan)
+    assert first.problems == ()
+    assert first.instructions is not None
+    assert first.instructions == second.instructions
+    assert 1_000 < sum(count for _, count in first.instructions) < 100_000
+    assert any("THPVariable_add" in name for stack, _ in first.instructions for name in stack)

@@ -11,8 +11,9 @@ from photometer.definition import load_suite
 from photometer.errors import DefinitionError
 from photometer.model.environment import Environment
 from photometer.plan import materialize, select
-from photometer.session.fork_server import ForkServer
+from photometer.session.session import Session
 from photometer.suites.overrides import CALLS, RUNGS, Rung, ladder
+from photometer.worker.messages import Prepare
 
 PLAN = materialize(load_suite("overrides"))
 
@@ -22,7 +23,7 @@ def test_every_rung_is_there_for_every_call_that_can_take_it() -> None:
     assert {label[-1] for label in labels} == {rung.name for rung in RUNGS}
     assert {label[:-1] for label in labels} == {call.label for call in CALLS}
     assert ("torch.add", "WithTorchFunction") in labels
-    # A tensor-like has no methods of a tensor; where an argument stands says nothing about a mode.
+    # A tensor-like has no methods of a tensor; the position of an argument does not matter for a mode.
     assert ("method", "WithTorchFunction") not in labels
     assert ("argument position", "second", "TorchFunctionMode-1") not in labels
     assert ("argument position", "second", "WithTorchFunction") in labels
@@ -34,17 +35,17 @@ def test_the_classic_four_are_tagged() -> None:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ForkServer]:
-    with ForkServer() as started:
-        yield started
+def session() -> Iterator[Session]:
+    with Session() as opened:
+        yield opened
 
 
-def test_every_order_runs(server: ForkServer) -> None:
+def test_every_order_runs(session: Session) -> None:
     failed = {}
     for order in PLAN:
-        with server.child() as child:
+        with session.child() as child:
             try:
-                child.ask("prepare", 60.0, stmt=order.args.stmt, setup=order.args.setup, warmup_runs=2)
+                child.ask(Prepare(order.args.stmt, order.args.setup, warmup_runs=2), 60.0)
             except Exception as error:
                 failed[order.title] = str(error)
     assert not failed
@@ -79,15 +80,15 @@ def traced(owner, name):
     ],
 )
 def test_the_override_is_called_as_often_as_it_should(
-    call: str, rung: str, traced: str, times: int, server: ForkServer
+    call: str, rung: str, traced: str, times: int, session: Session
 ) -> None:
     order = next(o for o in PLAN if o.label[-1] == rung and call in o.label)
     owner, name = traced.split(".")
     # A mode stays entered, so this is done in a fork of its own.
     trace, check = f"traced({owner}, '{name}')", f"assert len(calls) == {times}, calls"
     body = "\n".join([CALLED, order.args.setup, trace, order.args.stmt, check])
-    with server.child() as child:
-        child.ask("prepare", 60.0, stmt="pass", setup=f"exec({body!r}, dict(torch=torch))")
+    with session.child() as child:
+        child.ask(Prepare("pass", f"exec({body!r}, dict(torch=torch))"), 60.0)
 
 
 def test_ones_own_type_joins_the_ladder(tmp_path: Path) -> None:
@@ -97,9 +98,9 @@ def test_ones_own_type_joins_the_ladder(tmp_path: Path) -> None:
     order = plan.orders[-1]
     assert order.label == ("torch.add", "MyTensor")
     assert f"ladder:{len(RUNGS)}>2" in order.tags
-    with ForkServer(Environment.current(path=(str(tmp_path),))) as server, server.child() as child:
+    with Session(Environment.current(path=(str(tmp_path),))) as session, session.child() as child:
         stmt = f"{order.args.stmt}\nassert type(z).__name__ == 'MyTensor', type(z)"
-        child.ask("prepare", 60.0, stmt=stmt, setup=order.args.setup, warmup_runs=1)
+        child.ask(Prepare(stmt, order.args.setup, warmup_runs=1), 60.0)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +111,6 @@ def test_ones_own_type_joins_the_ladder(tmp_path: Path) -> None:
         (lambda: ladder([Rung("X", "Nobody", "X({})")]), "stands on Nobody"),
     ],
 )
-def test_a_wrong_rung_is_told(make, words: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_wrong_rung_is_an_error(make, words: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(DefinitionError, match=words):
         make()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from photometer.analysis.guards import (
+    ProbeResult,
     checkout_warning,
     environment_warnings,
     machine_warnings,
@@ -17,7 +18,6 @@ from photometer.analysis.guards import (
     thread_warnings,
 )
 from photometer.model.machine import Machine, MachineNoise
-from photometer.model.probe_result import ProbeResult
 from photometer.worker.messages import TorchFacts
 
 FACTS = TorchFacts(

@@ -176,6 +176,9 @@ def test_a_record_that_is_no_json_is_refused_and_the_file_stays(tmp_path: Path) 
     for metadata in ({"tensor": object()}, {("a", 1): 2}, {"x": float("nan")}):
         with pytest.raises(ResultsFileError, match="cannot be written as JSON"):
             file.append(Measurement(1, [1.0], spec, metadata))
+    for seconds in (object(), float("inf")):
+        with pytest.raises(ResultsFileError, match="cannot be written as JSON"):
+            file.append(Measurement(1, [seconds], spec))  # type: ignore[list-item]
     with pytest.raises(ResultsFileError, match="kind"):
         file.append({"n": 1})
     assert load_results(path).records == ()

@@ -1,10 +1,11 @@
 """Guards: reasons why two sides are not comparable, or why a verdict is doubtful.
 
-In: facts about both sides, surroundings of a statement, machines, noise. Out: sentences; none if all is well. Pure.
+In: facts about both sides, the outcomes of probes, machines, noise. Out: sentences; none if all is well. Pure.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,6 @@ from typing import Any
 from photometer.analysis.verdict_reason import percent
 from photometer.instruments.machine_facts import short_flags
 from photometer.model.machine import Machine, MachineNoise
-from photometer.model.probe_result import ProbeResult
 from photometer.worker.messages import TorchFacts
 
 # Sums in another order differ in the last digits of float32 (1e-7 each); more than this is another computation.
@@ -26,6 +26,21 @@ STOLEN_SHARE = 0.01
 LOAD_FOR_THREADS = 1.5
 # Clocks move by a few per cent with temperature; more means a governor or throttling.
 CLOCK_SPREAD = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class ProbeResult:
+    """What one run of a statement left on one side: its results, and the settings then.
+
+    `results` are the named values, None if the statement has none to show; `not_compared_because` says why if it
+    should have some. `modules` come from the checkout.
+    """
+
+    results: Mapping[str, Any] | None = None
+    modules: tuple[str, ...] = ()
+    num_threads: int | None = None
+    flushes_denormals: bool | None = None
+    not_compared_because: str = ""
 
 
 def environment_warnings(base: TorchFacts, branch: TorchFacts) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from photometer.analysis.comparison_result import ComparisonFailure
 from photometer.analysis.guards import (
+    ProbeResult,
     checkout_warning,
     environment_warnings,
     left_out_warning,
@@ -32,7 +33,6 @@ from photometer.execution.measure_order import run_once
 from photometer.execution.prepare import PreparedPlan, prepare
 from photometer.instruments.replicate import Side
 from photometer.model.language import Language
-from photometer.model.probe_result import ProbeResult
 from photometer.plan.probe import PROBE_FOLDER, with_result_path
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.layout import freezing

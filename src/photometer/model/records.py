@@ -63,8 +63,8 @@ class _Field:
     name: str
     key: str
     hint: Any
+    # MISSING if the record must have it.
     default: Any
-    """MISSING if the record must have it."""
     may_be_infinite: bool
 
 
@@ -116,7 +116,8 @@ def _written(value: Any, may_be_infinite: bool = False) -> Any:
         return dict(value)
     if isinstance(value, Sequence):
         return [_written(part, may_be_infinite) for part in value]
-    return to_record(value)
+    # What is left is not for JSON; who writes the file says so.
+    return to_record(value) if dataclasses.is_dataclass(value) else value
 
 
 def _spelling(member: enum.Enum) -> Any:

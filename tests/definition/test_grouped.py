@@ -67,7 +67,7 @@ def test_statement_may_use_what_the_setup_imports_or_defines() -> None:
 
 
 MISTAKES: list[tuple[str, dict[str, Any], str, str]] = [
-    # name, arguments, message, what the caret stands below
+    # name, arguments, message, what the caret is below
     ("signature does not parse", {"signature": "f(x, w -> y"}, "does not parse", "-"),
     ("argument not read", {"py": "y = x"}, "names w, but the Python", "w"),
     ("argument not read in C++", {"cpp": "auto y = x;"}, r"names w, but the C\+\+", "w"),

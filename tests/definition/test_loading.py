@@ -1,4 +1,4 @@
-"""Suites from files, modules and by name; and what is said when there is none."""
+"""Suites from files, modules and by name; and the error if there is none."""
 
 from __future__ import annotations
 

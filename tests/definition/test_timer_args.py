@@ -1,4 +1,4 @@
-"""TimerArgs is checked where it is written."""
+"""TimerArgs is checked when it is written."""
 
 from __future__ import annotations
 

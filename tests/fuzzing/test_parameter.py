@@ -63,7 +63,7 @@ def test_values_keep_their_own_type() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"distribution": {1: 0.5, 2: 0.6}}, "sum to 1.1"),
         ({"distribution": {1: -0.5, 2: 1.5}}, "negative"),
@@ -80,8 +80,8 @@ def test_values_keep_their_own_type() -> None:
         ({"distribution": "uniform", "minval": 0, "maxval": 2**64}, "64-bit"),
     ],
 )
-def test_a_bad_parameter_is_refused_where_it_is_written(arguments: dict[str, Any], said: str) -> None:
-    with pytest.raises(DefinitionError, match=said) as caught:
+def test_a_bad_parameter_is_refused_when_it_is_written(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(DefinitionError, match=message) as caught:
         FuzzedParameter("p", **arguments)
     assert "'p'" in str(caught.value)
     assert caught.value.remedy

@@ -1,4 +1,4 @@
-"""FuzzedSparseTensor: torch's tensors where torch can make them, and bounded ones where it cannot."""
+"""FuzzedSparseTensor: torch's tensors if torch can make them, and bounded ones if it cannot."""
 
 from __future__ import annotations
 

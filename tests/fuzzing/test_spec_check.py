@@ -18,7 +18,7 @@ def alias(name: str, *targets: str) -> FuzzedParameter:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "tensors", "said"),
+    ("parameters", "tensors", "message"),
     [
         ([K, K], [], "k"),
         ([K], [FuzzedTensor("k", (1,))], "more than one"),
@@ -38,14 +38,14 @@ def alias(name: str, *targets: str) -> FuzzedParameter:
         ([FuzzedParameter("n", 0, 2, "uniform")], [FuzzedTensor("x", (4,), steps=("n",))], "from 1"),
     ],
 )
-def test_bad_specs_are_refused(parameters: list[Any], tensors: list[Any], said: str) -> None:
-    with pytest.raises(DefinitionError, match=said) as caught:
+def test_bad_specs_are_refused(parameters: list[Any], tensors: list[Any], message: str) -> None:
+    with pytest.raises(DefinitionError, match=message) as caught:
         Fuzzer(parameters, tensors)
     assert caught.value.remedy
 
 
 @pytest.mark.parametrize(
-    ("tensor", "said"),
+    ("tensor", "message"),
     [
         (FuzzedTensor("x", ("k", "k"), max_elements=255), "at least 256 elements"),
         (FuzzedTensor("x", ("k", "k"), min_elements=64 * 64 + 1), "at most 4096 elements"),
@@ -56,8 +56,8 @@ def test_bad_specs_are_refused(parameters: list[Any], tensors: list[Any], said: 
         ),
     ],
 )
-def test_limits_that_no_draw_can_meet_are_refused(tensor: FuzzedTensor, said: str) -> None:
-    with pytest.raises(ImpossibleSpec, match=said):
+def test_limits_that_no_draw_can_meet_are_refused(tensor: FuzzedTensor, message: str) -> None:
+    with pytest.raises(ImpossibleSpec, match=message):
         Fuzzer([K, FuzzedParameter("d", distribution={1: 0.5, 2: 0.5})], [tensor])
 
 

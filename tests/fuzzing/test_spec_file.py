@@ -30,13 +30,13 @@ def test_the_file_and_what_lies_beside_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [("1 / 0", "line 1"), ("FUZZER = 4", "int"), ("", "does not assign"), ("import nowhere_at_all", "nowhere")],
 )
-def test_a_file_that_will_not_do(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "spec.py"
     path.write_text(text)
-    with pytest.raises(DefinitionError, match=said):
+    with pytest.raises(DefinitionError, match=message):
         load_fuzzer(path)
 
 

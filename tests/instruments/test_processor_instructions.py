@@ -23,7 +23,7 @@ SPEC = TaskSpec("pass", "pass")
 
 
 @pytest.mark.parametrize(
-    ("number", "said"),
+    ("number", "message"),
     [
         (errno.EACCES, "perf_event_paranoid is 4"),
         (errno.EPERM, "CAP_PERFMON"),
@@ -32,9 +32,9 @@ SPEC = TaskSpec("pass", "pass")
         (errno.E2BIG, "E2BIG"),
     ],
 )
-def test_refusals_name_the_cause_and_the_way_out(number: int, said: str) -> None:
+def test_refusals_name_the_cause_and_the_way_out(number: int, message: str) -> None:
     text = explain_refusal(number, "4")
-    assert said in text
+    assert message in text
     assert "Callgrind" in text or "set kernel" in text
 
 

@@ -82,8 +82,8 @@ def test_grouped_queries_have_fewer_keys() -> None:
     shares = set()
     for tensors, _, params in make_preset("attention", 4, grouped_queries=True, **SMALL).take(12):
         attention = torch.nn.functional.scaled_dot_product_attention
-        answer = attention(tensors["q"], tensors["k"], tensors["v"], enable_gqa=True)
-        assert answer.shape == tensors["q"].shape
+        result = attention(tensors["q"], tensors["k"], tensors["v"], enable_gqa=True)
+        assert result.shape == tensors["q"].shape
         shares.add(params["heads"] // params["kv_heads"])
     assert len(shares) > 1
 

@@ -111,7 +111,7 @@ def test_the_path_of_a_model_is_filled_in() -> None:
     filled = order.with_model_path("/somewhere/model.pt")
     assert '"/somewhere/model.pt"' in filled.args.setup
     assert "@photometer-model" not in filled.args.setup
-    # It stays the same order: where the file lies does not change what is measured.
+    # It stays the same order: the path of the file does not change what is measured.
     assert filled.id == order.id
     with pytest.raises(ValueError, match="quote or backslash"):
         order.with_model_path('/a"b/model.pt')

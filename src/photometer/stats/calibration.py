@@ -1,4 +1,4 @@
-"""What comparisons of identical sides tell about a machine: its false-alarm rate, and how wide its noise is.
+"""What comparisons of identical sides show about a machine: its false-alarm rate, and how wide its noise is.
 
 In: counts of such comparisons, or their replicates' log-ratios. Out: rates with their uncertainty, and a scale for the
 reference bets of ``anytime_evidence`` that covers this machine's replicates.

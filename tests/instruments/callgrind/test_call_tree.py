@@ -7,8 +7,7 @@ from hypothesis import given, strategies as st
 
 from photometer.instruments.callgrind.call_tree import folded_stacks, frame_name
 from photometer.instruments.callgrind.profile import Function
-from tests.instruments.callgrind import GOLDEN, parse_profile
-from tests.instruments.callgrind.test_allocator import profile_of
+from tests.instruments.callgrind import GOLDEN, parse_profile, profile_of
 
 
 def test_a_tree_is_given_back_as_it_is() -> None:

@@ -23,7 +23,7 @@ from photometer.instruments.callgrind.profile import Function
 from photometer.model.function_counts import FunctionCount
 from photometer.model.instruction_counts import InstructionFigures
 from photometer.model.task import TaskSpec
-from tests.instruments.callgrind import GOLDEN, parse_profile
+from tests.instruments.callgrind import GOLDEN, parse_profile, profile_of
 from tests.instruments.callgrind.annotate_output import (
     annotated,
     ours,
@@ -31,7 +31,6 @@ from tests.instruments.callgrind.annotate_output import (
     running_at_the_start,
     without,
 )
-from tests.instruments.callgrind.test_layout_dependent import profile_of
 
 KINDS = [("exclusive", exclusive_counts), ("inclusive", inclusive_counts)]
 TASK = TaskSpec("f()", "pass")

@@ -1,4 +1,4 @@
-"""Allocators and look-ups are told apart from the rest, and nothing is taken away twice."""
+"""Allocators and look-ups are separated from the rest, and nothing is taken away twice."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from photometer.instruments.callgrind.layout_dependent import (
     is_allocator,
     lookup_costs,
 )
-from photometer.instruments.callgrind.profile import Call, CallgrindProfile, Function, SelfCost
-from tests.instruments.callgrind import GOLDEN, parse_profile
+from tests.instruments.callgrind import GOLDEN, parse_profile, profile_of
 
 
 @pytest.mark.parametrize(
@@ -72,21 +71,6 @@ def test_the_share_is_the_same_without_the_symbols_of_the_c_library() -> None:
     bare = parse_profile(GOLDEN / "no_symbols.out")
     assert not any(cost.function.name == "_int_free" for cost in bare.self_costs)
     assert allocator_share(bare) == with_symbols
-
-
-def profile_of(own: dict[str, int], calls: list[tuple[str, str, int, int]]) -> CallgrindProfile:
-    function = {name: Function("/lib/x.so", "x.c", name) for name in [*own, *(n for c in calls for n in c[:2])]}
-    return CallgrindProfile(
-        source="made up",
-        creator="",
-        command="",
-        pid=None,
-        parts=1,
-        events=("Ir",),
-        totals=(sum(own.values()),),
-        self_costs=tuple(SelfCost(function[name], "x.c", (cost,)) for name, cost in own.items()),
-        calls=tuple(Call(function[a], "x.c", function[b], count, (cost,)) for a, b, count, cost in calls),
-    )
 
 
 def test_calls_inside_the_allocator_count_once() -> None:

@@ -1,4 +1,4 @@
-"""Python functions told by their trampolines: a profile as Callgrind writes it for Python 3.12, and a real one."""
+"""Python functions by their trampolines: a profile as Callgrind writes it for Python 3.12, and a real one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.count_task import CountTask
-from photometer.instruments.callgrind.counting_server import CountingServer
+from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.callgrind.python_frames import (
     FRAME_OPTIONS,
     LOOP,
@@ -18,7 +18,8 @@ from photometer.instruments.callgrind.python_frames import (
     with_python_frames,
 )
 from photometer.model.task import TaskSpec
-from tests.instruments.callgrind.test_allocator import profile_of
+from photometer.session.session import Session
+from tests.instruments.callgrind import profile_of
 
 MAP = """\
 547c00b b py::_photometer_blocks:<photometer snippet 2>
@@ -86,7 +87,7 @@ def test_no_option_names_a_beginning_of_the_loops_name() -> None:
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="Python has had trampolines since 3.12")
 def test_a_real_statements_python_functions_are_told() -> None:
     setup = "def outer(v):\n    return inner(v)\ndef inner(v):\n    return sorted(v)\nv = [3, 1, 2]"
-    with CountingServer(python_frames=True) as server:
-        counted = server.count(CountTask(TaskSpec("outer(v)", setup)))
+    with Session() as session:
+        counted = InstructionCounter(session, python_frames=True).count(CountTask(TaskSpec("outer(v)", setup)))
     stacks = [below_statement(stack) for stack, _ in folded_stacks(counted.profiles[0])]
     assert any(stack[:3] == (STATEMENT, "outer (set-up)", "inner (set-up)") for stack in stacks)

@@ -1,4 +1,4 @@
-"""Without a GPU: that its absence is told clearly. With one (marker gpu): the real thing."""
+"""Without a GPU: the error is clear. With one (marker gpu): real measurements."""
 
 from __future__ import annotations
 

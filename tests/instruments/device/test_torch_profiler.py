@@ -22,7 +22,7 @@ class FakeType:
 
 @dataclass
 class FakeEvent:
-    """What the profiler's events answer, as far as we ask."""
+    """What the profiler's events return, as far as it is used."""
 
     label: str
     start: int

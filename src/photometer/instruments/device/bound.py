@@ -52,10 +52,10 @@ def bound_in_words(
     if not shares:
         return f"{word}: {times}"
     what, share = max(shares.items(), key=lambda item: item[1])
-    told = ", ".join(f"{value * 100:.0f} % of the {_CEILINGS[name]}" for name, value in shares.items())
+    listed = ", ".join(f"{value * 100:.0f} % of the {_CEILINGS[name]}" for name, value in shares.items())
     if share >= NEAR_PEAK:
-        return f"{what}-bound: {told}; {times}"
-    return f"{word}, yet by neither memory nor arithmetic: {told}; {times}"
+        return f"{what}-bound: {listed}; {times}"
+    return f"{word}, yet by neither memory nor arithmetic: {listed}; {times}"
 
 
 _CEILINGS = {"memory": "copy rate measured on this card", "compute": "matrix rate measured on this card"}

@@ -15,7 +15,7 @@ _OBJECT = re.compile(r" \[[^\[\]]*\]$")
 
 
 def run_callgrind_annotate(path: Path, *, inclusive: bool) -> str:
-    """Return the rows below the heading. It strips the working folder from file names, so it runs in the root folder."""
+    """Return the rows below the heading. It strips the working folder from file names, hence the root folder."""
     command = ["callgrind_annotate", f"--inclusive={'yes' if inclusive else 'no'}", "--threshold=100"]
     command += ["--show-percs=no", "--auto=no", "--show=Ir", str(path)]
     output = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/").stdout

@@ -25,16 +25,16 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from photometer.analysis.judge import Criteria, judge_replicates
-from photometer.analysis.suite_judge import held_back
-from photometer.execution.duet_run import REPLICATE_SECONDS, DuetRun
-from photometer.session.fork_server import ForkServer
+from photometer.analysis.judge import Criteria
+from photometer.comparing.fork_sampler import Contestants, ForkSampler
+from photometer.comparing.verdict_loop import Sample, verdict_of_one
+from photometer.instruments.replicate import Side
+from photometer.session.session import Session
 from photometer.stats.calibration import false_alarm_rate
-from photometer.stats.replicate import ReplicateEstimate, estimate_replicate
+from photometer.worker.messages import Prepare
 
 SETUP = "x = torch.rand(8)\ny = torch.rand(8)\nn = 1"
 STATEMENT = "torch.add(x, y)"  # about 1.2 us
@@ -117,29 +117,41 @@ def machine(condition: str, core: int) -> Iterator[None]:
                 burner.join()
 
 
-def prepare(stmt: str, setup: str = SETUP) -> dict[str, Any]:
-    return {"stmt": stmt, "setup": setup, "num_threads": 1}
+def prepare(stmt: str, setup: str = SETUP) -> Prepare:
+    return Prepare(stmt, setup)
 
 
-def compare_once(duet: DuetRun, base: dict[str, Any], branch: dict[str, Any], budget: float) -> Trial:
-    """One comparison as `photometer compare` makes it: until a verdict or the end of the budget."""
-    estimates: list[ReplicateEstimate] = []
-    spent = 0.0
-    while True:
-        taken = duet.replicate(base, branch, seconds=min(REPLICATE_SECONDS, budget - spent))
-        spent += taken.measuring_seconds
-        estimates.append(estimate_replicate(taken.base_seconds_per_run, taken.branch_seconds_per_run))
-        verdict = held_back(judge_replicates(estimates, Criteria(), forecast=False))
-        # What is left would make a replicate too short to count.
-        if verdict.decided or budget - spent < REPLICATE_SECONDS / 2:
-            break
-    return {
-        "verdict": verdict.verdict,
-        "seconds": spent,
-        "base_seconds": verdict.base_seconds,
-        "interval": [verdict.interval[0], min(verdict.interval[1], 1e9)],
-        "log_ratios": [estimate.log_ratio for estimate in estimates],
-    }
+class Duel:
+    """Comparisons of two statements in one environment, whose servers are kept from one to the next."""
+
+    def __init__(self, session: Session, core: int) -> None:
+        self._session, self._core = session, core
+        self._turn = 0
+
+    def sampler(self, base: Prepare, branch: Prepare) -> ForkSampler:
+        sides = (Side(self._session, base), Side(self._session, branch))
+        return ForkSampler([Contestants(sides)], core=self._core)
+
+    def compare(self, base: Prepare, branch: Prepare, budget: float) -> Trial:
+        """One comparison as `photometer ab` makes it: until a verdict or the end of the budget."""
+        taken: list[Sample] = []
+        sampler = self.sampler(base, branch)
+        first = self._turn
+
+        class Watched:
+            def sample(self, benchmark: int, turn: int) -> Sample:
+                taken.append(sampler.sample(benchmark, first + turn))
+                return taken[-1]
+
+        verdict = verdict_of_one(Watched(), Criteria(), budget=budget)
+        self._turn += len(taken)
+        return {
+            "verdict": verdict.verdict,
+            "seconds": sum(sample.seconds for sample in taken),
+            "base_seconds": verdict.base_seconds,
+            "interval": [verdict.interval[0], min(verdict.interval[1], 1e9)],
+            "log_ratios": [sample.estimates[0].log_ratio for sample in taken],
+        }
 
 
 @contextlib.contextmanager
@@ -157,27 +169,25 @@ def second_row(kept: Kept, core: int, trials: int) -> Iterator[None]:
     kept.read()
 
 
-def false_alarms(kept: Kept, duet: DuetRun, condition: str, core: int, trials: int) -> None:
+def false_alarms(kept: Kept, duel: Duel, condition: str, core: int, trials: int) -> None:
     names = list(IDENTICAL)
     for number in range(len(kept.of(part="false-alarms", condition=condition, core=core)), trials):
         name = names[number % len(names)]
         both = prepare(*IDENTICAL[name])
-        trial = compare_once(duet, both, both, BUDGETS["none"])
+        trial = duel.compare(both, both, BUDGETS["none"])
         kept.add({"part": "false-alarms", "condition": condition, "core": core, "statement": name, **trial})
         tell(f"{condition}, identical, {number + 1} of {trials}: {name}: {trial['verdict']}, {trial['seconds']:.1f} s")
 
 
-def copies_for(kept: Kept, duet: DuetRun, effect: str) -> int:
+def copies_for(kept: Kept, duel: Duel, effect: str) -> int:
     """How many extra copies make about this change; found once, by measuring, and kept."""
     known = kept.of(part="copies", effect=effect)
     if known:
         return int(known[0]["copies"])
     copies = round(NANOSECONDS[effect] / 0.7)
     while True:
-        estimates = []
-        for _ in range(24):
-            taken = duet.replicate(prepare(STATEMENT), prepare(STATEMENT + EXTRA * copies))
-            estimates.append(estimate_replicate(taken.base_seconds_per_run, taken.branch_seconds_per_run))
+        sampler = duel.sampler(prepare(STATEMENT), prepare(STATEMENT + EXTRA * copies))
+        estimates = [sampler.sample(0, turn).estimates[0] for turn in range(24)]
         change = statistics.median((e.seconds_per_run_b - e.seconds_per_run_a) * 1e9 for e in estimates)
         tell(f"{copies} copies are {change:+.1f} ns")
         # What is claimed for 5 ns must hold for 5 ns, so never more.
@@ -188,11 +198,11 @@ def copies_for(kept: Kept, duet: DuetRun, effect: str) -> int:
     return copies
 
 
-def detection(kept: Kept, duet: DuetRun, condition: str, trials: dict[str, int]) -> None:
+def detection(kept: Kept, duel: Duel, condition: str, trials: dict[str, int]) -> None:
     for effect, wanted in trials.items():
-        branch = prepare(STATEMENT + EXTRA * copies_for(kept, duet, effect))
+        branch = prepare(STATEMENT + EXTRA * copies_for(kept, duel, effect))
         for number in range(len(kept.of(part="detection", condition=condition, effect=effect)), wanted):
-            trial = compare_once(duet, prepare(STATEMENT), branch, BUDGETS[effect])
+            trial = duel.compare(prepare(STATEMENT), branch, BUDGETS[effect])
             kept.add({"part": "detection", "condition": condition, "effect": effect, **trial})
             tell(f"{condition}, {effect}, {number + 1} of {wanted}: {trial['verdict']} after {trial['seconds']:.1f} s")
 
@@ -251,10 +261,10 @@ def pyperf_verdict(core: int, base: str, branch: str, seconds: float) -> str:
     return "slower" if "slower" in told else "faster" if "faster" in told else "same"
 
 
-def peers(kept: Kept, duet: DuetRun, condition: str, core: int, timer_trials: int, pyperf_trials: int) -> None:
+def peers(kept: Kept, duel: Duel, condition: str, core: int, timer_trials: int, pyperf_trials: int) -> None:
     """The same time for both sides together as ours has, one side after the other, each in fresh processes."""
     effects = ("none", *NANOSECONDS)
-    copies = {effect: copies_for(kept, duet, effect) if effect != "none" else 0 for effect in effects}
+    copies = {effect: copies_for(kept, duel, effect) if effect != "none" else 0 for effect in effects}
     for effect in effects:
         stmt, seconds = STATEMENT + EXTRA * copies[effect], BUDGETS[effect]
         for _ in range(len(kept.of(part="peers", condition=condition, effect=effect, method=PEERS[0])), timer_trials):
@@ -354,25 +364,25 @@ def tell(text: str) -> None:
 def run(asked: argparse.Namespace, kept: Kept, core: int) -> None:
     counts = QUICK if asked.quick else FULL
     conditions = ("quiet", "loaded") if asked.condition == "both" else (asked.condition,)
-    start = partial(ForkServer, small_pages=True)
-    with DuetRun(start, start, core=core) as duet:
+    with Session() as session:
+        duel = Duel(session, core)
         if asked.row is not None:
-            false_alarms(kept, duet, "loaded", core, asked.trials)
+            false_alarms(kept, duel, "loaded", core, asked.trials)
             return
         for condition in conditions:
             if asked.part in ("all", "false-alarms"):
                 trials = asked.trials if asked.trials is not None else counts["false-alarms"][condition]
                 rows = 2 if condition == "loaded" else 1
                 with second_row(kept, core, trials // rows) if rows > 1 else contextlib.nullcontext():
-                    false_alarms(kept, duet, condition, core, trials - trials // rows * (rows - 1))
+                    false_alarms(kept, duel, condition, core, trials - trials // rows * (rows - 1))
             with machine(condition, core):
                 if asked.part in ("all", "detection"):
                     wanted = {e: n if asked.trials is None else asked.trials for e, n in counts["detection"].items()}
-                    detection(kept, duet, condition, wanted)
+                    detection(kept, duel, condition, wanted)
                 if asked.part in ("all", "peers"):
                     pyperf = counts["pyperf"] if asked.pyperf_trials is None else asked.pyperf_trials
                     peers(
-                        kept, duet, condition, core, counts["timer"] if asked.trials is None else asked.trials, pyperf
+                        kept, duel, condition, core, counts["timer"] if asked.trials is None else asked.trials, pyperf
                     )
 
 

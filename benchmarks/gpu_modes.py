@@ -197,10 +197,10 @@ AB_CASES = {
 
 
 def ab(trials: int, null_trials: int) -> list[dict[str, Any]]:
-    from photometer.comparing.device_statements import ab_device
+    from photometer.comparing.statements import ab_device
 
     # Attaching the profiler takes seconds, once a process; it is not part of a comparison.
-    ab_device("torch.add(x, 1)", "torch.add(x, 1)", "x = torch.randn(100, device='cuda')", max_run_time=0.1)
+    ab_device("torch.add(x, 1)", "torch.add(x, 1)", "x = torch.randn(100, device='cuda')", budget=0.1)
     rows = []
     for name, (setup, base, branch) in AB_CASES.items():
         for what, other, count in (("+5 %", branch, trials), ("identical", base, null_trials)):
@@ -210,11 +210,11 @@ def ab(trials: int, null_trials: int) -> list[dict[str, Any]]:
             walls, ratios, replicates = [], [], []
             for trial in range(count):
                 start = time.perf_counter()
-                found = ab_device(base, other, setup, max_run_time=4.5, seed=trial)
+                found = ab_device(base, other, setup, budget=4.5, seed=trial)
                 walls.append(time.perf_counter() - start)
-                words.append(found.verdict.verdict)
-                ratios.append(found.verdict.ratio)
-                replicates.append(found.verdict.replicates)
+                words.append(found.verdict)
+                ratios.append(found.ratio)
+                replicates.append(found.replicates)
             counts = {word: words.count(word) for word in dict.fromkeys(words)}
             rows.append(
                 {
@@ -224,11 +224,11 @@ def ab(trials: int, null_trials: int) -> list[dict[str, Any]]:
                     "wall": walls,
                     "ratios": ratios,
                     "replicates": replicates,
-                    "source": found.source.value,
+                    "measured_by": found.measured_by,
                 }
             )
             print(
-                f"{name}, {what}: {counts} of {count}, by {found.source.value}; ratio {min(ratios):.4f} to "
+                f"{name}, {what}: {counts} of {count}, {found.measured_by}; ratio {min(ratios):.4f} to "
                 f"{max(ratios):.4f}; {min(walls):.2f} to {max(walls):.2f} s, sum {sum(walls):.0f} s; "
                 f"replicates {min(replicates)} to {max(replicates)}",
                 flush=True,

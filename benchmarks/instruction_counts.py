@@ -22,12 +22,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from photometer.errors import PhotometerError
-from photometer.instruments.callgrind.count_many import count_many
 from photometer.instruments.callgrind.count_task import CountTask
-from photometer.instruments.callgrind.layout_band import layout_bands, random_layouts
+from photometer.instruments.callgrind.counter import count_many
+from photometer.instruments.callgrind.layout_band import layout_bands
 from photometer.instruments.cpp.build import build_snippets
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
 from photometer.model.task import TaskSpec
+from photometer.session.layout import random_layouts
 
 TENSORS = "x = torch.ones((4, 4)); w = torch.ones((4, 4))"
 NATIVE_TENSORS = "auto x = torch::ones({4, 4}); auto w = torch::ones({4, 4});"

@@ -27,6 +27,7 @@ from photometer.worker.protocol import Disconnected, MessageBuffer, pack_message
 
 # A fork of a process with gigabytes of tensors copies their page tables: 0.1 s or so.
 FORK_SECONDS = 60.0
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def can_fork() -> bool:
@@ -58,10 +59,7 @@ class _OwnLine:
         far_lifeline, self._lifeline = os.pipe()
         self._messages = MessageBuffer()
         self._status: int | None = None
-        with warnings.catch_warnings():
-            # Python 3.12 warns if other threads exist; the child runs this one alone and leaves by _exit.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self.pid = os.fork()
+        self.pid = _fork()
         if self.pid == 0:
             self._channel.close()
             os.close(self._lifeline)
@@ -133,6 +131,22 @@ class _OwnLine:
         return self._status
 
 
+def _fork() -> int:
+    """Fork with Ctrl-C held back: Python ignores what is raised in the callbacks that modules register for a fork."""
+    with warnings.catch_warnings():
+        # Python 3.12 warns if other threads exist; the child runs this one alone and leaves by _exit.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                # Ctrl-C is for the parent, which ends this child.
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+            return pid
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(channel: int, lifeline: int, names: dict[str, Any], cores: Sequence[int]) -> None:
     """Be the child; never return."""
     status = 1
@@ -140,8 +154,6 @@ def _serve(channel: int, lifeline: int, names: dict[str, Any], cores: Sequence[i
         # A group of its own, so that what the user's code starts can be killed with it.
         os.setpgid(0, 0)
         pin(0, cores)
-        # Ctrl-C is for the parent, which ends this child.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         serve_requests(channel, lifeline, names)
         status = 0
     except BaseException:

@@ -141,16 +141,19 @@ class InstructionCounter:
 
 def count_many(
     tasks: Sequence[CountTask],
-    counter: InstructionCounter,
+    counter: InstructionCounter | None = None,
     *,
     servers: int | None = None,
     on_outcome: OnOutcome | None = None,
 ) -> list[Outcome]:
     """Return the counts of every task, in the order of the tasks; a task that fails has its error there.
 
-    So many `servers` run at the same time, by default one per core: counting is exact, so they need no quiet.
-    `on_outcome(index, outcome)` is called as each is known, in this thread.
+    Without a `counter` this interpreter counts. So many `servers` run at the same time, by default one per core:
+    counting is exact, so they need no quiet. `on_outcome(index, outcome)` is called as each is known, in this thread.
     """
+    if counter is None:
+        with Session() as own:
+            return count_many(tasks, InstructionCounter(own), servers=servers, on_outcome=on_outcome)
     outcomes: dict[int, Outcome] = {}
     threads = ThreadPoolExecutor(min(servers or len(usable_cores()), max(len(tasks), 1)))
     try:

@@ -43,7 +43,7 @@ def test_a_ladder_from_the_plan_to_its_figures() -> None:
 
 def test_a_rung_that_fails_does_not_end_the_climb() -> None:
     servers = FakeServers({"fake": {"low": Behaviour(1e-6), "high": Behaviour(4e-6), "broken": Behaviour(raises="no")}})
-    rungs = {
+    rungs: dict[tuple[str, ...], Tagged] = {
         ("call", "ground"): Tagged("low", "ladder:0"),
         ("call", "high"): Tagged("high", "ladder:1>0"),
         ("call", "broken"): Tagged("broken", "ladder:2>0"),

@@ -9,6 +9,7 @@ import torch
 
 from photometer.comparing.environments import compare_environments
 from photometer.definition import GroupedSetup, GroupedStmts
+from photometer.definition.grouped import GroupedBenchmark
 from photometer.execution.run_settings import RunSettings
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.results_reader import load_results
@@ -19,7 +20,7 @@ SETUP = "import os; n = 2**20 * int(os.environ.get('WORK', '100')); x = torch.ra
 needs_device = pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator")
 
 
-def suite(*devices: str) -> dict[str, GroupedStmts]:
+def suite(*devices: str) -> dict[str, GroupedBenchmark]:
     return {"add": GroupedStmts("y = x + 1", None, GroupedSetup(SETUP), devices=devices)}
 
 

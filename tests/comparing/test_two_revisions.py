@@ -69,8 +69,8 @@ def state(folder: Path) -> tuple[str, ...]:
 @pytest.mark.slow
 def test_the_slower_rung_is_named_and_the_working_tree_untouched(repository: Path, tmp_path: Path) -> None:
     before = state(repository)
-    sides = ("git:HEAD~1", "git:HEAD", "--suite", "suite.py", "--no-instructions", "--flame", "none", "--layouts", "2")
-    sides += ("--margin", "0.01")
+    sides = ["git:HEAD~1", "git:HEAD", "--suite", "suite.py", "--no-instructions", "--flame", "none", "--layouts", "2"]
+    sides += ["--margin", "0.01"]
     done = compare(repository, *sides, "--budget", "25", "-o", str(tmp_path / "out"))
     assert done.returncode == 3, done.stdout + done.stderr
     verdicts = {line.split("rung › ")[1]: line.split()[0] for line in done.stdout.splitlines() if "rung › " in line}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,8 +55,13 @@ def test_orders_of_a_run_are_matched_by_their_id(tmp_path: Path) -> None:
 
 def test_frozen_layouts_of_runs_here_make_it_surer(tmp_path: Path) -> None:
     machine = gather_machine()
-    intervals = []
-    for header, facts in (({"run": {}}, machine), ({"run": {}}, Machine(cpu_model="another")), ({}, machine)):
+    intervals: list[float] = []
+    kinds: list[tuple[dict[str, Any], Machine]] = [
+        ({"run": {}}, machine),
+        ({"run": {}}, Machine(cpu_model="another")),
+        ({}, machine),
+    ]
+    for header, facts in kinds:
         paths = [tmp_path / f"{len(intervals)}{name}.json" for name in "ab"]
         for path in paths:
             ResultsFile.create(path, header, machine=facts, records=[measurement("x", 1e-6)])

@@ -9,6 +9,7 @@ import pytest
 
 from photometer.analysis.judge import Criteria
 from photometer.analysis.suite_judge import FEWEST_REPLICATES, SuiteJudge
+from photometer.analysis.verdict import Verdict
 from photometer.comparing.fork_sampler import estimated
 from photometer.comparing.verdict_loop import Sample, run_to_verdicts, verdict_of_one
 from photometer.errors import DefinitionError, PhotometerError, SnippetError, WorkerCrashed
@@ -144,7 +145,7 @@ def test_the_time_spent_is_reported_with_each_verdict() -> None:
 
 
 def test_one_comparison_rests_on_enough_replicates_and_reports_each() -> None:
-    seen = []
+    seen: list[Verdict] = []
     verdict = verdict_of_one(FakeSampler({0: (0.5,)}), Criteria(), budget=10.0, callback=seen.append)
     assert verdict.verdict == "slower"
     assert verdict.replicates == len(seen) == FEWEST_REPLICATES

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from photometer.execution.executor import BuildSnippets, Describe, Done, Failure, MeasureOrder, ScriptModel, Step, Work
 from photometer.instruments.cpp.snippet import BuiltSnippet
@@ -13,7 +14,7 @@ from tests.session.fake_session import FACTS as FACTS
 
 SPEC = {"stmt": "pass", "setup": "pass"}
 FIGURES = {"total": 100, "outside_allocator": 90, "allocator_calls": 1}
-RECORDS = {
+RECORDS: dict[Step | None, dict[str, Any]] = {
     Step.TIME: {"kind": "measurement", "task_spec": SPEC, "number_per_run": 1, "raw_times": [1e-6] * 5},
     Step.COUNT: {
         "kind": "instruction_counts",

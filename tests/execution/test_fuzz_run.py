@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -10,11 +12,12 @@ from photometer.errors import DefinitionError
 from photometer.execution.fuzz_run import MAKING_THE_INPUT, FuzzRequest, run_trials
 from photometer.fuzzing import FuzzedParameter, FuzzedSparseTensor, FuzzedTensor, Fuzzer
 from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
+from photometer.model.fuzz_trial import FuzzTrial
 from photometer.op_fuzzers import make_preset
 from photometer.session.forks_here import can_fork
 
 
-def small(seed: int = 0, **tensor) -> Fuzzer:
+def small(seed: int = 0, **tensor: Any) -> Fuzzer:
     return Fuzzer(
         [FuzzedParameter("m", 32, 128, "loguniform"), FuzzedParameter("n", 32, 128, "loguniform")],
         [FuzzedTensor("x", ("m", "n"), **tensor)],
@@ -22,7 +25,11 @@ def small(seed: int = 0, **tensor) -> Fuzzer:
     )
 
 
-def test_slower_only_for_inputs_that_are_not_contiguous():
+def is_tall(trial: FuzzTrial) -> bool:
+    return int(trial.params["m"]) >= 64
+
+
+def test_slower_only_for_inputs_that_are_not_contiguous() -> None:
     """The planted fault costs twice the work, so a busy machine does not hide it."""
     request = FuzzRequest(
         small(5),
@@ -37,7 +44,7 @@ def test_slower_only_for_inputs_that_are_not_contiguous():
     assert all(not trial.is_contiguous for trial in found.trials[:10])
 
 
-def test_a_failing_input_is_told_and_the_rest_go_on():
+def test_a_failing_input_is_told_and_the_rest_go_on() -> None:
     statement = "assert m < 64, 'too tall'; x + 1"
     request = FuzzRequest(small(1), 12, statement, "x + 1", seconds_per_input=0.001)
     trials = list(run_trials(request))
@@ -46,25 +53,26 @@ def test_a_failing_input_is_told_and_the_rest_go_on():
     assert failed
     assert len(failed) < 12
     for trial in trials:
-        assert (trial.params["m"] >= 64) == (trial.failure is not None)
-        namespace: dict[str, object] = {}
+        assert is_tall(trial) == (trial.failure is not None)
+        namespace: dict[str, Any] = {}
         exec(trial.rebuild_line, namespace)
         assert tuple(namespace["tensors"]["x"].shape) == trial.tensors[0].shape
     failure = failed[0].failure
+    assert failure is not None
     assert (failure.where, failure.exception_type, failure.message) == (statement, "AssertionError", "too tall")
     assert "too tall" in failure.traceback
     assert "photometer/execution" not in failure.traceback
 
 
-def test_a_statement_that_fails_late_is_told_too():
+def test_a_statement_that_fails_late_is_told_too() -> None:
     request = FuzzRequest(
         small(), 2, "calls.append(1); assert len(calls) < 9, 'late'", setup="calls = []", seconds_per_input=0.01
     )
     assert all(trial.failure is not None and trial.failure.message == "late" for trial in run_trials(request))
 
 
-def test_an_input_that_cannot_be_made_is_told_and_the_next_is_the_same_as_ever():
-    def sometimes(size, dtype, **params):
+def test_an_input_that_cannot_be_made_is_told_and_the_next_is_the_same_as_ever() -> None:
+    def sometimes(size: tuple[int, ...], dtype: torch.dtype, **params: Any) -> torch.Tensor:
         if params["m"] >= 64:
             raise MemoryError("no room")
         return torch.rand(size, dtype=dtype)
@@ -74,7 +82,8 @@ def test_an_input_that_cannot_be_made_is_told_and_the_next_is_the_same_as_ever()
     assert len(trials) == 12
     failed = [trial for trial in trials if trial.failure is not None]
     assert 0 < len(failed) < 12
-    assert all(trial.failure.where == MAKING_THE_INPUT and trial.params["m"] >= 64 for trial in failed)
+    assert {trial.failure.where for trial in failed if trial.failure} == {MAKING_THE_INPUT}
+    assert all(is_tall(trial) for trial in failed)
     assert [trial.params for trial in trials] == list(fuzzer.take_params(12))
     whole = [trial.index for trial in trials if trial.failure is None]
     sums = [prepared.make()[0]["x"].sum() for i, prepared in enumerate(fuzzer.prepare(12)) if i in whole]
@@ -82,7 +91,7 @@ def test_an_input_that_cannot_be_made_is_told_and_the_next_is_the_same_as_ever()
 
 
 @pytest.mark.skipif(not can_fork(), reason="no fork here")
-def test_an_input_that_crashes_or_never_ends_costs_only_itself():
+def test_an_input_that_crashes_or_never_ends_costs_only_itself() -> None:
     statement = "os._exit(9) if m >= 64 else time.sleep(60) if n >= 100 else x + 1"
     request = FuzzRequest(
         small(1), 10, statement, setup="import os, time", seconds_per_input=0.001, timeout_seconds=2.0
@@ -90,19 +99,19 @@ def test_an_input_that_crashes_or_never_ends_costs_only_itself():
     trials = list(run_trials(request))
     assert len(trials) == 10
     for trial in trials:
-        kind = "WorkerCrashed" if trial.params["m"] >= 64 else "WorkerTimeout" if trial.params["n"] >= 100 else None
+        kind = "WorkerCrashed" if is_tall(trial) else "WorkerTimeout" if int(trial.params["n"]) >= 100 else None
         assert (trial.failure and trial.failure.exception_type) == kind
     assert {trial.failure.exception_type for trial in trials if trial.failure} >= {"WorkerCrashed"}
 
 
 @pytest.mark.skipif(not can_fork(), reason="no fork here")
-def test_rehearsal_where_it_is_safe():
+def test_rehearsal_where_it_is_safe() -> None:
     assert FuzzRequest(small(), 1, "x", num_threads=2).rehearses
     assert not FuzzRequest(small(device="meta"), 1, "x").rehearses
     assert not FuzzRequest(small(), 1, "x", rehearsed=False).rehearses
 
 
-def test_threads_are_those_asked_for_though_a_pool_was_started_before_the_fork():
+def test_threads_are_those_asked_for_though_a_pool_was_started_before_the_fork() -> None:
     request = FuzzRequest(
         small(),
         4,
@@ -118,19 +127,20 @@ def test_threads_are_those_asked_for_though_a_pool_was_started_before_the_fork()
     assert torch.get_num_threads() == before
 
 
-def test_names_of_one_statement_do_not_reach_the_other():
+def test_names_of_one_statement_do_not_reach_the_other() -> None:
     request = FuzzRequest(small(), 1, "left = x", "left", seconds_per_input=0.001)
     (trial,) = run_trials(request)
+    assert trial.failure is not None
     assert trial.failure.exception_type == "NameError"
     assert trial.failure.where == "left"
 
 
-def test_one_statement_has_one_time():
+def test_one_statement_has_one_time() -> None:
     trials = list(run_trials(FuzzRequest(small(), 3, "x + n", seconds_per_input=0.001)))
     assert all(len(trial.seconds_per_run) == 1 and trial.log_ratio is None for trial in trials)
 
 
-def test_sparse_inputs_are_described():
+def test_sparse_inputs_are_described() -> None:
     fuzzer = Fuzzer(
         [FuzzedParameter("density", distribution={0.2: 1.0})],
         [FuzzedSparseTensor("x", (30, 30), coalesced=True)],
@@ -142,17 +152,17 @@ def test_sparse_inputs_are_described():
 
 
 @pytest.mark.parametrize("arguments", [{"count": 0}, {"seconds_per_input": 0.0}, {"seconds_per_input": float("nan")}])
-def test_requests_that_measure_nothing_are_refused(arguments):
+def test_requests_that_measure_nothing_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(DefinitionError):
         FuzzRequest(**{"fuzzer": small(), "count": 1, "stmt": "x", **arguments})
 
 
-def test_a_statement_that_is_no_python_is_refused_at_once():
+def test_a_statement_that_is_no_python_is_refused_at_once() -> None:
     with pytest.raises(DefinitionError, match="no Python"):
         next(run_trials(FuzzRequest(small(), 1, "x +")))
 
 
-def test_parameters_that_explain():
+def test_parameters_that_explain() -> None:
     assert explaining_parameters(make_preset("unary", 0)) == frozenset()
     assert explaining_parameters(make_preset("binary", 0)) == frozenset()
     assert explaining_parameters(make_preset("sparse-binary", 0)) == frozenset()
@@ -162,14 +172,14 @@ def test_parameters_that_explain():
     assert {"kernel", "stride", "groups"} <= explaining_parameters(make_preset("convolution", 0))
 
 
-def test_parameters_that_shapes_do_not_show():
+def test_parameters_that_shapes_do_not_show() -> None:
     assert shown_parameters(make_preset("reduction", 0)) == ("axis", "keepdim")
     assert shown_parameters(make_preset("convolution", 0)) == ("groups", "stride", "padding", "dilation")
     assert shown_parameters(make_preset("matmul", 0)) == ()
 
 
 @pytest.mark.gpu
-def test_inputs_on_an_accelerator():
+def test_inputs_on_an_accelerator() -> None:
     if not torch.cuda.is_available():
         pytest.skip("no accelerator")
     request = FuzzRequest(make_preset("matmul", 0, device="cuda", max_flops=2**30), 6, "x @ y", seconds_per_input=0.02)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -8,9 +9,10 @@ from photometer.definition.timer_args import TimerArgs
 from photometer.errors import ToolMissing, ToolRefused
 from photometer.execution import profile as module
 from photometer.execution.profile import ProfileSettings, profile
-from photometer.instruments.py_spy import SampledStacks
+from photometer.instruments.py_spy import SampledStacks, sample_loop
 from photometer.plan import materialize
 from photometer.session.session import Session
+from photometer.worker.messages import Prepare
 
 PLAN = materialize({"good": TimerArgs("x + 1", "x = 1"), "bad": TimerArgs("1 / 0"), "last": TimerArgs("2 + 2")})
 
@@ -25,11 +27,9 @@ SEEN = SampledStacks(((("f (snippet)",), 10.0),), 5, 10e-9, True)
 
 
 def test_one_order_that_fails_does_not_take_the_others_along(monkeypatch: pytest.MonkeyPatch, session: Session) -> None:
-    real = module.sample_loop
-
-    def sample(session, preparation, **settings):  # type: ignore[no-untyped-def]
+    def sample(session: Session, preparation: Prepare, **settings: Any) -> SampledStacks:
         # The real one for the statement that raises: it is found out before py-spy is called.
-        return real(session, preparation, **settings) if preparation.stmt == "1 / 0" else SEEN
+        return sample_loop(session, preparation, **settings) if preparation.stmt == "1 / 0" else SEEN
 
     monkeypatch.setattr(module, "sample_loop", sample)
     monkeypatch.setattr(module, "find_py_spy", lambda: "py-spy")

@@ -152,7 +152,7 @@ def test_a_snippet_that_does_not_compile_takes_only_itself() -> None:
             return None
         return Done(outcomes=(error("no"), BuiltSnippet(Path("/l.so"), "s", cached=False)))
 
-    cpp = {name: TimerArgs("f();", language="cpp") for name in ("bad", "good")}
+    cpp = {name: TimerArgs("f();", language=Language.CPP) for name in ("bad", "good")}
     records, failed = run(cpp, FakeExecutor(build))
     assert failed == 1
     assert labels_of(records, "failure") == ["bad"]
@@ -224,7 +224,7 @@ def test_memory_does_not_grow_with_what_is_finished() -> None:
         held.append(tracemalloc.get_traced_memory()[0])
 
     executor = FakeExecutor()
-    executor.works = executor.together = _Forgetful()  # type: ignore[assignment]
+    executor.works = executor.together = _Forgetful()
     tracemalloc.start()
     try:
         run({str(i): TimerArgs("pass") for i in range(600)}, executor, 1, on_record=measure)

@@ -45,6 +45,8 @@ MAY_USE_EACH_OTHER = {DOORS, ("cli", "__main__")}
 UPWARD_IMPORTS = {
     ("model", "report.notebook"),
     ("analysis", "report.notebook"),
+    # Old results files name the ready-made fuzzers by the place they had.
+    ("fuzzing", "op_fuzzers"),
 }
 WITHOUT_TORCH = ("stats", "definition", "analysis", "report", "plan", "errors.py")
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import stat
 import zlib
 from pathlib import Path
@@ -30,7 +31,7 @@ def test_the_one_that_is_named_goes_first(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_none_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(browser.VARIABLE, raising=False)
-    monkeypatch.setattr(browser.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(ToolMissing, match="apt-get install chromium"):
         find_browser()
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,8 +47,8 @@ def test_weights_follow_a_time_that_is_better_known() -> None:
 
 
 def test_no_py_spy_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(py_spy.sys, "executable", str(tmp_path / "python"))
-    monkeypatch.setattr(py_spy.shutil, "which", lambda _: None)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(ToolMissing, match="pip install py-spy"):
         find_py_spy()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from photometer.errors import DefinitionError
@@ -33,7 +35,7 @@ def test_precision_looks_at_the_interval_not_the_spread() -> None:
 @pytest.mark.parametrize(
     "make", [lambda: RunFor(-1), lambda: SpreadBelow(0, 0, 1), lambda: Precise(-0.1, 0, 1), lambda: Precise(0.1, 0, 0)]
 )
-def test_nonsense_is_refused(make) -> None:
+def test_nonsense_is_refused(make: Callable[[], object]) -> None:
     with pytest.raises(DefinitionError, match="must be positive"):
         make()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -59,11 +60,14 @@ def test_runs_for_the_time_asked() -> None:
     assert all(s == pytest.approx(1e-5 * taken.number_per_run) for s in taken.block_seconds)
 
 
+def _noisy(noise: float, chance: random.Random) -> Callable[[int], float]:
+    return lambda run: 1e-3 * chance.lognormvariate(0, noise)
+
+
 def test_precision_takes_longer_on_a_noisier_machine_and_reaches_it() -> None:
     counts = {}
     for noise in (0.02, 0.2):
-        chance = random.Random(1)
-        block = FakeBlock(lambda run, noise=noise, chance=chance: 1e-3 * chance.lognormvariate(0, noise))
+        block = FakeBlock(_noisy(noise, random.Random(1)))
         taken = take_blocks(block, Precise(0.01, 0.01, 1000.0), clock=block.clock, watch=FakeWatch(), min_run_time=0.02)
         counts[noise] = len(taken.block_seconds)
         assert "interval" in (taken.conditions.stopped_because or "")

@@ -1,19 +1,20 @@
 from __future__ import annotations
 
+import platform
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from photometer.errors import ToolMissing
-from photometer.session import valgrind
 from photometer.session.valgrind import Valgrind, check_platform, find_valgrind, parse_version
 
 
 @pytest.fixture
 def on_linux(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(valgrind.sys, "platform", "linux")
-    monkeypatch.setattr(valgrind.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
 
 
 def fake_valgrind(folder: Path, script: str) -> str:
@@ -34,7 +35,7 @@ def test_a_valgrind_on_the_path_is_found(tmp_path: Path) -> None:
 def test_no_valgrind_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real_which = shutil.which
     monkeypatch.setattr(
-        valgrind.shutil,
+        shutil,
         "which",
         lambda name, path=None: "/usr/bin/dnf" if name == "dnf" else real_which(name, path=str(tmp_path)),
     )

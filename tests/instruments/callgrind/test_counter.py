@@ -140,7 +140,7 @@ def test_a_statement_of_the_process_uses_the_same_server_again(
 
 
 @pytest.mark.parametrize("arguments", [{"number": 0}, {"repeats": 0}])
-def test_numbers_below_one_are_refused(arguments: dict[str, int]) -> None:
+def test_numbers_below_one_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         Timer("pass").collect_callgrind(**arguments)
 

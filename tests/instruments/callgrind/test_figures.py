@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,8 @@ from photometer.instruments.callgrind.figures import (
     inclusive_counts,
     instruction_counts,
 )
-from photometer.instruments.callgrind.profile import Function
-from photometer.model.function_counts import FunctionCount
+from photometer.instruments.callgrind.profile import CallgrindProfile, Function
+from photometer.model.function_counts import FunctionCount, FunctionCounts
 from photometer.model.instruction_counts import InstructionFigures
 from photometer.model.task import TaskSpec
 from tests.instruments.callgrind import GOLDEN, parse_profile, profile_of
@@ -69,7 +70,9 @@ def test_no_repeats_at_all_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(("kind", "count"), KINDS)
-def test_counts_are_those_that_callgrind_annotate_printed(kind: str, count) -> None:
+def test_counts_are_those_that_callgrind_annotate_printed(
+    kind: str, count: Callable[[CallgrindProfile], FunctionCounts]
+) -> None:
     profile = parse_profile(GOLDEN / "plain.out")
     printed = annotated((GOLDEN / f"plain.{kind}.txt").read_text())
     apart = running_at_the_start(profile)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from photometer.analysis.allocation import FIRST_REPLICATES, Progress, order_by_need, seconds_to_decision
+from photometer.analysis.suite_judge import FIRST_REPLICATES, Progress, order_by_need, seconds_to_decision
 from photometer.analysis.verdict import Verdict
 from tests.analysis.test_verdict import VERDICT
 

@@ -32,9 +32,9 @@ SAME = change(1000.0, 1000.2)
 @pytest.mark.parametrize(
     ("word", "counts", "told"),
     [
-        ("slower", MORE, "more instructions and slower: +50 instructions a run (+5.0 %), most in grew (+60)"),
+        ("slower", MORE, "more instructions and slower: +50 instructions per run (+5.0 %), most in grew (+60)"),
         ("slower", SAME, "slower with the same instructions: memory, layout or machine"),
-        ("slower", FEWER, "fewer instructions but slower: −50 instructions a run (-5.0 %), most in shrank (-50)"),
+        ("slower", FEWER, "fewer instructions but slower: −50 instructions per run (-5.0 %), most in shrank (-50)"),
         ("faster", FEWER, "fewer instructions and faster"),
         ("faster", SAME, "faster with the same instructions"),
         ("same", MORE, "more instructions, no time: +50"),

@@ -65,5 +65,5 @@ def test_another_comparison_is_refused(tmp_path: Path, name: str) -> None:
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     ResultsFile.create(tmp_path / FILE_NAME)
-    with pytest.raises(ResultsFileError, match="is no comparison"):
+    with pytest.raises(ResultsFileError, match="is not a comparison"):
         open_comparison(tmp_path, DESCRIPTION, resume=True)

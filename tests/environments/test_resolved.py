@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.environments.resolved import WAITING, resolve_environment
+from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import parse_environment
 from photometer.environments.worktree import Worktrees
 from photometer.errors import EnvironmentSpecError
@@ -30,7 +30,7 @@ def test_settings_need_no_checkout() -> None:
     with Worktrees() as worktrees:
         side = resolve_environment(parse_environment("env:A=1"), worktrees)
     assert side.environment.python == sys.executable
-    assert side.environment.variables == (WAITING, ("A", "1"))
+    assert side.environment.variables == (("A", "1"),)
     assert side.name == "env:A=1"
     assert side.identity()["commit"] is None
 

@@ -168,3 +168,9 @@ def test_a_preset_that_is_not_there_names_those_that_are() -> None:
     with pytest.raises(DefinitionError, match="colour"):
         make_preset("unary", 0, colour="red")
     assert make_preset("sparse_unary", 0).seed == 0
+
+
+def test_lines_of_old_results_files_still_rebuild_their_inputs() -> None:
+    names: dict[str, Any] = {}
+    exec("from photometer.fuzzing.presets.unary import UnaryOpFuzzer; made = UnaryOpFuzzer(seed=1).at(0)", names)
+    assert tuple(names["made"][0]["x"].shape) == (16, 1057, 122)

@@ -56,7 +56,7 @@ class InstructionChange:
 
     @property
     def has_changed(self) -> bool:
-        """More than the luck of the layout explains."""
+        """Whether they differ by more than the memory layout explains."""
         return abs(self.ratio - 1.0) > max(INSTRUCTION_TOLERANCE, self.layout_spread)
 
 
@@ -82,7 +82,7 @@ def instruction_change(
 
 
 def function_changes(base: FunctionCounts, branch: FunctionCounts, runs: int) -> tuple[FunctionChange, ...]:
-    """The functions whose own instructions changed most; the allocator's are left out, for luck moves them."""
+    """Return the functions whose own instructions changed most; not the allocator's, which the layout moves."""
 
     def bare(function: str) -> str:
         # Other builds lie in other files, and a recursive function has a row for each depth.
@@ -105,7 +105,7 @@ def cause_sentence(verdict: Verdict, change: InstructionChange | None, layout_ra
             return f"{word} with the same instructions: memory, layout or machine{doubt}."
         return ""
     more = change.ratio > 1.0
-    size = f"{abs(change.difference_per_run):,.0f} instructions a run"
+    size = f"{abs(change.difference_per_run):,.0f} instructions per run"
     told = (
         f"{'+' if more else '−'}{size} ({'+' if more else ''}{percent(change.ratio - 1.0)}){_functions(change, more)}"
     )
@@ -119,7 +119,7 @@ def cause_sentence(verdict: Verdict, change: InstructionChange | None, layout_ra
 
 
 def layout_words(layout_ratios: Sequence[float]) -> str:
-    """What other layouts of memory showed: how much of a change is the luck of where things lie."""
+    """Say what other memory layouts showed: how much of a change comes from where things lie."""
     if not layout_ratios:
         return ""
     changes = [("+" if ratio > 1.0 else "") + percent(ratio - 1.0) for ratio in layout_ratios]

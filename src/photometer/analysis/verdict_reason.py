@@ -76,8 +76,8 @@ def reason_for_unpaired(word: VerdictWord, *, ratio: float, interval: tuple[floa
         "undecided": "not to be told",
     }[word]
     return (
-        f"{told}; interval {span(interval)}. The sides were not measured side by side, so the luck of their processes "
-        f"and of the hour is part of the difference: changes below {percent(detectable)} cannot be told from it, "
+        f"{told}; interval {span(interval)}. The sides were not measured side by side, so what differs between "
+        f"processes and hours is part of the difference: changes below {percent(detectable)} cannot be told from it, "
         "however long the runs. "
         "Compare both sides live to see changes of a few tenths of a per cent."
     )

@@ -1,4 +1,4 @@
-"""From an EnvironmentSpec to an Environment that can be started: checked out, installed where a command is given.
+"""From an EnvironmentSpec to an Environment that can be started: checked out, and installed if a command is given.
 
 In: a spec, the folder for worktrees, perhaps the user's install command. Out: a ResolvedEnvironment, which also says
 what exactly will run (the commit), for reports and for resuming.
@@ -22,8 +22,6 @@ from photometer.session.layout import of_fixed_length
 
 # Building an extension module takes minutes; building torch itself, an hour or two.
 INSTALL_SECONDS = 4 * 3600.0
-# Threads that wait for work by spinning would do so while the other side is measured on the same cores.
-WAITING = ("OMP_WAIT_POLICY", "passive")
 _SITE_FOLDERS = "import json, site, sys; print(json.dumps([sys.base_prefix != sys.prefix, site.getsitepackages()]))"
 
 
@@ -62,7 +60,7 @@ class ResolvedEnvironment:
 def resolve_environment(
     spec: EnvironmentSpec, worktrees: Worktrees, *, install: str | None = None
 ) -> ResolvedEnvironment:
-    """Check out and install what is needed. `install` is a command, run in the checkout a new venv first on PATH."""
+    """Check out and install what is needed. `install` is run in the checkout, with a new venv first on PATH."""
     if spec.results is not None:
         raise EnvironmentSpecError(
             f"{spec.text} is a results file and cannot be started", remedy="Name an environment."
@@ -75,8 +73,7 @@ def resolve_environment(
             python = _install(python, checkout.folder, worktrees.new_folder(), install)
         else:
             paths = (*checkout.import_paths, *paths)
-    variables = spec.variables if WAITING[0] in dict(spec.variables) else (WAITING, *spec.variables)
-    environment = Environment(python, paths, variables, spec.text)
+    environment = Environment(python, paths, spec.variables, spec.text)
     return ResolvedEnvironment(spec, environment, checkout, checkout is not None and install is not None)
 
 
@@ -98,7 +95,7 @@ def _install(python: str, source: Path, target: Path, command_text: str) -> str:
 
 
 def _show_parent_packages(python: str, fresh: Path) -> None:
-    """--system-site-packages shows those of the base installation; where `python` is in a venv, its own are meant."""
+    """Show the packages of `python` itself: --system-site-packages shows those of its base installation only."""
     is_venv, folders = json.loads(_run([python, "-c", _SITE_FOLDERS], Path("/"), dict(os.environ)))
     if not is_venv:
         return

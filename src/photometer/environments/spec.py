@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 from photometer.errors import EnvironmentSpecError
+from photometer.session.policy import RESERVED
 
 JOINT = " + "
 WORKTREE = "WORKTREE"
@@ -28,8 +29,6 @@ _FORMS = (
     "git:WORKTREE, env:NAME=VALUE, path:DIR, or a results file (.json)."
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# They hold the layout still; a side with others would be compared with another luck, not with other code.
-_RESERVED = ("PYTHONHASHSEED", "PHOTOMETER_PADDING", "PYTHONDONTWRITEBYTECODE")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +56,7 @@ class EnvironmentSpec:
 
 
 def parse_environment(text: str, folder: Path | None = None) -> EnvironmentSpec:
-    """What `text` asks for; `folder` is where relative paths and the repository are looked for (else here)."""
+    """Return what `text` asks for. Relative paths and the repository are looked for in `folder` (default: here)."""
     folder = Path.cwd() if folder is None else folder
     parts = [part.strip() for part in text.split(JOINT)]
     if not all(parts):
@@ -78,7 +77,7 @@ def _with_part(spec: EnvironmentSpec, part: str, folder: Path) -> EnvironmentSpe
         return spec
     if colon and kind == "git":
         if spec.git is not None:
-            raise EnvironmentSpecError(f"{spec.text!r} names two git revisions", remedy="Name one a side.")
+            raise EnvironmentSpecError(f"{spec.text!r} names two git revisions", remedy="Name one per side.")
         return dataclasses.replace(spec, git=_git_source(rest, part, folder))
     if colon and kind == "env":
         return dataclasses.replace(spec, variables=(*spec.variables, _variable(rest, part)))
@@ -93,7 +92,7 @@ def _with_part(spec: EnvironmentSpec, part: str, folder: Path) -> EnvironmentSpe
             raise EnvironmentSpecError(f"there is no results file {part}", remedy="Check its path.")
         return dataclasses.replace(spec, results=found)
     if spec.python is not None:
-        raise EnvironmentSpecError(f"{spec.text!r} names two interpreters", remedy="Name one a side.")
+        raise EnvironmentSpecError(f"{spec.text!r} names two interpreters", remedy="Name one per side.")
     return dataclasses.replace(spec, python=_interpreter(part, folder))
 
 
@@ -122,13 +121,13 @@ def _variable(rest: str, part: str) -> tuple[str, str]:
     name, equals, value = rest.partition("=")
     if not equals or not _VARIABLE.fullmatch(name):
         raise EnvironmentSpecError(f"{part!r} sets no variable", remedy="Write env:NAME=VALUE.")
-    if name in _RESERVED:
+    if name in RESERVED:
         raise EnvironmentSpecError(f"{name} is photometer's own", remedy="It keeps both layouts alike; leave it.")
     return name, value
 
 
 def _interpreter(part: str, folder: Path) -> str:
-    """An executable, the python of a virtual environment's folder, or a name that PATH knows; never resolved."""
+    """Return an executable, the python of a virtual environment's folder, or a name on PATH; links are not resolved."""
     given = folder / Path(part).expanduser()
     if given.is_dir():
         for inside in (given / "bin" / "python", given / "Scripts" / "python.exe"):

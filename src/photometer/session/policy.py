@@ -6,9 +6,12 @@ compared with what another did. docs/architecture.md has the table; tests/sessio
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import platform
+import re
+import sys
 from pathlib import Path
 
 from photometer.model.environment import Environment
@@ -44,6 +47,9 @@ WITHOUT_AVX512 = {
     # A pool of compiling processes would be forked from under Valgrind.
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
 }
+
+# The rest is for the servers themselves, the compiler, and whatever else the machine does.
+SHARE_OF_FREE_MEMORY = 0.8
 
 RESERVED = ("PYTHONHASHSEED", "PHOTOMETER_PADDING", "PYTHONDONTWRITEBYTECODE")
 """They hold the memory layout still, so an environment may not set them."""
@@ -85,3 +91,41 @@ def simd_variables() -> dict[str, str]:
     flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     # Without AVX2 there is nothing to hold back; with it, but without AVX-512, asking for AVX2 changes nothing.
     return WITHOUT_AVX512 if " avx2 " in flags else {}
+
+
+def memory_limit_bytes(processes: int = 1) -> int | None:
+    """Return what each of so many benchmarks running at once may take, or None if the free memory is not known.
+
+    The limit counts what a process may write to (RLIMIT_DATA): not mapped libraries, nor the address space that CUDA
+    and Valgrind reserve without using it.
+    """
+    known = [free for free in (_available_bytes(), _free_in_container_bytes()) if free is not None]
+    return int(min(known) * SHARE_OF_FREE_MEMORY / processes) if known else None
+
+
+def limit_memory(pid: int, limit_bytes: int | None) -> None:
+    """From now on let this process and the children it forks have no more."""
+    if limit_bytes is None or sys.platform != "linux":
+        return
+    import resource
+
+    # A container may forbid it (PermissionError); the server may just have died, which whoever uses it next will say.
+    with contextlib.suppress(PermissionError, ProcessLookupError):
+        resource.prlimit(pid, resource.RLIMIT_DATA, (limit_bytes, limit_bytes))
+
+
+def _available_bytes() -> int | None:
+    try:
+        text = Path("/proc/meminfo").read_text()
+    except OSError:
+        return None
+    found = re.search(r"^MemAvailable:\s*(\d+) kB", text, re.MULTILINE)
+    return int(found.group(1)) * 1024 if found else None
+
+
+def _free_in_container_bytes(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+    try:
+        most, used = (int((folder / name).read_text()) for name in ("memory.max", "memory.current"))
+    except (OSError, ValueError):  # no such control group, or no limit ("max")
+        return None
+    return max(most - used, 0)

@@ -22,8 +22,7 @@ from photometer.session.child_process import ChildProcess
 from photometer.session.cores import allowed_cores, on_cores, pin
 from photometer.session.fork_server import ForkServer, Launch
 from photometer.session.layout import Layout
-from photometer.session.memory_limit import limit_memory, memory_limit_bytes
-from photometer.session.policy import Policy
+from photometer.session.policy import Policy, limit_memory, memory_limit_bytes
 from photometer.session.valgrind import find_valgrind
 from photometer.worker.messages import DescribeTorch, Started, TorchFacts
 

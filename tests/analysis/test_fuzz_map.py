@@ -149,7 +149,7 @@ def test_any_trials_make_a_map(rows: list[tuple[float, tuple[int, ...], bool, st
     found = make_map(STATEMENTS, trials)
     ratios = [each.log_ratio for each in found.trials if each.log_ratio is not None]
     assert ratios == sorted(ratios, reverse=True)
-    assert len(found.trials) == len(rows)
+    assert len(ratios) == len(found.trials) == len(rows)
     assert found.slower + found.faster <= len(rows)
     assert all(line.endswith(".") for line in found.findings)
 

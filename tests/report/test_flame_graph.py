@@ -49,7 +49,7 @@ def test_python_torch_and_the_rest_have_colours_of_their_own() -> None:
     stacks = [(("f (my.py)",), 1.0), (("at::x (libtorch_cpu.so)",), 1.0), (("malloc (libc.so.6)",), 1.0)]
     stacks += [(("PyObject_Call",), 1.0), (("at::y(at::Tensor const&)",), 1.0), (("g (snippet)",), 1.0)]
     hues = {
-        name: str(next(g.iter(f"{SVG}rect")).get("fill")).split(",")[0]
+        name: str(g.findall(f"{SVG}rect")[0].get("fill")).split(",")[0]
         for name, g in frames(render_flame_graph(stacks, "")).items()
     }
     assert hues["f (my.py)"] == hues["g (snippet)"] == hues["PyObject_Call"]

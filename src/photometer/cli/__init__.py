@@ -1,6 +1,6 @@
-"""The command `photometer`: one file a subcommand, each with `register(app)`. Only this folder prints and exits.
+"""The command `photometer`: one file per subcommand, each with `register(app)`. Only this folder prints and exits.
 
-Nothing heavy is imported here: `photometer --help` answers without torch. Exit codes are in exit_codes.py.
+Nothing heavy is imported here: `photometer --help` works without torch. Exit codes are in exit_codes.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from collections.abc import Sequence
 
 import typer
 
+from photometer.cli.ending import STOPPED, ending_by_signals
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.printing import complain, safe_streams, show_text
+from photometer.cli.scarcity import check_open_files, lacking_words
 from photometer.errors import PhotometerError
 
 # In the order in which `--help` lists them.
@@ -37,7 +40,7 @@ def build_app() -> typer.Typer:
         if version:
             from photometer import __version__
 
-            typer.echo(__version__)
+            show_text(__version__)
             raise typer.Exit
 
     for name in COMMANDS:
@@ -47,12 +50,46 @@ def build_app() -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command. Errors of ours are shown without a traceback: they say what to do."""
+    with ending_by_signals() as ending:
+        try:
+            with safe_streams():
+                status = _status_of(arguments)
+                if ending.signal is not None and status == STOPPED:
+                    complain(ending.words)
+                    status = ending.status
+        except KeyboardInterrupt:
+            status = ending.status
+    sys.exit(status)
+
+
+def _status_of(arguments: Sequence[str] | None) -> int:
+    """Run the command and return its exit status; say what went wrong."""
     try:
+        check_open_files()
         # Not list(): once imported, the subcommand's module photometer.cli.list has that name here.
         build_app()(args=None if arguments is None else [*arguments])
-    except PhotometerError as error:
-        typer.echo(f"photometer: {error}", err=True)
-        sys.exit(ExitCode.FAILED)
+        sys.stdout.flush()
+    except SystemExit as end:
+        return _flushed(end.code if isinstance(end.code, int) else ExitCode.FAILED if end.code else ExitCode.FINE)
     except KeyboardInterrupt:
-        typer.echo("photometer: stopped", err=True)
-        sys.exit(130)
+        return STOPPED
+    except PhotometerError as error:
+        complain(str(error))
+        return ExitCode.FAILED
+    except OSError as error:
+        words = lacking_words(error)
+        if words is None:
+            raise
+        complain(words)
+        return ExitCode.FAILED
+    return ExitCode.FINE
+
+
+def _flushed(status: int) -> int:
+    """Return the status, or FAILED if what was printed cannot be written."""
+    try:
+        sys.stdout.flush()
+    except PhotometerError as error:
+        complain(str(error))
+        return ExitCode.FAILED
+    return status

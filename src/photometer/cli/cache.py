@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from photometer.cli.printing import show_text
+
 _MIB = 1024 * 1024
 
 
@@ -22,6 +24,6 @@ def cache(
     usage = snippets.clear() if clear else snippets.usage()
     size = f"{usage.snippets} snippets in {usage.libraries} libraries, {usage.size_bytes / _MIB:.1f} MiB"
     if clear:
-        typer.echo(f"removed {size} from {usage.folder}")
+        show_text(f"removed {size} from {usage.folder}")
     else:
-        typer.echo(f"{usage.folder}\n{size} of at most {usage.most_bytes // _MIB} MiB")
+        show_text(f"{usage.folder}\n{size} of at most {usage.most_bytes // _MIB} MiB")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.printing import complain, show_text
 from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
 
 if TYPE_CHECKING:
@@ -29,37 +30,31 @@ def check(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say only what is wrong.")] = False,
 ) -> None:
     from photometer.cli.progress import run_progress
-    from photometer.cli.run import STOPPED, run_settings
+    from photometer.cli.run import run_settings
     from photometer.pipeline import check_suite
 
     settings = run_settings(cores=cores, python=python, instructions=False)
     checked: list[CheckedBenchmark] = []
-    try:
-        for suite in suites:
-            with run_progress(suite, quiet=quiet) as observer:
-                checked += check_suite(
-                    suite, settings, expression=expression, tags=tags or (), timeout_seconds=timeout, observer=observer
-                )
-    except KeyboardInterrupt:
-        typer.echo("photometer: stopped", err=True)
-        raise typer.Exit(STOPPED) from None
+    for suite in suites:
+        with run_progress(suite, quiet=quiet) as observer:
+            checked += check_suite(
+                suite, settings, expression=expression, tags=tags or (), timeout_seconds=timeout, observer=observer
+            )
     raise typer.Exit(_tell(checked, quiet))
 
 
 def _tell(checked: list[CheckedBenchmark], quiet: bool) -> ExitCode:
-    from photometer.model.visible_text import visible
-
     if not checked:
-        typer.echo("photometer: nothing is selected; `photometer list` shows the labels", err=True)
+        complain("nothing is selected; `photometer list` shows the labels")
         return ExitCode.NOTHING_RAN
     for benchmark in checked:
         for problem in benchmark.problems:
-            typer.echo(visible(f"{benchmark.title}: {problem}"))
+            show_text(f"{benchmark.title}: {problem}")
     wrong = [benchmark for benchmark in checked if benchmark.problems]
     compared = sum(bool(benchmark.compared) for benchmark in checked)
     if not quiet:
         variants = sum(benchmark.variants for benchmark in checked)
-        typer.echo(
+        show_text(
             f"{variants} variants of {len(checked)} benchmarks ran once; "
             f"results of {compared} were compared; {len(wrong)} have problems."
         )

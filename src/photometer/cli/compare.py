@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import json
-import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.suite_options import Expression, Tags
 from photometer.model.records import to_record
 
@@ -103,8 +100,7 @@ def compare(
     if resume and output is None:
         raise typer.BadParameter("--resume continues what is in -o DIR; give that folder")
     if calibrate:
-        with _ending_on_sigterm():
-            _calibrate(base, suite, expression, tags or [], budget, margin, install)
+        _calibrate(base, suite, expression, tags or [], budget, margin, install)
         return
     if branch is None:
         raise typer.BadParameter("give BASE and BRANCH (one alone is for --calibrate)")
@@ -119,8 +115,7 @@ def compare(
         DEFAULT_LAYOUTS if layouts is None else layouts,
     )
     request = ComparisonRequest(base, branch, suite, settings, expression, tags or (), install, output, resume)
-    with _ending_on_sigterm():
-        comparison, compared = _compare(request, flame)
+    comparison, compared = _compare(request, flame)
     _print(comparison, format)
     if output is not None and comparison.outcome != "nothing":
         _write_markdown(comparison, output)
@@ -155,7 +150,7 @@ def _draw(live: LiveComparison, comparison: EnvironmentComparison, folder: Path,
         folder,
         which.value,
         settings=ProfileSettings(counted=live.request.settings.instructions, duration_seconds=RECORDED_SECONDS),
-        on_work=lambda title: typer.echo(f"flame graph, {title}", err=True) if sys.stderr.isatty() else None,
+        on_work=lambda title: say_aside(f"flame graph, {title}") if sys.stderr.isatty() else None,
     )
 
 
@@ -163,14 +158,13 @@ def _attach(compared: Compared, folder: Path) -> None:
     from photometer.pull_request import attach
 
     for problem in compared.flames.problems:
-        typer.echo(f"photometer: {problem}", err=True)
+        complain(problem)
     # Of the command as it was typed, only the way to photometer is not to be repeated.
     path = attach(compared, folder, ["photometer", *sys.argv[1:]])
-    typer.echo(f"To attach to a pull request: {path}", err=True)
+    say_aside(f"To attach to a pull request: {path}")
 
 
 def _print(comparison: EnvironmentComparison, format: Format) -> None:
-    from photometer.report.escape import encodable
     from photometer.report.verdict_text import render_verdicts, render_verdicts_markdown
 
     if format is Format.JSON:
@@ -183,7 +177,7 @@ def _print(comparison: EnvironmentComparison, format: Format) -> None:
         from photometer.tables import shows_colour
 
         text = render_verdicts(comparison, shutil.get_terminal_size((100, 24)).columns, colour=shows_colour())
-    sys.stdout.write(encodable(text, sys.stdout.encoding))
+    show_rendered(text)
 
 
 def _write_markdown(comparison: EnvironmentComparison, folder: Path) -> None:
@@ -225,7 +219,7 @@ def _calibrate(
             observer=observer,
             **{name: value for name, value in given.items() if value is not None},
         )
-    typer.echo(_calibration_text(calibration))
+    show_text(_calibration_text(calibration))
 
 
 def _calibration_text(calibration: Calibration) -> str:
@@ -236,19 +230,3 @@ def _calibration_text(calibration: Calibration) -> str:
         f"{calibration.same} same, {calibration.undecided} undecided, {calibration.measuring_seconds:.0f} s measured; "
         f"replicates scatter by {100 * calibration.replicate_spread:.2f} %"
     )
-
-
-@contextlib.contextmanager
-def _ending_on_sigterm() -> Iterator[None]:
-    """A service manager's or CI's way to stop us: leave as after Ctrl-C, so that worktrees and servers are removed."""
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        # `timeout` and some CI runners send it twice: the second must not stop the tidying.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

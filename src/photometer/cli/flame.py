@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.printing import complain, say_aside, show_text
 from photometer.cli.suite_options import Expression, Tags
 
 if TYPE_CHECKING:
@@ -59,15 +60,15 @@ def flame(
         settings=ProfileSettings(counted=instructions, duration_seconds=duration, native=native),
         environment=None if python is None else Environment(python),
         pictures=png,
-        on_work=lambda title: typer.echo(f"recording {title}", err=True) if sys.stderr.isatty() else None,
+        on_work=lambda title: say_aside(f"recording {title}") if sys.stderr.isatty() else None,
     )
     for path in files.files:
-        typer.echo(str(path))
+        show_text(str(path))
     for problem in files.problems:
-        typer.echo(f"photometer: {problem}", err=True)
+        complain(problem)
     if not files.svgs:
         if not files.problems:
-            typer.echo("photometer: nothing is selected; `photometer list` shows the labels", err=True)
+            complain("nothing is selected; `photometer list` shows the labels")
         raise typer.Exit(ExitCode.FAILED if files.problems else ExitCode.NOTHING_RAN)
     raise typer.Exit(ExitCode.FAILED if files.problems else ExitCode.FINE)
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.printing import complain, show_rendered, show_text
 
 if TYPE_CHECKING:
     from photometer.analysis.fuzz_map import FuzzMap
     from photometer.execution.fuzz_run import FuzzRequest
     from photometer.fuzzing import Fuzzer
     from photometer.model.fuzz_trial import FuzzTrial
-
-# What a shell reports for a program that Ctrl-C ended.
-STOPPED_BY_USER = 130
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +54,6 @@ def fuzz(
     from photometer.analysis.fuzz_map import make_map
     from photometer.execution.fuzz_run import FuzzRequest
     from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
-    from photometer.report.escape import encodable
     from photometer.report.fuzz_text import render_fuzz_text
 
     request = FuzzRequest(
@@ -64,14 +61,14 @@ def fuzz(
     )
     trials, stopped = _collected(_with_progress(_saved(request, _files(output, page=False)), count))
     found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))
-    typer.echo(encodable(render_fuzz_text(found, _terminal_width(), rows), sys.stdout.encoding), nl=False)
+    show_rendered(render_fuzz_text(found, _terminal_width(), rows))
     source = f"{preset} preset" if preset is not None else str(spec)
     rejected = f"{100 * fuzzer.rejection_rate:.1f}% of draws rejected"
     note = f"Inputs: {len(trials)} of the {source}, seed {fuzzer.seed}; {rejected}."
-    typer.echo(f"\n{note}")
+    show_text(f"\n{note}")
     _write_pages(found, _files(output, page=True), note)
     if stopped:
-        raise typer.Exit(STOPPED_BY_USER)
+        raise typer.Exit(STOPPED)
     if not found.trials:
         raise typer.Exit(ExitCode.NOTHING_RAN)
     if found.failed:
@@ -104,7 +101,7 @@ def _collected(trials: Iterable[FuzzTrial]) -> tuple[list[FuzzTrial], bool]:
     try:
         collected.extend(trials)
     except KeyboardInterrupt:
-        typer.echo(f"photometer: stopped after {len(collected)} inputs", err=True)
+        complain(f"stopped after {len(collected)} inputs")
         return collected, True
     return collected, False
 

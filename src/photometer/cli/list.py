@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.printing import complain, show_rendered, show_text
 from photometer.cli.suite_options import Expression, Suites, Tags
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
-    from rich.tree import Tree
-
-    from photometer.plan.work_order import TreeNode, WorkOrders
+    from photometer.plan.work_order import WorkOrders
 
 
 def register(app: typer.Typer) -> None:
@@ -35,37 +34,18 @@ def list_suites(
     for plan in plans:
         if as_json:
             for order in plan:
-                typer.echo(json.dumps(to_record(order)))
+                show_text(json.dumps(to_record(order)))
         else:
             _print_tree(plan, variants)
     if not any(len(plan) for plan in plans):
-        typer.echo("photometer: nothing is selected; see the labels without -k and --tag", err=True)
+        complain("nothing is selected; see the labels without -k and --tag")
         raise typer.Exit(ExitCode.NOTHING_RAN)
 
 
 def _print_tree(plan: WorkOrders, variants: bool) -> None:
-    from rich.console import Console
-    from rich.text import Text
-    from rich.tree import Tree
-
     from photometer.plan.work_order import order_tree
+    from photometer.report.suite_text import render_suite_tree
+    from photometer.tables import shows_colour
 
     root = order_tree(plan.suite, plan)
-    drawn = Tree(Text.assemble((root.name, "bold"), f"  {_count(root.variants)}, fingerprint {plan.fingerprint}"))
-    _add_children(drawn, root, variants)
-    Console(soft_wrap=True, highlight=False).print(drawn)
-
-
-def _add_children(drawn: Tree, node: TreeNode, variants: bool) -> None:
-    from rich.text import Text
-
-    if variants:
-        for order in node.orders:
-            drawn.add(Text(", ".join(str(value) for value in order.auto.as_dict().values()), style="dim"))
-    for child in node.children:
-        branch = drawn.add(Text.assemble(child.name, (f"  {child.variants}", "dim")))
-        _add_children(branch, child, variants)
-
-
-def _count(variants: int) -> str:
-    return "1 variant" if variants == 1 else f"{variants} variants"
+    show_rendered(render_suite_tree(root, plan.fingerprint, variants=variants, colour=shows_colour()))

@@ -11,10 +11,10 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import typer
-
+from photometer.cli.printing import complain, on_screen, say_aside
 from photometer.comparing.observer import Observer
 from photometer.execution.observer import NullObserver, RunObserver, RunState
+from photometer.model.visible_text import visible_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -47,7 +47,7 @@ def run_progress(suite: str, *, quiet: bool) -> Iterator[RunObserver]:
         )
         console = Console(stderr=True)
         with Progress(*columns, console=console, transient=True, refresh_per_second=4) as progress:
-            task = progress.add_task(suite, total=None, left="starting", failed="", now="")
+            task = progress.add_task(_in_bar(suite), total=None, left="starting", failed="", now="")
             yield RunBar(progress, task)
 
 
@@ -57,28 +57,24 @@ class RunBar:
         self._task = task
 
     def progressed(self, state: RunState) -> None:
-        from rich.markup import escape
-
         self._progress.update(
             self._task,
             completed=state.finished_steps,
             total=state.all_steps,
             left=f"{words_for(state.seconds_left)} left",
             failed=f"{state.failed_orders} failed" if state.failed_orders else "",
-            now=escape(state.now[-1]) if state.now else "",
+            now=_in_bar(state.now[-1]) if state.now else "",
         )
 
     def gave_up(self, title: str, reason: str) -> None:
         from rich.text import Text
 
-        self._progress.console.print(Text(f"failed: {title}: {reason}", style="red"))
+        self._progress.console.print(Text(on_screen(f"failed: {title}: {reason}"), style="red"))
 
     def climbed(self, title: str, problem: str | None) -> None:
-        from rich.markup import escape
-
         if problem is not None:
             self.gave_up(title, problem)
-        self._progress.update(self._task, left="each rung beside the one it stands on", now=escape(title))
+        self._progress.update(self._task, left="each rung beside the one it stands on", now=_in_bar(title))
 
 
 class RunLines:
@@ -94,14 +90,21 @@ class RunLines:
         failed = f", {state.failed_orders} failed" if state.failed_orders else ""
         done = f"{state.finished_steps} of {state.all_steps} steps{failed}"
         busy = f"; now {state.now[-1]}" if state.now else ""
-        typer.echo(f"{self._suite}: {done}, about {words_for(state.seconds_left)} left{busy}", err=True)
+        say_aside(f"{self._suite}: {done}, about {words_for(state.seconds_left)} left{busy}")
 
     def gave_up(self, title: str, reason: str) -> None:
-        typer.echo(f"{self._suite}: failed: {title}: {reason}", err=True)
+        say_aside(f"{self._suite}: failed: {visible_line(title)}: {reason}")
 
     def climbed(self, title: str, problem: str | None) -> None:
         if problem is not None:
             self.gave_up(title, problem)
+
+
+def _in_bar(text: str) -> str:
+    """Return text of a user for a column of a bar: one line, and nothing in it is markup."""
+    from rich.markup import escape
+
+    return escape(on_screen(visible_line(text)))
 
 
 def words_for(seconds: float) -> str:
@@ -135,13 +138,13 @@ class ComparisonLines(Observer):
         self._last = 0.0
 
     def stage(self, text: str) -> None:
-        typer.echo(f"photometer: {text}", err=True)
+        complain(text)
         self._last = time.monotonic()
 
     def replicate(self, title: str, verdict: Verdict, spent_seconds: float, budget_seconds: float) -> None:
         if time.monotonic() - self._last >= COMPARISON_LINE_SECONDS:
             self._last = time.monotonic()
-            typer.echo(f"photometer: {spent_seconds:.0f} of at most {budget_seconds:.0f} s", err=True)
+            complain(f"{spent_seconds:.0f} of at most {budget_seconds:.0f} s")
 
 
 class ComparisonBar(Observer):
@@ -149,13 +152,12 @@ class ComparisonBar(Observer):
         self._bar, self._task = bar, task
 
     def stage(self, text: str) -> None:
-        self._bar.reset(self._task, description=text, total=None, note="")
+        self._bar.reset(self._task, description=on_screen(visible_line(text)), total=None, note="")
 
     def step(self, done: int, total: int) -> None:
         self._bar.update(self._task, completed=done, total=total)
 
     def replicate(self, title: str, verdict: Verdict, spent_seconds: float, budget_seconds: float) -> None:
-        from photometer.model.visible_text import visible
-
-        note = f"{spent_seconds:.1f} of at most {budget_seconds:.0f} s · {visible(title)}: {verdict.verdict}"
+        shown = on_screen(visible_line(title))
+        note = f"{spent_seconds:.1f} of at most {budget_seconds:.0f} s · {shown}: {verdict.verdict}"
         self._bar.update(self._task, completed=spent_seconds, total=budget_seconds, note=note)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from photometer.cli.printing import complain, show_text
+
 
 def register(app: typer.Typer) -> None:
     app.command("report", help="Make one HTML page of results files; it opens offline.")(report)
@@ -24,7 +26,6 @@ def report(
     recover: Annotated[bool, typer.Option("--recover", help="Show what is whole in a damaged file.")] = False,
 ) -> None:
     from photometer.model.results_reader import load_results
-    from photometer.model.visible_text import visible
     from photometer.report.page.page import render_report
     from photometer.report.page.view_report import report_view
 
@@ -32,15 +33,15 @@ def report(
     view = report_view([load_results(path, recover) for path in paths], title)
     page = output or paths[0].parent / "report.html"
     _write(page, render_report(view))
-    typer.echo(visible(f"{page}: {view.headline or 'written.'}"))
+    show_text(f"{page}: {view.headline or 'written.'}")
     if plots is not None:
         from photometer.report.page.plot_files import write_plots
 
         written = write_plots(view, plots)
         for path in written.paths:
-            typer.echo(visible(str(path)))
+            show_text(str(path))
         if written.remark:
-            typer.echo(f"photometer: {written.remark}", err=True)
+            complain(written.remark)
 
 
 def _results_file(path: Path) -> Path:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
+from photometer.model.visible_text import visible_line
 
 if TYPE_CHECKING:
     from photometer.analysis.ladder import Ladder
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from photometer.pipeline import RunReport
 
 DEFAULT_FOLDER = Path("photometer-results")
-# The shell's number for a program that was stopped by Ctrl-C.
-STOPPED = 130
 
 
 def register(app: typer.Typer) -> None:
@@ -86,7 +86,7 @@ def run(
             else:
                 _print(report, quiet)
     except KeyboardInterrupt:
-        typer.echo("photometer: stopped; --resume continues", err=True)
+        complain("--resume continues the run")
         raise typer.Exit(STOPPED) from None
     raise typer.Exit(_exit_code(reports))
 
@@ -114,7 +114,7 @@ def run_settings(
         except ToolMissing as missing:
             if not wall:
                 raise
-            typer.echo(f"photometer: wall time only. {missing}", err=True)
+            complain(f"wall time only. {missing}")
             instructions = False
     environment = Environment.current() if python is None else Environment(python)
     chosen = parse_cores(cores) if cores else ()
@@ -123,32 +123,30 @@ def run_settings(
 
 def _print(report: RunReport, quiet: bool) -> None:
     if report.results is None:
-        typer.echo("photometer: nothing is selected; `photometer list` shows the labels", err=True)
+        complain("nothing is selected; `photometer list` shows the labels")
         return
-    from photometer.report.escape import encodable
     from photometer.report.run_text import render_failure, render_run
 
     if quiet:
         for failure in report.table.failures:
-            typer.echo(render_failure(failure), err=True)
+            say_aside(render_failure(failure))
         return
     text = render_run(report.table, shutil.get_terminal_size((100, 24)).columns)
-    sys.stdout.write(encodable(text, sys.stdout.encoding))
+    show_rendered(text)
     done = f"{report.table.measured} of {report.table.orders} variants measured"
-    typer.echo(f"\n{done}. Results: {report.results}")
+    show_text(f"\n{done}. Results: {report.results}")
     if report.ladder is not None:
         _print_ladder(report.ladder)
 
 
 def _print_ladder(ladder: Ladder) -> None:
     from photometer.analysis.ladder import check_expectations
-    from photometer.report.escape import encodable
     from photometer.report.ladder_text import render_expectations, render_ladder
 
     text = "\nEach rung beside the one it stands on:\n" + render_ladder(ladder)
     if "torch.add" in ladder.by_call():
         text += "\n" + render_expectations(check_expectations(ladder))
-    sys.stdout.write(encodable(text, sys.stdout.encoding))
+    show_rendered(text)
 
 
 def _print_classic(report: RunReport) -> None:
@@ -157,7 +155,7 @@ def _print_classic(report: RunReport) -> None:
     from photometer.stats.summary import standard_deviation
 
     if report.results is None:
-        typer.echo("photometer: this suite has no cases with the tag `classic`", err=True)
+        complain("this suite has no cases with the tag `classic`")
         return
     names = {order.id: order.label[-1] for order in report.plan}
     loaded = load_results(report.results)
@@ -165,7 +163,7 @@ def _print_classic(report: RunReport) -> None:
     for record, measurement in zip(records, loaded.measurements, strict=True):
         name = names.get(record["order"]["id"], measurement.task_spec.title)
         lowest, spread = 1e6 * min(measurement.times), 1e6 * standard_deviation(measurement.times)
-        typer.echo(f"{name:22} minimum {lowest:8.3f} us, standard deviation {spread:8.3f} us")
+        show_text(f"{visible_line(name):22} minimum {lowest:8.3f} us, standard deviation {spread:8.3f} us")
 
 
 def _exit_code(reports: list[RunReport]) -> ExitCode:

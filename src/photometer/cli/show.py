@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from photometer.cli.printing import complain, show_rendered
 
 if TYPE_CHECKING:
     from photometer.model.measurement import Measurement
@@ -95,15 +96,13 @@ def _measurements(results: Results, by_file: bool) -> list[Measurement]:
 
 
 def _tell_what_is_left_out(loaded: list[Results]) -> None:
-    from photometer.model.visible_text import visible
-
     for results in loaded:
         for damage in results.damage:
-            typer.echo(visible(f"photometer: {results.path}: {damage}"), err=True)
+            complain(f"{results.path}: {damage}")
     others = sum((results.kinds for results in loaded), Counter())
     for kind, count in others.items():
         if kind != "measurement":
-            typer.echo(visible(f"photometer: not in the tables: {count} of kind {kind!r}"), err=True)
+            complain(f"not in the tables: {count} of kind {kind!r}")
 
 
 def _machine_lines(loaded: list[Results]) -> list[str]:
@@ -132,9 +131,7 @@ def _render(comparison: Compare, format: Format, machines: list[str], to_termina
 
 def _write(text: str, output: Path | None) -> None:
     if output is None:
-        from photometer.report.escape import encodable
-
-        sys.stdout.write(encodable(text, sys.stdout.encoding))
+        show_rendered(text)
         return
     from photometer.errors import PhotometerError
 

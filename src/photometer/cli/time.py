@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from photometer.cli.printing import say_aside, show_rendered, show_text
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def time_statements(
             measurements.append(timer.blocked_autorange(**times))
     if as_json:
         for measurement in measurements:
-            typer.echo(json.dumps(to_record(measurement)))
+            show_text(json.dumps(to_record(measurement)))
     else:
         _print_for_people(measurements)
 
@@ -95,13 +96,13 @@ def _time_on_device(timers: list[Timer], options: dict[str, Any], as_json: bool)
     for timer in timers:
         with _failures_of(timer.task_spec.stmt):
             measurement = timer.measure_device(**options)
-        typer.echo(json.dumps(to_record(measurement)) if as_json else render_device(measurement))
+        show_rendered((json.dumps(to_record(measurement)) if as_json else render_device(measurement)) + "\n")
 
 
 def _print_for_people(measurements: list[Measurement]) -> None:
     if len(measurements) == 1:
         # The first line names the class; on a command line it says nothing.
-        typer.echo(repr(measurements[0]).split("\n", 1)[1])
+        show_text(repr(measurements[0]).split("\n", 1)[1])
         return
     from photometer.tables import Compare
 
@@ -123,18 +124,18 @@ def _print_instructions(timers: list[Timer], number: int, as_json: bool) -> None
     counts = [each.instruction_counts() for each in counted]
     if as_json:
         for record in counts:
-            typer.echo(json.dumps(to_record(record)))
+            show_text(json.dumps(to_record(record)))
         return
     width = shutil.get_terminal_size().columns
-    typer.echo(render_counts(counts, width))
+    show_rendered(render_counts(counts, width) + "\n")
     functions = [each.function_counts() for each in counted]
     if len(counted) == 2:
-        typer.echo("\nWhat differs, in instructions per run:")
-        typer.echo(render_difference(functions[0], functions[1], number, width))
+        show_text("\nWhat differs, in instructions per run:")
+        show_rendered(render_difference(functions[0], functions[1], number, width) + "\n")
     else:
         for record, each in zip(counts, functions, strict=True):
-            typer.echo(f"\nWhere {record.task_spec.title} executes them (the loop included):")
-            typer.echo(render_top_functions(each, number, width))
+            show_text(f"\nWhere {record.task_spec.title} executes them (the loop included):")
+            show_rendered(render_top_functions(each, number, width) + "\n")
     _print_second_source(timers, number)
 
 
@@ -143,9 +144,9 @@ def _print_second_source(timers: list[Timer], number: int) -> None:
 
     refusal = perf_refusal()
     if refusal is not None:
-        typer.echo(f"\nNo second source: {refusal}", err=True)
+        say_aside(f"\nNo second source: {refusal}")
         return
-    typer.echo("\nBy the processor's own counter, at full speed, in instructions per run:")
+    show_text("\nBy the processor's own counter, at full speed, in instructions per run:")
     for timer in timers:
         measured = timer.count_by_processor(number)
-        typer.echo(f"{measured.instructions_per_run:>14,.2f}  {measured.task_spec.title}")
+        show_text(f"{measured.instructions_per_run:>14,.2f}  {measured.task_spec.title}")

@@ -24,6 +24,11 @@ def visible(text: str) -> str:
     return _ACTING.sub(lambda found: _spell(found.group()), plain)
 
 
+def visible_line(text: str) -> str:
+    """Return the same for one cell or line of a layout: line ends, too, become visible as \\n."""
+    return visible(text).replace("\n", "\\n")
+
+
 def _spell(character: str) -> str:
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -11,6 +11,10 @@ import re
 from photometer.model.visible_text import visible
 
 _MARKDOWN_ACTIVE = re.compile(r"([\\`*_\[\]#|~$])")
+# Our own signs and lines, for terminals without them; what users wrote is spelled out instead.
+_IN_ASCII = str.maketrans(
+    {"×": "x", "≈": "~", "›": ">", "·": "-", "…": "~", "±": "+-", "│": "|", "├": "|", "└": "`", "─": "-"}
+)
 # A spreadsheet treats a cell that begins with one of these as a formula (full-width forms too).
 _FORMULA_START = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -40,7 +44,7 @@ def encodable(text: str, encoding: str | None) -> str:
     try:
         text.encode(name)
     except UnicodeEncodeError:
-        return text.replace("×", "x").replace("≈", "~").encode(name, "backslashreplace").decode(name)
+        return text.translate(_IN_ASCII).encode(name, "backslashreplace").decode(name)
     return text
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from photometer.analysis.run_table import RunCell, RunFailure, RunTable
 from photometer.model.units import format_seconds
-from photometer.model.visible_text import visible
+from photometer.model.visible_text import visible, visible_line
 from photometer.report.text_width import pad, width_of
 
 HEADS = {"python": "Python", "cpp": "C++"}
@@ -34,20 +34,20 @@ def render_run(table: RunTable, width: int) -> str:
     # Only Python statements are timed on the device.
     devices = any(cell.device_seconds is not None for cell in cells)
     figures = len(languages) * (TIME_WIDTH * times + COUNT_WIDTH * counts) + TIME_WIDTH * devices
-    longest = max((width_of(visible(row.name)) for section in table.sections for row in section.rows), default=0)
+    longest = max((width_of(visible_line(row.name)) for section in table.sections for row in section.rows), default=0)
     name_width = max(min(longest + 2, width - figures), NARROWEST_NAME)
     lines = []
     for section in table.sections:
         heads = [HEADS[language].rjust(TIME_WIDTH) for language in languages] if times else []
         heads += [f"{HEADS[language]} instr.".rjust(COUNT_WIDTH) for language in languages] if counts else []
         heads += ["on device".rjust(TIME_WIDTH)] if devices else []
-        lines += ["", pad(_cut(visible(section.name), name_width), name_width) + "".join(heads)]
+        lines += ["", pad(_cut(visible_line(section.name), name_width), name_width) + "".join(heads)]
         for row in section.rows:
             known = [row.cells.get(language) for language in languages]
             shown = [_time(cell).rjust(TIME_WIDTH) for cell in known] if times else []
             shown += [_count(cell).rjust(COUNT_WIDTH) for cell in known] if counts else []
             shown += [_device_time(row.cells.get("python")).rjust(TIME_WIDTH)] if devices else []
-            lines.append(pad("  " + _cut(visible(row.name), name_width - 2), name_width) + "".join(shown))
+            lines.append(pad("  " + _cut(visible_line(row.name), name_width - 2), name_width) + "".join(shown))
     return "\n".join([*lines, *_below(table)]) + "\n"
 
 

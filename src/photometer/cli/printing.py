@@ -1,0 +1,121 @@
+"""The one door through which the command prints. It escapes text from users, and deals with streams that fail.
+
+`show_text` is for lines that name what a user wrote, `show_rendered` for what a renderer of report/ has already escaped
+(it may have colours), `complain` for the error channel. While `safe_streams` is in force, a reader who has gone away
+(`| head -1`) or a closed stream (`>&-`) ends nothing, and a full disk is an error in words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TextIO, cast
+
+from photometer.errors import PhotometerError
+from photometer.model.visible_text import visible
+from photometer.report.escape import encodable
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+def on_screen(text: str, stream: TextIO | None = None) -> str:
+    """Return text of a user as this stream (else the error channel) can show it; nothing in it acts on the screen."""
+    return encodable(visible(text), getattr(stream or sys.stderr, "encoding", None))
+
+
+def show_text(text: str) -> None:
+    """Print lines with text of users in them."""
+    show_rendered(visible(text) + "\n")
+
+
+def show_rendered(text: str) -> None:
+    """Print what a renderer has made, with its line ends; it has escaped the text of users and may have colours."""
+    sys.stdout.write(encodable(text, sys.stdout.encoding))
+
+
+def complain(text: str) -> None:
+    """Say on the error channel what the user should know."""
+    say_aside(f"photometer: {text}")
+
+
+def say_aside(text: str) -> None:
+    """Print lines on the error channel, where they do not mix with results."""
+    sys.stderr.write(on_screen(text) + "\n")
+    sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def safe_streams() -> Iterator[None]:
+    """Replace the standard streams by ones that cannot end the command halfway."""
+    _open_closed_descriptors()
+    before = sys.stdout, sys.stderr
+    # In a test or a notebook, others have replaced them already.
+    if sys.stdout is None or sys.stdout is sys.__stdout__:
+        sys.stdout = _text_stream(sys.stdout, _ResultStream(1, "w", closefd=False))
+    if sys.stderr is None or sys.stderr is sys.__stderr__:
+        sys.stderr = _text_stream(sys.stderr, _AsideStream(2, "w", closefd=False))
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            # What an error left in the buffer goes nowhere: its descriptor leads to /dev/null by now.
+            stream.flush()
+        sys.stdout, sys.stderr = before
+
+
+def _open_closed_descriptors() -> None:
+    """Open /dev/null where a standard descriptor is closed, lest the next file that is opened takes its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is this one: those below are open.
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _text_stream(before: TextIO | None, raw: io.RawIOBase) -> TextIO:
+    encoding = getattr(before, "encoding", None) or "utf-8"
+    line_buffering = bool(getattr(before, "line_buffering", True))
+    # What the encoding does not have is spelled out, whoever prints it.
+    return cast(
+        TextIO, io.TextIOWrapper(io.BufferedWriter(raw), encoding, "backslashreplace", line_buffering=line_buffering)
+    )
+
+
+class _ResultStream(io.FileIO):
+    """Standard output: after a closed pipe it leads nowhere; any other fault is said once."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            _lead_nowhere(self.fileno())
+            return len(memoryview(data))
+        except OSError as error:
+            _lead_nowhere(self.fileno())
+            raise PhotometerError(
+                f"the output cannot be written: {error.strerror or error}",
+                remedy="Free some space, or send the output elsewhere. Results that are in a file are kept.",
+            ) from error
+
+
+class _AsideStream(io.FileIO):
+    """Standard error: a fault of it can be told nowhere, so it leads nowhere from then on."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            _lead_nowhere(self.fileno())
+            return len(memoryview(data))
+
+
+def _lead_nowhere(descriptor: int) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

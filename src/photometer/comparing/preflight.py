@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -36,6 +35,7 @@ from photometer.model.language import Language
 from photometer.plan.probe import PROBE_FOLDER, with_result_path
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.layout import freezing
+from photometer.session.left_behind import private_folder
 from photometer.session.session import Session
 from photometer.worker.messages import LookAround, Time
 
@@ -103,9 +103,9 @@ def preflight(sides: StartedSides, planned: PlannedSuite, titles: Mapping[str, s
     by_order: dict[str, tuple[str, ...]] = {}
     seen: tuple[list[ProbeResult], list[ProbeResult]] = ([], [])
     observer.stage("checking that both sides compute the same")
-    with tempfile.TemporaryDirectory(prefix="photometer-check-") as folder:
+    with private_folder("check") as folder:
         for done, order in enumerate(plan, start=1):
-            outcome = both.check(order, titles, Path(folder))
+            outcome = both.check(order, titles, folder)
             if isinstance(outcome, ComparisonFailure):
                 failures.append(outcome)
             else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
-import tempfile
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -24,21 +24,21 @@ from photometer.execution.executor import (
     ScriptModel,
     Step,
 )
-from photometer.instruments.cpp.cache import default_cache_folder
+from photometer.instruments.code_folder import VARIABLE, cache_root, code_folder_locked, make_code_folder
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
 from photometer.model.language import Language
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, ScriptingJob, WorkOrder, WorkOrders
+from photometer.session.left_behind import private_folder
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare, TorchFacts
 
 # In the child: import the module by its path, because torch.jit.script reads the source from its file.
 _SCRIPTING = """\
-import importlib.util, os
+import importlib.util
 spec = importlib.util.spec_from_file_location("photometer_scripted", {module!r})
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-module.jit_model.save({temporary!r})
-os.replace({temporary!r}, {target!r})
+module.jit_model.save({model!r})
 """
 
 
@@ -58,7 +58,7 @@ class Preparation:
         # The same path in every run, so that compiled snippets that name it are found again; another for another torch.
         build = hashlib.sha256(f"{facts.torch_folder} {facts.git_version}".encode()).hexdigest()[:8]
         version = re.sub(r"[^\w.+-]", "_", facts.torch)
-        self._models = default_cache_folder().parent / "models" / f"{version}-{build}-{side}"
+        self._models = cache_root() / "models" / f"{version}-{build}-{side}"
         self._cpp_orders = tuple(order for order in plan if order.args.language is Language.CPP)
         self._built: dict[str, BuiltSnippet] = {}
 
@@ -140,15 +140,26 @@ def script_model(session: Session, work: ScriptModel) -> None:
     """Make the model in a child and save it, whole or not at all."""
     target = Path(work.path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".scripting-") as folder:
-            module = Path(folder) / "scripted.py"
+        # The cache's own folder, then `models`, then that of the environment.
+        make_code_folder(target.parent, below=target.parents[2])
+        with private_folder("scripting") as folder:
+            module, model = folder / "scripted.py", folder / "model.pt"
             module.write_text(work.source, encoding="utf-8")
-            setup = _SCRIPTING.format(module=str(module), temporary=str(Path(folder) / "model.pt"), target=str(target))
+            setup = _SCRIPTING.format(module=str(module), model=str(model))
             with session.child(cores=work.cores) as child:
                 child.ask(Prepare(setup=setup), work.timeout_seconds)
+            _keep_model(model, target)
     except OSError as error:
         raise CacheError(
             f"{target.parent}: scripted models cannot be kept there: {error.strerror or error}",
-            remedy="Name a folder of yours in PHOTOMETER_CACHE.",
+            remedy=f"Name a folder of yours in {VARIABLE}.",
         ) from error
+
+
+def _keep_model(model: Path, target: Path) -> None:
+    """Move the model into the cache, which may be on another file system. Readers see a whole model or the former."""
+    with code_folder_locked(target.parent):
+        # One name under the lock: should this process be killed now, the next one overwrites it.
+        new = target.with_suffix(".new")
+        shutil.copyfile(model, new)
+        new.replace(target)

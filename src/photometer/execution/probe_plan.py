@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from photometer.execution.scheduler import run_agenda
 from photometer.plan.probe import PROBE_FOLDER, ProbeOutcome, with_result_path
 from photometer.plan.work_order import WorkOrders
 from photometer.session.cores import usable_cores
+from photometer.session.left_behind import private_folder
 from photometer.worker.messages import TorchFacts
 
 
@@ -35,7 +35,7 @@ def probe_plan(
     def keep(record: dict[str, Any]) -> None:
         errors[record["order"]["id"]] = f"{record['step']} failed: {record['message']}"
 
-    with tempfile.TemporaryDirectory(prefix="photometer-probes-") as folder:
+    with private_folder("probes") as folder:
         # A file per order, by its bare name: it is part of the C++ text, which would else never be in the cache.
         named = dataclasses.replace(plan, orders=tuple(with_result_path(order, order.id) for order in plan))
         cores = usable_cores(settings.cores)
@@ -49,13 +49,13 @@ def probe_plan(
                 min_run_time=settings.min_run_time,
                 repeats=1,
                 path=(str(PROBE_FOLDER),),
-                folder=folder,
+                folder=str(folder),
                 cores=cores,
             )
 
         agenda = Agenda(named, [Step.PROBE], cores=len(cores))
         run_agenda(agenda, executor, preparation, work_for, cores, keep, observer)
-        return [ProbeOutcome(order, _values(Path(folder) / order.id), errors.get(order.id)) for order in plan]
+        return [ProbeOutcome(order, _values(folder / order.id), errors.get(order.id)) for order in plan]
 
 
 def _values(path: Path) -> dict[str, Any] | None:

@@ -11,10 +11,10 @@ import re
 import shutil
 import struct
 import subprocess
-import tempfile
 from pathlib import Path
 
 from photometer.errors import PhotometerError, ToolMissing
+from photometer.session.left_behind import private_folder
 
 VARIABLE = "PHOTOMETER_BROWSER"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
@@ -56,7 +56,7 @@ def render_png(
 ) -> None:
     """Make a picture of a file of ours. `size` is the page's; an SVG states its own. A unit may be several pixels."""
     width, height = svg_size(source) if size is None else size
-    with tempfile.TemporaryDirectory(prefix="photometer-browser-", ignore_cleanup_errors=True) as profile:
+    with private_folder("browser") as profile:
         command = [
             find_browser() if browser is None else browser,
             "--headless",
@@ -84,7 +84,7 @@ def render_png(
                 timeout=RENDER_SECONDS,
                 check=False,
                 # Otherwise it would leave its own folders behind.
-                env={**os.environ, "TMPDIR": profile},
+                env={**os.environ, "TMPDIR": str(profile)},
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise PhotometerError(

@@ -14,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterable
@@ -23,6 +22,7 @@ from typing import Any
 
 from photometer.errors import MeasurementError, PhotometerError, ToolMissing, ToolRefused, WorkerError
 from photometer.session.child_process import ChildProcess
+from photometer.session.left_behind import private_folder
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare, Spin, Time
 
@@ -95,10 +95,10 @@ def sample_loop(
 ) -> SampledStacks:
     """Fork a child, prepare it, and let py-spy look while it runs its statement over and over."""
     py_spy = find_py_spy()
-    with session.child() as child, tempfile.TemporaryDirectory(prefix="photometer-py-spy-") as folder:
+    with session.child() as child, private_folder("py-spy") as folder:
         child.ask(dataclasses.replace(preparation, warmup_runs=1), timeout_seconds)
         seconds_per_run = _seconds_per_run(child, timeout_seconds)
-        out = Path(folder) / "stacks.txt"
+        out = folder / "stacks.txt"
         with _spinning(child, duration_seconds + LONGEST_START_SECONDS):
             try:
                 _record(py_spy, child.pid, out, duration_seconds, native)

@@ -1,6 +1,7 @@
 """A stand-in for the C++ compiler: writes a library of text, or g++-like errors for lines that say FAIL.
 
-It also appends each command to a journal, so that tests see how often and with what a compiler was started.
+It leaves a temporary file behind, as a killed compiler does, and appends each command to a journal, so that tests see
+how often and with what a compiler was started.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 from pathlib import Path
 
 _SCRIPT = """#!{python}
-import re, sys, time
+import re, sys, tempfile, time
 from pathlib import Path
 
 arguments = sys.argv[1:]
@@ -24,6 +25,8 @@ source = Path(next(word for word in arguments if word.endswith("snippets.cpp")))
 library = Path(arguments[arguments.index("-o") + 1])
 with journal.open("a") as file:
     file.write(f"compile {{source.read_text().count('PHOTOMETER_EXPORT void*')}}\\n")
+# As g++ does when it is killed: leave a temporary file behind.
+tempfile.mkstemp(prefix="cc", suffix=".s")
 time.sleep({seconds})
 place, line, errors = str(source), 0, []
 for text in source.read_text().splitlines():

@@ -176,3 +176,16 @@ def test_nothing_is_left_behind_but_libraries(options: CppOptions) -> None:
     assert options.cache_folder is not None
     kinds = {entry.suffix or entry.name.partition("-")[0] for entry in options.cache_folder.iterdir()}
     assert kinds == {".so", ".json", "lock", "compiler"}
+
+
+def test_the_compilers_temporary_files_go_with_the_build(
+    options: CppOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    (built,) = build(sound(1), options)
+    assert isinstance(built, BuiltSnippet)
+    assert list(temporary.iterdir()) == []
+    assert options.cache_folder is not None
+    assert list(options.cache_folder.rglob("cc*.s")) == []

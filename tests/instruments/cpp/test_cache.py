@@ -93,11 +93,14 @@ def test_a_trimmed_library_takes_all_its_names_along(cache: SnippetCache) -> Non
 
 
 def test_folders_of_killed_builds_are_swept_and_running_ones_are_not(cache: SnippetCache) -> None:
-    dead, alive = cache.folder / "build-1-1", cache.folder / "build-2-2"
+    killed = subprocess.Popen(["sleep", "60"])
+    dead, alive = cache.folder / f"build-{killed.pid}-1", cache.folder / f"build-{os.getpid()}-2"
+    killed.kill()
+    killed.wait()
     dead.mkdir()
     alive.mkdir()
-    os.utime(dead, (1, 1))
-    cache.trim()
+    with cache.lock():
+        cache.trim()
     assert (dead.exists(), alive.exists()) == (False, True)
 
 

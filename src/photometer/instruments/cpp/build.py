@@ -174,8 +174,9 @@ def _compile(unit: CompileUnit, folder: Path, tools: _Toolchain) -> _Compiled:
             text=True,
             errors="replace",
             timeout=COMPILE_TIMEOUT_SECONDS,
-            # Messages are read by a program: no translation, no colours.
-            env={**os.environ, "LC_ALL": "C.UTF-8", "GCC_COLORS": ""},
+            # Messages are read by a program: no translation, no colours. The compiler's own temporary files go into
+            # our folder, which is removed also if the compiler is killed.
+            env={**os.environ, "LC_ALL": "C.UTF-8", "GCC_COLORS": "", "TMPDIR": str(folder)},
             check=False,
         )
         status, log = done.returncode, done.stderr

@@ -8,25 +8,21 @@ turns by a lock, so that only one of several processes compiles a snippet that a
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
 import shutil
-import stat
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from photometer.errors import CacheError
+from photometer.instruments.code_folder import cache_root, code_folder_locked, make_code_folder
 
 # A library has 0.1 to 1 MB, a suite of eighty snippets needs a few: room for some hundred suites or builds of torch.
 MOST_BYTES = 512 * 1024 * 1024
 # Another process may be about to load a library used this recently: it is kept, whatever the size.
 GRACE_SECONDS = 15 * 60
-# A build folder older than this was left behind by a process that was killed.
-ABANDONED_SECONDS = 24 * 60 * 60
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
@@ -52,13 +48,7 @@ class _Library:
 
 def default_cache_folder() -> Path:
     """Return `$PHOTOMETER_CACHE/cpp`, or else `photometer/cpp` in the user's cache folder."""
-    chosen = os.environ.get("PHOTOMETER_CACHE")
-    if chosen:
-        return Path(chosen).expanduser().absolute() / "cpp"
-    base = os.environ.get("XDG_CACHE_HOME")
-    # The XDG specification says to ignore relative paths.
-    root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
-    return root / "photometer" / "cpp"
+    return cache_root() / "cpp"
 
 
 class SnippetCache:
@@ -67,7 +57,7 @@ class SnippetCache:
     def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:
         self.folder = folder if folder is not None else default_cache_folder()
         self._most_bytes = most_bytes
-        self._prepare_folder()
+        make_code_folder(self.folder)
 
     def find(self, key: str) -> Path | None:
         """Return the library of a key, if it exists and the user's headers that it includes are unchanged."""
@@ -99,12 +89,8 @@ class SnippetCache:
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the lock while building. The kernel releases it if this process dies."""
-        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with code_folder_locked(self.folder):
             yield
-        finally:
-            os.close(descriptor)
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
@@ -140,7 +126,7 @@ class SnippetCache:
     def trim(self, *, now: float | None = None) -> int:
         """Drop the least recently used libraries until the rest fits; return how many. Call it under the lock."""
         now = time.time() if now is None else now
-        self._remove_abandoned(now)
+        self._remove_abandoned()
         libraries = sorted(self._libraries(), key=lambda library: library.used_at)
         excess = sum(library.size_bytes for library in libraries) - self._most_bytes
         dropped = 0
@@ -153,27 +139,6 @@ class SnippetCache:
             excess -= library.size_bytes
             dropped += 1
         return dropped
-
-    def _prepare_folder(self) -> None:
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise CacheError(
-                f"the cache folder {self.folder} cannot be made: {error.strerror}",
-                remedy="Set PHOTOMETER_CACHE to another folder.",
-            ) from error
-        status = self.folder.stat()
-        if status.st_uid != os.geteuid():
-            raise CacheError(
-                f"the cache folder {self.folder} belongs to another user (uid {status.st_uid}); "
-                "its files are loaded as code, so it is refused",
-                remedy="Set PHOTOMETER_CACHE to a folder of your own.",
-            )
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise CacheError(
-                f"others may write to the cache folder {self.folder}; its files are loaded as code, so it is refused",
-                remedy=f"Make it private: chmod 700 {self.folder}",
-            )
 
     def _library_path(self, key: str) -> Path:
         return self.folder / f"{key}.so"
@@ -201,11 +166,11 @@ class SnippetCache:
             for names in by_file.values()
         ]
 
-    def _remove_abandoned(self, now: float) -> None:
+    def _remove_abandoned(self) -> None:
+        """Remove the folders of builds that were killed. Nobody else builds while this process holds the lock."""
         for folder in self.folder.glob("build-*"):
-            with contextlib.suppress(FileNotFoundError):
-                if folder.stat().st_mtime < now - ABANDONED_SECONDS:
-                    shutil.rmtree(folder, ignore_errors=True)
+            if not folder.name.startswith(f"build-{os.getpid()}-"):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _stamp(path: Path) -> list[int] | None:

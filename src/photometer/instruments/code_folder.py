@@ -1,0 +1,95 @@
+"""Folders that code is loaded from: compiled snippets and scripted models. Only this user may write to them.
+
+`cache_root` says where they lie; `make_code_folder` makes one, or refuses one whose content another user may have
+put there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from photometer.errors import CacheError
+
+VARIABLE = "PHOTOMETER_CACHE"
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def cache_root() -> Path:
+    """Return `$PHOTOMETER_CACHE`, or else `photometer` in the user's cache folder."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME")
+    # The XDG specification says to ignore relative paths.
+    root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
+    return root / "photometer"
+
+
+def make_code_folder(folder: Path, below: Path | None = None) -> Path:
+    """Make the folder and those between it and `below`, each for this user alone; refuse one that is not safe.
+
+    What is there already must belong to this user, and nobody else may write to it. `below` itself may be a folder
+    that all users share, but then it must be sticky, so that others cannot replace what is ours in it.
+    """
+    below = folder.parent if below is None else below
+    _make(below)
+    _check_shared(below)
+    made = below
+    for part in folder.relative_to(below).parts:
+        made /= part
+        _make(made)
+        _check_own(made)
+    return folder
+
+
+@contextlib.contextmanager
+def code_folder_locked(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock while something is made in it. The kernel releases it if this process dies."""
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _make(folder: Path) -> None:
+    try:
+        if not folder.parent.exists():
+            _make(folder.parent)
+        # With `parents=True`, only the last folder would get the mode.
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise CacheError(
+            f"the cache folder {folder} cannot be made: {error.strerror}",
+            remedy=f"Set {VARIABLE} to another folder.",
+        ) from error
+
+
+def _check_own(folder: Path) -> None:
+    status = folder.stat()
+    if status.st_uid != os.geteuid():
+        raise CacheError(
+            f"the cache folder {folder} belongs to another user (uid {status.st_uid}); "
+            "its files are loaded as code, so it is refused",
+            remedy=f"Set {VARIABLE} to a folder of your own.",
+        )
+    if status.st_mode & _OTHERS_MAY_WRITE:
+        raise CacheError(
+            f"others may write to the cache folder {folder}; its files are loaded as code, so it is refused",
+            remedy=f"Make it private: chmod 700 {folder}",
+        )
+
+
+def _check_shared(folder: Path) -> None:
+    mode = folder.stat().st_mode
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        raise CacheError(
+            f"all users may replace what is in {folder}; code is loaded from folders in it, so it is refused",
+            remedy=f"Make it private (chmod 700 {folder}) or sticky (chmod +t {folder}), or set {VARIABLE} to another.",
+        )

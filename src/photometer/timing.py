@@ -191,7 +191,7 @@ class Timer:
     ) -> Measurement:
         """Time blocks until `rule` says stop. `min_run_time` is what the size of a block is chosen by."""
         with set_torch_threads(self._task_spec.num_threads):
-            self._timeit(1)
+            first_seconds = self._timeit(1)
             clock = self._settle_clock()
             taken = take_blocks(
                 self._timeit,
@@ -200,6 +200,7 @@ class Timer:
                 min_run_time=min_run_time,
                 callback=callback,
                 watch=self._make_watch(),
+                first_seconds=first_seconds,
             )
         return Measurement(taken.number_per_run, taken.block_seconds, self._task_spec, conditions=taken.conditions)
 

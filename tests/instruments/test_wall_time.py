@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 from collections.abc import Callable
 
 import pytest
@@ -121,3 +122,22 @@ def test_where_nearly_all_are_preempted_all_are_kept() -> None:
     )
     assert taken.conditions.preempted_blocks == 0
     assert sum(taken.block_seconds) >= 1.0
+
+
+@pytest.mark.parametrize(("later", "runs"), [(3.0, 1), (1e-5, None)])
+def test_a_slow_statement_is_not_run_again_to_warm_it_up(later: float, runs: int | None) -> None:
+    """A first run of 3 s may be compilation: the second run tells, and is the sample if it is slow too."""
+    ran = 0
+
+    def time_block(number: int) -> float:
+        nonlocal ran
+        ran += number
+        return number * later
+
+    taken = take_blocks(time_block, RunFor(0.2), clock=time.perf_counter, min_run_time=0.2, first_seconds=3.0)
+    if runs is None:
+        assert taken.number_per_run > 1
+        assert len(taken.block_seconds) > 10
+    else:
+        assert ran == runs
+        assert taken.block_seconds == [3.0]

@@ -161,6 +161,7 @@ class FakeServer:
         self.closed = False
         self.log: list[Request[Any]] = []
         self.forks = 0
+        self.strays = 0
         self._fails = fails
 
     def wait_until_ready(self) -> None:

@@ -44,9 +44,10 @@ def test_an_exit_is_a_crash() -> None:
 
 
 def test_endless_work_is_ended() -> None:
-    with pytest.raises(WorkerTimeout, match=r"0\.2 s"), fork_here({}) as child:
+    with fork_here({}) as child:
         child.ask(Prepare("while True: pass"))
-        child.ask(Time(1), 0.2)
+        with pytest.raises(WorkerTimeout, match=r"0\.2 s"):
+            child.ask(Time(1), 0.2)
     # It is gone, and has been waited for.
     with pytest.raises(ProcessLookupError):
         os.kill(child.pid, 0)

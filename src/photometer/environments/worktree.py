@@ -19,7 +19,7 @@ from types import TracebackType
 
 from photometer.environments.spec import MERGE_BASE, WORKTREE, GitSource
 from photometer.errors import EnvironmentSpecError
-from photometer.session.left_behind import remove_left_behind
+from photometer.session.left_behind import make_folder
 
 # Checking out a large repository from a slow disk takes minutes; git that asks for a password would wait for ever.
 GIT_SECONDS = 600.0
@@ -55,8 +55,7 @@ class Worktrees:
     """Use as a context manager."""
 
     def __init__(self) -> None:
-        remove_left_behind()
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid():010d}-"))
+        self.folder = make_folder()
         self._added: list[tuple[Path, Path]] = []
         self._count = 0
 

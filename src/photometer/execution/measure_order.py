@@ -49,14 +49,22 @@ def take_measurement(
 ) -> Measurement:
     order = ready.order
     deadline = time.monotonic() + order.timeout_seconds
-    with session.child(cores=cores) as child:
-        prepared = child.ask(dataclasses.replace(ready.preparation(), warmup_runs=1), order.timeout_seconds)
-        blocks = RemoteBlocks(child, max(deadline - time.monotonic(), 0.0))
-        taken = take_blocks(
-            blocks.time_block, RunFor(min_run_time), clock=time.perf_counter, min_run_time=min_run_time, watch=blocks
-        )
+    with session.server(cores=cores) as server:
+        with server.child() as child:
+            prepared = child.ask(dataclasses.replace(ready.preparation(), warmup_runs=1), order.timeout_seconds)
+            blocks = RemoteBlocks(child, max(deadline - time.monotonic(), 0.0))
+            taken = take_blocks(
+                blocks.time_block,
+                RunFor(min_run_time),
+                clock=time.perf_counter,
+                min_run_time=min_run_time,
+                watch=blocks,
+                first_seconds=prepared.first_seconds,
+            )
+        # Known when the child is gone.
+        conditions = dataclasses.replace(taken.conditions, left_processes=server.strays or None)
     metadata = None if prepared.compile_seconds is None else {"compile_seconds": prepared.compile_seconds}
-    return Measurement(taken.number_per_run, taken.block_seconds, task_spec_of(order), metadata, taken.conditions)
+    return Measurement(taken.number_per_run, taken.block_seconds, task_spec_of(order), metadata, conditions)
 
 
 def count_task_of(ready: ReadyOrder, repeats: int = 1) -> CountTask:

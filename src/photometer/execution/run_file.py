@@ -44,13 +44,19 @@ def open_run_file(folder: Path, plan: WorkOrders, settings: RunSettings, facts: 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
-            stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(path.stat().st_mtime))
-            path.rename(path.with_name(f"{path.stem}-{stamp}.json"))
+            path.rename(_free_name(path))
     except OSError as error:
         raise ResultsFileError(
             f"{folder}: cannot be written to: {error.strerror or error}", remedy="Name another folder with -o."
         ) from error
     return RunFile(ResultsFile.create(path, {"run": about}, machine=_machine(facts), overwrite=True))
+
+
+def _free_name(path: Path) -> Path:
+    """Return a name with the file's date that nothing has yet: a rename would replace it."""
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(path.stat().st_mtime))
+    names = (path.with_name(f"{path.stem}-{stamp}{more}.json") for more in ("", *(f"-{n}" for n in itertools.count(2))))
+    return next(name for name in names if not name.exists())
 
 
 def _continue(path: Path, about: Mapping[str, Any]) -> RunFile:

@@ -29,6 +29,8 @@ FEWEST_CLOCK_STEPS = 1000
 BLOCKS_AIMED_AT = 200
 # The largest count that the loop accepts (torch's limit too: a C int).
 MOST_RUNS_PER_BLOCK = 2**31 - 1
+# A run shorter than this is warmed up, however short the time to measure.
+SLOW_RUN_SECONDS = 0.1
 # Warm if in this many growing blocks in a row no run is faster than the fastest before by more than the tolerance.
 STEADY_BLOCKS = 3
 STEADY_TOLERANCE = 0.05
@@ -87,19 +89,30 @@ def take_blocks(
     min_run_time: float,
     callback: Callable[[int, float], Any] | None = None,
     watch: CoreWatch | None = None,
+    first_seconds: float = 0.0,
 ) -> TimedBlocks:
-    """Do the whole measurement: warm up, choose the block, measure until the rule says to stop."""
-    warm = warm_up(time_block, budget_seconds=max(min_run_time / 4, 0.01))
-    clock_cost = median([max(time_block(0), 0.0) for _ in range(5)])
+    """Do the whole measurement: warm up, choose the block, measure until the rule says to stop.
+
+    `first_seconds` is how long a first run took, if there was one. A statement that takes as long as a whole
+    measurement is not run again to warm it up: its second run is the first sample.
+    """
+    watch = watch or CoreWatch()
+    watch.was_preempted()
+    sample = time_block(1) if first_seconds >= max(min_run_time, SLOW_RUN_SECONDS) else 0.0
     resolution = clock_resolution_seconds(clock)
-    number = runs_per_block(warm.seconds_per_run, min_run_time / BLOCKS_AIMED_AT, clock_cost, resolution)
+    if sample >= max(min_run_time, SLOW_RUN_SECONDS):
+        warm, number = WarmUp(1, sample, settled=False), 1
+    else:
+        sample = 0.0
+        warm = warm_up(time_block, budget_seconds=max(min_run_time / 4, 0.01))
+        clock_cost = median([max(time_block(0), 0.0) for _ in range(5)])
+        number = runs_per_block(warm.seconds_per_run, min_run_time / BLOCKS_AIMED_AT, clock_cost, resolution)
+        watch.was_preempted()
 
     sieve = BlockSieve()
     look_at, reason = 1, None
-    watch = watch or CoreWatch()
-    watch.was_preempted()
     while reason is None:
-        seconds = max(time_block(number), 1e-9)
+        seconds, sample = sample or max(time_block(number), 1e-9), 0.0
         sieve.add(seconds, watch.was_preempted())
         if callback is not None:
             callback(number, seconds)

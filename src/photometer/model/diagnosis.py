@@ -50,6 +50,8 @@ class Conditions:
     cpu_seconds: float | None = None
     preemptions: int | None = None
     preempted_blocks: int | None = None
+    # Processes that the statement had started and left running; they were ended.
+    left_processes: int | None = None
 
 
 class SuspicionKind(enum.Enum):
@@ -61,6 +63,7 @@ class SuspicionKind(enum.Enum):
     COARSE_CLOCK = "coarse-clock"
     BUSY_CORE = "busy-core"
     MAY_DO_NOTHING = "may-do-nothing"
+    LEFT_PROCESSES = "left-processes"
 
 
 _REMEDIES = {
@@ -72,6 +75,7 @@ _REMEDIES = {
     SuspicionKind.COARSE_CLOCK: "Give a larger `number`, or let blocked_autorange choose it.",
     SuspicionKind.BUSY_CORE: "Stop the other work, or pin this process to a free core (taskset -c).",
     SuspicionKind.MAY_DO_NOTHING: "Check that the statement does what you mean.",
+    SuspicionKind.LEFT_PROCESSES: "Wait for what the statement starts, or end it there.",
 }
 
 
@@ -93,6 +97,7 @@ class Suspicion:
 def diagnose(times: Sequence[float], number_per_run: int, conditions: Conditions | None) -> tuple[Suspicion, ...]:
     """Return every reason to doubt these times per run; finding none is a good sign, not a proof."""
     found = [_coarse_clock(times, number_per_run, conditions), _may_do_nothing(times, conditions)]
+    found.append(_left_processes(conditions))
     if len(times) < FEWEST_SAMPLES:
         found.append(_too_few(times))
     else:
@@ -100,6 +105,14 @@ def diagnose(times: Sequence[float], number_per_run: int, conditions: Conditions
     if len(times) >= FEWEST_FOR_SHAPE:
         found += [_trend(times), _several_modes(times)]
     return tuple(suspicion for suspicion in found if suspicion is not None)
+
+
+def _left_processes(conditions: Conditions | None) -> Suspicion | None:
+    count = None if conditions is None else conditions.left_processes
+    if not count:
+        return None
+    what = "a process" if count == 1 else f"{count} processes"
+    return Suspicion(SuspicionKind.LEFT_PROCESSES, f"The statement left {what} running, which took time from it.")
 
 
 def _too_few(times: Sequence[float]) -> Suspicion:

@@ -52,13 +52,15 @@ class ChildProcess:
         self._line = line
         self.pid = pid
         self._alive = True
+        self._asked = 0
 
     def ask(self, request: Request[_Reply], timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS) -> _Reply:
         """Send a request and wait for its reply."""
         deadline = time.monotonic() + timeout_seconds
+        self._asked += 1
         try:
-            self._line.send(encode_request(request), deadline)
-            reply = decode_reply(request.reply, self._line.receive(deadline))
+            self._line.send(encode_request(request, self._asked), deadline)
+            reply = decode_reply(request.reply, self._line.receive(deadline), self._asked)
         except ChildGone as gone:
             self._alive = False
             raise crash_error(gone.status, self._line.output()) from None
@@ -71,6 +73,8 @@ class ChildProcess:
             ) from None
         except Disconnected:
             self._alive = False
+            # It may still be dying: it must not be lent again.
+            self._line.give_up()
             raise WorkerCrashed("the environment's server is gone", log=self._line.output()) from None
         except (Garbled, BadMessage) as error:
             # Whoever wrote that may write more: neither the child nor its line can be used again.
@@ -91,7 +95,7 @@ class ChildProcess:
             return
         deadline = time.monotonic() + LEAVING_SECONDS
         with contextlib.suppress(OSError, ChildGone, Disconnected, WorkerTimeout):
-            self._line.send(encode_request(Exit()), deadline)
+            self._line.send(encode_request(Exit(), self._asked + 1), deadline)
         if not self._await_end(deadline):
             self.kill()
 

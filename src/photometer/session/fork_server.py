@@ -14,7 +14,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any
 from photometer.errors import ProtocolError, WorkerCrashed, WorkerStartError, WorkerTimeout
 from photometer.session.child_process import LEAVING_SECONDS, ChildGone, ChildProcess
 from photometer.session.layout import freezing, of_fixed_length
-from photometer.session.left_behind import remove_left_behind
+from photometer.session.left_behind import make_folder
 from photometer.session.policy import WORKING_FOLDER
 from photometer.worker.messages import PROTOCOL_VERSION, BadMessage, Failed, Hello, Started, decode_reply
 from photometer.worker.protocol import Disconnected, Garbled, MessageBuffer, pack_message
@@ -32,8 +31,8 @@ from photometer.worker.server import STATUS
 WORKER = Path(__file__).parent.parent / "worker" / "__main__.py"
 # Importing torch takes 1 to 3 s, 14 s under Valgrind, and several times that on a busy machine with a cold disk.
 START_SECONDS = 300.0
-# A fork takes 10 ms, under Valgrind 0.3 s; a server that takes this long is stopped or stuck.
-FORK_SECONDS = 60.0
+# A fork takes 10 ms, under Valgrind 0.3 s, on a busy machine ten times that; after this long the server is stuck.
+FORK_SECONDS = 20.0
 # The end of what a child printed is what explains its death; a flood is not kept.
 OUTPUT_KEPT_BYTES = 64 * 1024
 
@@ -58,14 +57,14 @@ class ForkServer:
         self.frozen = freezing().refused_because is None
         self.not_frozen_because = freezing().refused_because
         self.greeting: Started | None = None
-        remove_left_behind()
-        self.folder = Path(tempfile.mkdtemp(prefix=f"photometer-{os.getpid():010d}-"))
+        self.folder = make_folder()
         self.command = _command(launch, self.folder)
         self._output = bytearray()
         self._messages = MessageBuffer()
         self._closed = False
         self._child_pid: int | None = None
         self._child_status: int | None = None
+        self.strays = 0
         self._control, far_control = socket.socketpair()
         self._channel, far_channel = socket.socketpair()
         # Nothing is ever written to the lifeline: when this process dies, its closing kills the running child.
@@ -128,9 +127,14 @@ class ForkServer:
                 log=self.output(),
                 remedy="Check that this interpreter runs and can `import torch`.",
             ) from None
+        except Garbled as error:
+            raise ProtocolError(f"the worker sent nonsense: {error}", log=self.output()) from error
         if message.get("version") != PROTOCOL_VERSION:
             raise ProtocolError(f"the worker speaks protocol {message.get('version')}, not {PROTOCOL_VERSION}")
-        greeting = decode_reply(Started, message)
+        try:
+            greeting = decode_reply(Started, message)
+        except BadMessage as error:
+            raise ProtocolError(f"the worker sent nonsense: {error}", log=self.output()) from error
         if isinstance(greeting, Failed):
             raise WorkerStartError(
                 f"{self.launch.python} cannot import torch: {greeting.message}",
@@ -155,6 +159,7 @@ class ForkServer:
         self._output.clear()
         self._messages.clear()
         self._child_status = None
+        self.strays = 0
         try:
             self._control.send(b"f")
             hello = decode_reply(Hello, self.receive(time.monotonic() + FORK_SECONDS))
@@ -175,7 +180,8 @@ class ForkServer:
     def output(self) -> str:
         """Return the end of what the child (or the server, while starting) printed."""
         self._take_output()
-        return self._output.decode(errors="replace")
+        left = f"\n[{self.strays} processes that it had left running were ended]" if self.strays else ""
+        return self._output.decode(errors="replace") + left
 
     def kill(self) -> None:
         """End the server and its child at once, from any thread; whoever waits for a reply gets WorkerCrashed."""
@@ -275,7 +281,7 @@ class ForkServer:
             raise Disconnected from None
         if len(status) < STATUS.size:
             raise Disconnected
-        self._child_status = STATUS.unpack(status)[1]
+        _, self._child_status, self.strays = STATUS.unpack(status)
 
 
 def _command(launch: Launch, folder: Path) -> list[str]:

@@ -122,6 +122,9 @@ class _OwnLine:
         if self._status is None:
             self.give_up()
             self._wait()
+        # What it has started is in its group, unless it took pains not to be.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
         self._channel.close()
         os.close(self._lifeline)
 

@@ -1,31 +1,52 @@
-"""Folders that a killed photometer left in the temporary folder: found by their owner's pid, removed when it is gone.
+"""Temporary folders of ours: named after their owner's pid, so that a later photometer can remove what one has left.
 
 A server removes its own folder when the near side dies; this is for the case that both were killed at once.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-_NAME = re.compile(r"photometer-(\d+)-\w+")
+_NAME = re.compile(r"photometer-(\d+)-[\w-]+")
+
+
+def make_folder(purpose: str = "") -> Path:
+    """Make a folder for this user alone; its name has a fixed number of digits. Remove what others have left."""
+    remove_left_behind()
+    middle = f"{purpose}-" if purpose else ""
+    return Path(tempfile.mkdtemp(prefix=f"photometer-{os.getpid():010d}-{middle}"))
+
+
+@contextlib.contextmanager
+def private_folder(purpose: str) -> Iterator[Path]:
+    """Yield a folder for this user alone, which is gone when the block ends."""
+    folder = make_folder(purpose)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @functools.lru_cache(maxsize=1)
 def remove_left_behind() -> int:
-    """Remove folders of dead owners that belong to this user; once a process. Returns how many."""
+    """Remove folders of dead owners that belong to this user; once per process. Return how many."""
     removed = 0
     for folder in Path(tempfile.gettempdir()).glob("photometer-*"):
         match = _NAME.fullmatch(folder.name)
-        if match is None or folder.is_symlink() or not folder.is_dir():
-            continue
-        if folder.stat().st_uid == os.getuid() and not _is_alive(int(match.group(1))):
-            shutil.rmtree(folder, ignore_errors=True)
-            removed += 1
+        # Another photometer may be removing the same folders at the same time.
+        with contextlib.suppress(FileNotFoundError):
+            if match is None or folder.is_symlink() or not folder.is_dir():
+                continue
+            if folder.stat().st_uid == os.getuid() and not _is_alive(int(match.group(1))):
+                shutil.rmtree(folder, ignore_errors=True)
+                removed += 1
     return removed
 
 

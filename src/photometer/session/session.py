@@ -58,6 +58,8 @@ class Server(Protocol):
     greeting: Started | None
     frozen: bool
     not_frozen_because: str | None
+    strays: int
+    """How many processes the last child had left running; they were ended."""
 
     @property
     def alive(self) -> bool: ...

@@ -14,8 +14,10 @@ import resource
 import select
 import signal
 import sys
-import time
 from collections.abc import Callable
+
+# Taken before any code of the user's runs, which may put something else in their place.
+from time import perf_counter, thread_time
 from typing import Any
 
 from .device_blocks import DeviceBlocks
@@ -64,16 +66,21 @@ def serve_requests(channel: int, lifeline: int, names: dict[str, Any] | None = N
     """Serve until the near side says `Exit` or goes away. Statements see `names` as globals."""
     die_with(lifeline)
     drain(channel)
+    pid = os.getpid()
     send_message(channel, encode_reply(Hello(own_pid())))
     with contextlib.closing(Child(names or {})) as child:
         while True:
             try:
-                request = decode_request(receive_message(channel))
+                request, number = decode_request(receive_message(channel))
             except Disconnected:
                 return
             if isinstance(request, Exit):
                 return
-            send_message(channel, encode_reply(child.reply_to(request)))
+            reply = child.reply_to(request)
+            if os.getpid() != pid:
+                # A fork that the user's code has made of this child came back from it: the line is not its own.
+                os._exit(0)
+            send_message(channel, encode_reply(reply, number))
 
 
 def own_pid() -> str:
@@ -128,7 +135,7 @@ class Child:
     def reply_to(self, request: Request[Any]) -> Reply:
         try:
             return self._do(request)
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
+        except BaseException as error:  # whatever the user's code raises, SystemExit and its like too
             return Failed(**describe_exception(error))
 
     def _do(self, request: Request[Any]) -> Reply:
@@ -182,7 +189,7 @@ class Child:
             return native.open_blocks()
         self._namespace = {"torch": torch, "__name__": "__main__", **self._names}
         exec(compile(request.globals_text, "<globals>", "exec"), self._namespace)
-        clock = synchronized_clock if request.synchronize else time.perf_counter
+        clock = synchronized_clock if request.synchronize else perf_counter
         loop = self._loop = PythonLoop(request.stmt, request.setup, clock, self._namespace)
         return loop.open_blocks()
 
@@ -200,19 +207,19 @@ class Child:
 
 def time_blocks(run_block: RunBlock, request: TimeBlocks) -> TimedBlocks:
     seconds, preemptions = [], []
-    wall, cpu = time.perf_counter(), time.thread_time()
+    wall, cpu = perf_counter(), thread_time()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
     for _ in range(request.blocks):
         seconds.append(run_block(request.number))
         after = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
         preemptions.append(after - before)
         before = after
-    return TimedBlocks(seconds, preemptions, time.perf_counter() - wall, time.thread_time() - cpu)
+    return TimedBlocks(seconds, preemptions, perf_counter() - wall, thread_time() - cpu)
 
 
 def spin(run_block: RunBlock, request: Spin) -> Spun:
-    runs, number, end = 0, 1, time.perf_counter() + request.seconds
-    while time.perf_counter() < end:
+    runs, number, end = 0, 1, perf_counter() + request.seconds
+    while perf_counter() < end:
         block_seconds = run_block(number)
         runs += number
         if block_seconds < 0.05:
@@ -266,4 +273,4 @@ def wait_for_accelerator() -> None:
 
 def synchronized_clock() -> float:
     wait_for_accelerator()
-    return time.perf_counter()
+    return perf_counter()

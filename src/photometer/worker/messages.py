@@ -1,7 +1,8 @@
 """Every message that crosses the process line: one dataclass per request, one per reply. Nothing else builds them.
 
 A request goes to a child and says which reply belongs to it (`reply`), so that `ChildProcess.ask` is typed. On the line
-a request is {"verb": …, field: …}; a reply is {"ok": true, field: …}, or {"ok": false, …} with the fields of Failed.
+a request is {"verb": …, "id": …, field: …}; a reply is {"ok": true, "id": …, field: …}, or {"ok": false, …} with the
+fields of Failed. The id says which request a reply is for, so that one left over from before is not mistaken for it.
 Standard library only. Raise PROTOCOL_VERSION with every change of a message.
 """
 
@@ -69,6 +70,9 @@ class Prepared(Reply):
 class Timed(Reply):
     seconds: float
 
+    def __post_init__(self) -> None:
+        _check_seconds([self.seconds])
+
 
 @dataclasses.dataclass(frozen=True)
 class TimedBlocks(Reply):
@@ -78,6 +82,11 @@ class TimedBlocks(Reply):
     block_preemptions: list[int]
     wall_seconds: float
     cpu_seconds: float
+
+    def __post_init__(self) -> None:
+        _check_seconds(self.block_seconds)
+        if len(self.block_preemptions) != len(self.block_seconds):
+            raise BadMessage("every block needs its number of preemptions")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -247,22 +256,25 @@ REQUESTS: dict[str, type[Request[Any]]] = {
 }
 
 
-def encode_request(request: Request[Any]) -> dict[str, Any]:
-    return {"verb": request.verb, **plain(request)}
+def encode_request(request: Request[Any], number: int = 0) -> dict[str, Any]:
+    return {"verb": request.verb, "id": number, **plain(request)}
 
 
-def decode_request(message: dict[str, Any]) -> Request[Any]:
-    """The request in a message from the near side, which is trusted."""
+def decode_request(message: dict[str, Any]) -> tuple[Request[Any], int]:
+    """Return the request in a message from the near side, which is trusted, and its number."""
     fields = dict(message)
-    return REQUESTS[fields.pop("verb")](**fields)
+    verb, number = fields.pop("verb"), fields.pop("id")
+    return REQUESTS[verb](**fields), number
 
 
-def encode_reply(reply: Reply) -> dict[str, Any]:
-    return {"ok": not isinstance(reply, Failed), **plain(reply)}
+def encode_reply(reply: Reply, number: int = 0) -> dict[str, Any]:
+    return {"ok": not isinstance(reply, Failed), "id": number, **plain(reply)}
 
 
-def decode_reply(kind: type[_Reply], message: dict[str, Any]) -> _Reply | Failed:
-    """The reply in a message that anybody may have sent; raise BadMessage if it is not one of this kind."""
+def decode_reply(kind: type[_Reply], message: dict[str, Any], number: int = 0) -> _Reply | Failed:
+    """Return the reply in a message that anybody may have sent; raise BadMessage if it is not the one waited for."""
+    if message.get("id") != number:
+        raise BadMessage(f"a reply to request {message.get('id')!r:.40} came instead of one to request {number}")
     wanted: Any = kind if message.get("ok") is True else Failed
     values = {}
     for name, (hint, required) in _fields_of(wanted).items():
@@ -287,6 +299,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value
+
+
+def _check_seconds(seconds: list[float]) -> None:
+    # What compares false to zero (NaN) is no time either.
+    if not all(value >= 0 for value in seconds):
+        raise BadMessage("a block took less than no time: the clock was changed, or ran backwards")
 
 
 @functools.cache

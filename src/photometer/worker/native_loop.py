@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import time
 from collections.abc import Callable, Iterator
+from time import perf_counter
 
 # Room for a C++ exception's message; torch's own are a few hundred bytes.
 _ERROR_BYTES = 16_384
@@ -95,10 +95,10 @@ class NativeLoop:
                 return run_native(number)
             # The trips through Python are a few microseconds a block, little beside a device's synchronisation.
             self.synchronize()
-            start = time.perf_counter()
+            start = perf_counter()
             run_native(number)
             self.synchronize()
-            return time.perf_counter() - start
+            return perf_counter() - start
 
         try:
             yield run_block

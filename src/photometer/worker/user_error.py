@@ -16,7 +16,15 @@ def describe_exception(error: BaseException) -> dict[str, Any]:
     lines = ["Traceback (most recent call last):\n"] if users else []
     lines += traceback.format_list(users)
     lines += traceback.format_exception_only(type(error), error)
-    return {"type": type(error).__name__, "message": str(error), "traceback": "".join(lines)}
+    return {"type": type(error).__name__, "message": message_of(error), "traceback": "".join(lines)}
+
+
+def message_of(error: BaseException) -> str:
+    """Return the exception's text, or that it has none: a class of the user's may fail to give it."""
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"(its message cannot be shown: {type(failure).__name__} in __str__)"
 
 
 def name_the_line(error: BaseException, source_name: str) -> None:

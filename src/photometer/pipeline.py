@@ -21,6 +21,7 @@ from photometer.execution.probe_plan import probe_plan
 from photometer.execution.run_file import RunFile, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
+from photometer.model.folder_lock import hold_folder
 from photometer.model.results_reader import load_results
 from photometer.plan import materialize, select
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrders
@@ -57,10 +58,13 @@ def run_suite(
         plan = select(planned, expression, tags)
         if not len(plan):
             return RunReport(plan, None, RunTable())
-        file = open_run_file(folder, plan, settings, facts, resume=resume)
-        run_plan(plan, settings, executor, facts, file.file.append, finished=file.finished, observer=observer)
-        ladder = climb(plan, executor.session, file, observer) if settings.measures_ladder and is_ladder(plan) else None
-    return RunReport(plan, file.path, tabulate_run(plan, load_results(file.path)), ladder)
+        with hold_folder(folder):
+            file = open_run_file(folder, plan, settings, facts, resume=resume)
+            run_plan(plan, settings, executor, facts, file.file.append, finished=file.finished, observer=observer)
+            climbs = settings.measures_ladder and is_ladder(plan)
+            ladder = climb(plan, executor.session, file, observer) if climbs else None
+            results = load_results(file.path)
+    return RunReport(plan, file.path, tabulate_run(plan, results), ladder)
 
 
 def climb(plan: WorkOrders, session: Session, file: RunFile, observer: RunObserver) -> Ladder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from photometer.comparing.live import LiveComparison
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings
 from photometer.definition import TimerArgs
-from photometer.errors import DefinitionError, WorkerStartError
+from photometer.errors import DefinitionError, ResultsFileError, WorkerStartError
 from photometer.model.environment import Environment
 from photometer.model.results_reader import load_results
 from tests.session.fake_session import Behaviour, FakeServers
@@ -89,6 +90,17 @@ def test_a_server_that_dies_costs_its_benchmark_and_no_other(servers: FakeServer
         comparison = live.run()
     assert [failure.title for failure in comparison.failures] == ["deadly"]
     assert [result.verdict for result in comparison] == ["same"]
+
+
+def test_a_folder_that_another_comparison_writes_to_is_refused(servers: FakeServers, tmp_path: Path) -> None:
+    asked = request(output=tmp_path, resume=True)
+    with LiveComparison(asked, make_session=servers.session) as first:
+        with pytest.raises(ResultsFileError, match=f"process {os.getpid()}, since .* is writing its results here"):
+            LiveComparison(asked, make_session=servers.session).__enter__()
+        assert len(list(first.run())) == 2
+    with LiveComparison(asked, make_session=servers.session):
+        pass
+    assert [entry.name for entry in tmp_path.iterdir()] == ["comparison.json"]
 
 
 def test_without_a_suite_nothing_can_be_compared() -> None:

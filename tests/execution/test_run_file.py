@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,12 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultsFileError, match="Name another folder"):
         open_run_file(tmp_path / "file", PLAN, SETTINGS, FACTS, resume=False)
+
+
+def test_results_of_one_second_do_not_replace_each_other(tmp_path: Path) -> None:
+    for _ in range(4):
+        opened = open_run_file(tmp_path, PLAN, SETTINGS, FACTS, resume=False)
+        opened.file.append(record("failure", "x"))
+        os.utime(opened.path, (1_700_000_000, 1_700_000_000))
+    kept = sorted(tmp_path.glob("results-*.json"))
+    assert [len(load_results(path).records) for path in kept] == [1, 1, 1]

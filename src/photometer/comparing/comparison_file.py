@@ -40,7 +40,10 @@ class ComparisonFile:
 
 
 def open_comparison(folder: Path | None, description: Mapping[str, Any], resume: bool) -> ComparisonFile:
-    """Open the file in `folder`. `description` says what is compared; to be resumed it must be the same."""
+    """Open the file in `folder`. `description` says what is compared; to be resumed it must be the same.
+
+    Call it while the folder is held (model/folder_lock.py), and hold it for as long as records are added.
+    """
     if folder is None:
         return ComparisonFile()
     path = folder / FILE_NAME

@@ -34,6 +34,7 @@ from photometer.instruments.noise_watch import NoiseWatch
 from photometer.instruments.replicate import REPLICATE_SECONDS
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.environment import Environment
+from photometer.model.folder_lock import hold_folder
 from photometer.model.machine import MachineNoise
 from photometer.model.records import to_record
 from photometer.plan.work_order import WorkOrder, short_titles
@@ -98,6 +99,8 @@ class LiveComparison:
             base, branch = (
                 resolve_environment(spec, worktrees, install=self.request.install) for spec in self.request.specs
             )
+            if self.request.output is not None:
+                stack.enter_context(hold_folder(self.request.output))
             self._file = open_comparison(self.request.output, self._description(base, branch), self.request.resume)
             self.sides = (self._started(base, stack), self._started(branch, stack))
             self._open = stack.pop_all()

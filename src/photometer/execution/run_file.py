@@ -6,6 +6,7 @@ In: where, the plan, the facts of the environment. Out: the file to append to, a
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import time
 from collections.abc import Mapping
@@ -36,7 +37,10 @@ class RunFile:
 
 
 def open_run_file(folder: Path, plan: WorkOrders, settings: RunSettings, facts: TorchFacts, *, resume: bool) -> RunFile:
-    """`folder/results.json`. One that is there is continued with `resume`, else kept under another name."""
+    """Open `folder/results.json`. One that is there is continued with `resume`, else kept under another name.
+
+    Call it while the folder is held (model/folder_lock.py), and hold it for as long as records are added.
+    """
     path = folder / RESULTS_NAME
     about = _about(plan, settings, facts)
     if resume and path.exists():
@@ -55,7 +59,8 @@ def open_run_file(folder: Path, plan: WorkOrders, settings: RunSettings, facts: 
 def _free_name(path: Path) -> Path:
     """Return a name with the file's date that nothing has yet: a rename would replace it."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(path.stat().st_mtime))
-    names = (path.with_name(f"{path.stem}-{stamp}{more}.json") for more in ("", *(f"-{n}" for n in itertools.count(2))))
+    endings = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+    names = (path.with_name(f"{path.stem}-{stamp}{ending}.json") for ending in endings)
     return next(name for name in names if not name.exists())
 
 

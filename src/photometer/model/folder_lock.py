@@ -1,0 +1,111 @@
+"""hold_folder: one photometer at a time writes its results into a folder. A second one is told who holds it.
+
+The lock is one of the kernel (flock) on a file in the folder. It ends with the process, however that ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import platform
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from photometer.errors import ResultsFileError
+
+LOCK_NAME = ".photometer.lock"
+# What flock says on a file system that does not have it.
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL}
+# What we write takes about 100 bytes; the file may be anything.
+_MOST_BYTES_READ = 4096
+
+
+@contextlib.contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Make the folder if need be, and keep other runs and comparisons out of it while the block runs.
+
+    If the file system has no locks, warn and go on.
+    """
+    path = folder / LOCK_NAME
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = _take(path)
+    except OSError as error:
+        raise ResultsFileError(
+            f"{folder}: cannot be written to: {error.strerror or error}", remedy="Name another folder with -o."
+        ) from error
+    try:
+        yield
+    finally:
+        # Removed while it is still held: who opened it meanwhile notices that it is gone, and makes a new one.
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _take(path: Path) -> int:
+    """Return the descriptor of the lock file, which holds the lock until it is closed."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            if not _lock(descriptor, path.parent) or _is_still(descriptor, path):
+                _write_owner(descriptor)
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, folder: Path) -> bool:
+    """Lock, or raise if another process has. Return False if there are no locks here."""
+    problem: object
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise ResultsFileError(
+            f"{folder}: {_owner(descriptor)} is writing its results here",
+            remedy="Wait until it has ended, or name another folder with -o.",
+        ) from error
+    except ImportError as error:  # Windows
+        problem = error
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        problem = error.strerror
+    else:
+        return True
+    warnings.warn(
+        f"{folder} cannot be locked ({problem}): do not write results of two runs into it at once", stacklevel=5
+    )
+    return False
+
+
+def _is_still(descriptor: int, path: Path) -> bool:
+    """Whether the locked file is still the one of that name: its former owner removes it when it ends."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _write_owner(descriptor: int) -> None:
+    owner = {"pid": os.getpid(), "host": platform.node(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(owner).encode("ascii"), 0)
+
+
+def _owner(descriptor: int) -> str:
+    try:
+        owner = json.loads(os.pread(descriptor, _MOST_BYTES_READ, 0))
+        pid, host, since = int(owner["pid"]), str(owner["host"]), str(owner["since"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        # The owner has the lock, but has not written its name yet.
+        return "another process"
+    there = "" if host == platform.node() else f" on {host}"
+    return f"process {pid}{there}, since {since},"

@@ -189,3 +189,39 @@ def test_no_synchronisation_where_no_accelerator_is_open(monkeypatch: pytest.Mon
     known_before.timeit(10)
     assert device.synchronised >= 2
     assert choose_clock(timer) is not timer
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        ("label must be text, not int", {"label": 3}),
+        ("sub_label must be text", {"sub_label": b"x"}),
+        ("description must be text", {"description": ("a",)}),
+        ("env must be text", {"env": 1.5}),
+        ("setup: expected text, not NoneType", {"setup": None}),
+        ("global_setup must be text", {"global_setup": 1, "language": "cpp"}),
+        ("num_threads must be a whole number, not str", {"num_threads": "2"}),
+        ("num_threads must be a whole number, not float", {"num_threads": 2.0}),
+        ("num_threads must be a whole number, not NoneType", {"num_threads": None}),
+        ("num_threads must be at least 1", {"num_threads": 0}),
+        ("globals must be a dict", {"globals": [1]}),
+        ("timer must be a function", {"timer": None}),
+        ("stmt must be text or a callable", {"stmt": 3}),
+    ],
+)
+def test_arguments_of_another_type_are_named(words: str, arguments: dict[str, Any]) -> None:
+    with pytest.raises(DefinitionError, match=words):
+        Timer(**{"stmt": "1", **arguments})
+
+
+@pytest.mark.parametrize("number", [None, "5", 1.5, 0, -1])
+def test_the_number_of_runs_is_a_whole_number(number: Any) -> None:
+    with pytest.raises(DefinitionError, match="number must be"):
+        Timer("1").timeit(number)
+
+
+@pytest.mark.parametrize("seconds", [None, "5", float("nan"), -1])
+def test_the_time_to_run_is_a_positive_number(seconds: Any) -> None:
+    for measure in (Timer("1").blocked_autorange, Timer("1").adaptive_autorange):
+        with pytest.raises(DefinitionError, match="must be"):
+            measure(min_run_time=seconds, max_run_time=seconds)

@@ -7,6 +7,7 @@ in place of text, warm-up that is detected, stopping by precision, and measureme
 from __future__ import annotations
 
 import dataclasses
+import operator
 import textwrap
 import timeit as timeit_module
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -83,10 +84,11 @@ class Timer:
         kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         self._language = Language.parse(language)
-        self._globals = dict(globals or {})
+        self._globals = _names(globals)
         self._asked_clock = self._clock = timer
-        if num_threads < 1:
-            raise DefinitionError(f"num_threads must be at least 1, not {num_threads}")
+        num_threads = whole_number("num_threads", num_threads)
+        if not callable(timer):
+            raise DefinitionError(f"timer must be a function that returns seconds, not {type(timer).__name__}")
         if callable(stmt):
             if self._language is not Language.PYTHON:
                 raise DefinitionError("a callable stmt is Python", remedy="Give the C++ statement as text.")
@@ -100,7 +102,8 @@ class Timer:
             shown = stmt_text = tidy(stmt)
         else:
             raise DefinitionError(f"stmt must be text or a callable, not {type(stmt).__name__}")
-        setup_text = tidy(setup)
+        setup_text = tidy(setup, "setup")
+        _check_texts(global_setup=global_setup, label=label, sub_label=sub_label, description=description, env=env)
         if self._language is Language.PYTHON and global_setup:
             raise DefinitionError(
                 f"global_setup is for C++ only; it holds {global_setup!r}", remedy="Move it into `setup`."
@@ -140,8 +143,7 @@ class Timer:
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """Run the statement `number` times in one block, after a warm-up, and say how long that took."""
-        if number < 1:
-            raise DefinitionError(f"number must be at least 1, not {number}")
+        number = whole_number("number", number)
         with set_torch_threads(self._task_spec.num_threads):
             # At most a hundredth of the work asked for, as torch has it; less where a run is steady before.
             warm = warm_up(self._timeit, budget_seconds=1.0, most_runs=max(number // 100, 2))
@@ -310,11 +312,40 @@ def build_together(timers: Iterable[Timer]) -> None:
     build_snippets([timer._timer.snippet for timer in timers])
 
 
-def tidy(text: str) -> str:
+def tidy(text: str, name: str = "stmt") -> str:
     """Common indentation, one leading line break and trailing white space taken off."""
     if not isinstance(text, str):
-        raise DefinitionError(f"expected text, not {type(text).__name__}")
+        raise DefinitionError(f"{name}: expected text, not {type(text).__name__}", remedy="Give the code as a string.")
     return textwrap.dedent(text).removeprefix("\n").rstrip()
+
+
+def whole_number(name: str, value: Any) -> int:
+    """Return the value as an int of at least 1; numpy's integers are welcome, and text and fractions are not."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise DefinitionError(
+            f"{name} must be a whole number, not {type(value).__name__}", remedy=f"Give {name} as an int, such as 1."
+        ) from None
+    if number < 1:
+        raise DefinitionError(f"{name} must be at least 1, not {number}")
+    return number
+
+
+def _check_texts(**texts: Any) -> None:
+    for name, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise DefinitionError(
+                f"{name} must be text, not {type(text).__name__}", remedy=f"Give it as text: str({name})."
+            )
+
+
+def _names(globals: Any) -> dict[str, Any]:
+    if globals is None:
+        return {}
+    if not isinstance(globals, Mapping):
+        raise DefinitionError(f"globals must be a dict of names, not {type(globals).__name__}", remedy='Give {"x": x}.')
+    return dict(globals)
 
 
 def bind_call(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.environments.resolved import resolve_environment
+from photometer.environments.resolved import install_words, resolve_environment
 from photometer.environments.spec import parse_environment
 from photometer.environments.worktree import Worktrees
 from photometer.errors import EnvironmentSpecError
@@ -93,3 +93,30 @@ def test_install_runs_in_the_checkout_with_a_fresh_environment(repository: Path)
 def test_install_commands_that_cannot_be(repository: Path, command: str, told: str) -> None:
     with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match=told):
         resolve_environment(parse_environment("git:HEAD", repository), worktrees, install=command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo oops; exit 7",
+        "make && make install",
+        "make | tee log",
+        "pip install . > log",
+        "pip install $X",
+        "echo `x`",
+        'echo "$X"',
+        "sleep 1 &",
+        "python <in",
+        "make\nexit 7",
+    ],
+)
+def test_what_only_a_shell_understands_is_refused_with_a_remedy(repository: Path, command: str) -> None:
+    with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match="only a shell understands") as refused:
+        resolve_environment(parse_environment("git:HEAD", repository), worktrees, install=command)
+    assert "bash install.sh" in str(refused.value)
+
+
+def test_quoted_text_is_no_business_of_a_shell() -> None:
+    assert install_words("python -c \"import sys; print('a|b')\"")[2] == "import sys; print('a|b')"
+    assert install_words("python -c 'print(\"$x; `\")'")[2] == 'print("$x; `")'
+    assert install_words("touch a\\;b") == ["touch", "a;b"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.numbers import MOST_REPEATS, margin_share, seconds, share
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.suite_options import Expression, Tags
 from photometer.model.records import to_record
@@ -68,13 +69,20 @@ def compare(
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Keep all samples and the report here.")
     ] = None,
     budget: Annotated[
-        float | None, typer.Option("--budget", metavar="S", help="Seconds of measuring in all; else 10 a benchmark.")
+        float | None,
+        typer.Option(
+            "--budget", metavar="S", callback=seconds, help="Seconds of measuring in all; else 10 a benchmark."
+        ),
     ] = None,
     margin: Annotated[
-        float | None, typer.Option("--margin", metavar="P", help="Changes below are no change; 0.003 is 0.3 %.")
+        float | None,
+        typer.Option(
+            "--margin", metavar="P", callback=margin_share, help="Changes below are no change; 0.003 is 0.3 %."
+        ),
     ] = None,
     fdr: Annotated[
-        float | None, typer.Option("--fdr", metavar="P", help="Share of false ones among slower and faster; 0.05.")
+        float | None,
+        typer.Option("--fdr", metavar="P", callback=share, help="Share of false ones among slower and faster; 0.05."),
     ] = None,
     instructions: Annotated[
         bool,
@@ -83,7 +91,10 @@ def compare(
         ),
     ] = True,
     layouts: Annotated[
-        int | None, typer.Option("--layouts", metavar="N", min=1, help="Memory layouts in which what changed is tried.")
+        int | None,
+        typer.Option(
+            "--layouts", metavar="N", min=1, max=MOST_REPEATS, help="Memory layouts in which what changed is tried."
+        ),
     ] = None,
     install: Annotated[
         str | None, typer.Option("--install", metavar="CMD", help="Installs a git revision into a fresh environment.")

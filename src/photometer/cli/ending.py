@@ -45,7 +45,7 @@ def ending_by_signals() -> Iterator[Ending]:
         # Python lets only the main thread handle signals.
         yield ending
         return
-    before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in ENDING_SIGNALS}
     for number, handler in before.items():
         # Whoever starts us with a signal ignored means it: nohup, or a shell for a job in the background.
         if handler is not signal.SIG_IGN:
@@ -54,5 +54,5 @@ def ending_by_signals() -> Iterator[Ending]:
         yield ending
     finally:
         for number, handler in before.items():
-            if handler is not None:
-                signal.signal(number, handler)
+            # After a signal the process ends; what it still tidies at its exit must not be stopped either.
+            signal.signal(number, handler if ending.signal is None else signal.SIG_IGN)

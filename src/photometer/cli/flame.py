@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.numbers import seconds
 from photometer.cli.printing import complain, say_aside, show_text
 from photometer.cli.suite_options import Expression, Tags
 
@@ -30,7 +31,9 @@ def flame(
     expression: Expression = None,
     tags: Tags = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where the SVGs go.")] = Path(),
-    duration: Annotated[float, typer.Option("--duration", metavar="S", min=1.0, help="Seconds to record each.")] = 3.0,
+    duration: Annotated[
+        float, typer.Option("--duration", metavar="S", min=1.0, callback=seconds, help="Seconds to record each.")
+    ] = 3.0,
     native: Annotated[
         bool, typer.Option("--native/--no-native", help="Frames of C++ too, not of Python alone.")
     ] = True,

@@ -10,6 +10,7 @@ import typer
 
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.numbers import MOST_THREADS, seconds as duration
 from photometer.cli.printing import complain, show_rendered, show_text
 
 if TYPE_CHECKING:
@@ -36,17 +37,25 @@ def fuzz(
         list[Path] | None, typer.Option("--output", "-o", help="Write a page (.html) or a results file; repeatable.")
     ] = None,
     setup: Annotated[str, typer.Option("--setup", "-s", help="Code that runs before, untimed.")] = "pass",
-    num_threads: Annotated[int, typer.Option("--num-threads", "-t", min=1, help="Size of torch's pool.")] = 1,
-    seconds: Annotated[float, typer.Option("--min-run-time", help="Seconds to measure each input.")] = 0.1,
+    num_threads: Annotated[
+        int, typer.Option("--num-threads", "-t", min=1, max=MOST_THREADS, help="Size of torch's pool.")
+    ] = 1,
+    seconds: Annotated[
+        float, typer.Option("--min-run-time", callback=duration, help="Seconds to measure each input.")
+    ] = 0.1,
     dtype: Annotated[str | None, typer.Option("--dtype", help="Of a preset's tensors: float32, …")] = None,
     device: Annotated[str | None, typer.Option("--device", help="Of a preset's tensors: cpu, cuda, …")] = None,
-    max_elements: Annotated[int | None, typer.Option("--max-elements", help="Limit of a preset's tensors.")] = None,
-    max_bytes: Annotated[int | None, typer.Option("--max-bytes", help="Limit of one tensor's allocation.")] = None,
+    max_elements: Annotated[
+        int | None, typer.Option("--max-elements", min=1, help="Limit of a preset's tensors.")
+    ] = None,
+    max_bytes: Annotated[
+        int | None, typer.Option("--max-bytes", min=1, help="Limit of one tensor's allocation.")
+    ] = None,
     rehearse: Annotated[
         bool | None,
         typer.Option("--rehearse/--no-rehearse", help="Run each input once in a fork first, in case it crashes."),
     ] = None,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds a rehearsal may take.")] = 120,
+    timeout: Annotated[float, typer.Option("--timeout", callback=duration, help="Seconds a rehearsal may take.")] = 120,
     rows: Annotated[int, typer.Option("--rows", min=1, help="Rows to show from each end of the list.")] = 8,
 ) -> None:
     limits = {"dtype": dtype, "device": device, "max_elements": max_elements, "max_allocation_bytes": max_bytes}

@@ -10,6 +10,7 @@ import typer
 
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.numbers import MOST_REPEATS, seconds
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
 from photometer.model.visible_text import visible_line
@@ -38,9 +39,13 @@ def run(
         bool, typer.Option("--instructions/--no-instructions", help="Count instructions (needs Valgrind).")
     ] = True,
     cores: Cores = None,
-    min_run_time: Annotated[float, typer.Option("--min-run-time", metavar="S", help="Seconds to time each.")] = 0.2,
+    min_run_time: Annotated[
+        float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to time each.")
+    ] = 0.2,
     timeout: Timeout = 120.0,
-    repeats: Annotated[int, typer.Option("--repeats", metavar="N", min=1, help="Counts of each variant.")] = 3,
+    repeats: Annotated[
+        int, typer.Option("--repeats", metavar="N", min=1, max=MOST_REPEATS, help="Counts of each variant.")
+    ] = 3,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped; repeat nothing.")] = False,
     python: Annotated[
         str | None, typer.Option("--python", metavar="PATH", help="Measure this interpreter's torch instead.")

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from photometer.cli.numbers import seconds
+
 Suites = Annotated[
     list[str], typer.Argument(metavar="SUITE…", help="A file with BENCHMARKS, module:NAME, or standard, overrides.")
 ]
@@ -14,4 +16,6 @@ Expression = Annotated[
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only this tag; repeat for more.")]
 Cores = Annotated[str | None, typer.Option("--cores", metavar="LIST", help="Use these alone, as 0,2-5.")]
-Timeout = Annotated[float, typer.Option("--timeout", metavar="S", help="Give a variant up after so many seconds.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="S", callback=seconds, help="Give a variant up after so many seconds.")
+]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from photometer.cli.numbers import MOST_THREADS, seconds, share
 from photometer.cli.printing import say_aside, show_rendered, show_text
 from photometer.model.records import to_record
 
@@ -29,12 +30,21 @@ def register(app: typer.Typer) -> None:
 def time_statements(
     statements: list[str] = typer.Argument(..., metavar="STMT…", help="The code to time; several are compared."),
     setup: str = typer.Option("pass", "--setup", "-s", help="Code that runs before, untimed. torch is imported."),
-    num_threads: int = typer.Option(1, "--num-threads", "-t", min=1, help="Size of torch's thread pool."),
-    min_run_time: float = typer.Option(0.2, "--min-run-time", help="Seconds to measure each statement."),
-    precision: float | None = typer.Option(
-        None, "--precision", help="Measure until the 95 % interval is within ± this share of the median (0.01: 1 %)."
+    num_threads: int = typer.Option(
+        1, "--num-threads", "-t", min=1, max=MOST_THREADS, help="Size of torch's thread pool."
     ),
-    max_run_time: float = typer.Option(10.0, "--max-run-time", help="At most so many seconds, with --precision."),
+    min_run_time: float = typer.Option(
+        0.2, "--min-run-time", callback=seconds, help="Seconds to measure each statement."
+    ),
+    precision: float | None = typer.Option(
+        None,
+        "--precision",
+        callback=share,
+        help="Measure until the 95 % interval is within ± this share of the median (0.01: 1 %).",
+    ),
+    max_run_time: float = typer.Option(
+        10.0, "--max-run-time", callback=seconds, help="At most so many seconds, with --precision."
+    ),
     label: str | None = typer.Option(None, "--label", help="The table's title."),
     device: bool = typer.Option(
         False, "--device", help="Time on the accelerator: host and device apart, cache hot and cold, graph replay."

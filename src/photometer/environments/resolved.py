@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -22,6 +23,10 @@ from photometer.session.layout import of_fixed_length
 
 # Building an extension module takes minutes; building torch itself, an hour or two.
 INSTALL_SECONDS = 4 * 3600.0
+# Quoted text of a command, and what a shell would act on outside of it, or inside double quotes. The command is run
+# without a shell, and these would reach it as plain words.
+_QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\$`]|\\.)*"|\\.""", re.DOTALL)
+_ACTING = re.compile(r"[;|&<>$`\n]")
 _SITE_FOLDERS = "import json, site, sys; print(json.dumps([sys.base_prefix != sys.prefix, site.getsitepackages()]))"
 
 
@@ -65,6 +70,9 @@ def resolve_environment(
         raise EnvironmentSpecError(
             f"{spec.text} is a results file and cannot be started", remedy="Name an environment."
         )
+    if install is not None:
+        # Before the checkout, which takes a while.
+        install_words(install)
     checkout = None if spec.git is None else worktrees.check_out(spec.git)
     python = spec.interpreter
     paths = tuple(of_fixed_length(folder) for folder in spec.path)
@@ -79,12 +87,7 @@ def resolve_environment(
 
 def _install(python: str, source: Path, target: Path, command_text: str) -> str:
     """Run the user's command in `source` with a new virtual environment that sees the packages of `python`."""
-    try:
-        words = shlex.split(command_text)
-    except ValueError as error:
-        raise EnvironmentSpecError(f"--install {command_text!r}: {error}", remedy="Check its quotes.") from error
-    if not words:
-        raise EnvironmentSpecError("--install is empty", remedy='Give a command such as "pip install .".')
+    words = install_words(command_text)
     _run([python, "-m", "venv", "--system-site-packages", str(target)], source, dict(os.environ))
     fresh = target / "bin" / "python"
     _show_parent_packages(python, fresh)
@@ -92,6 +95,22 @@ def _install(python: str, source: Path, target: Path, command_text: str) -> str:
     path = f"{target / 'bin'}{os.pathsep}{variables.get('PATH', os.defpath)}"
     _run(words, source, {**variables, "VIRTUAL_ENV": str(target), "PATH": path})
     return str(fresh)
+
+
+def install_words(command_text: str) -> list[str]:
+    """Return the words of the install command; what only a shell understands is an error."""
+    if found := _ACTING.search(_QUOTED.sub("", command_text.strip())):
+        raise EnvironmentSpecError(
+            f"--install {command_text!r} has {found.group()!r}, which only a shell understands; none is used",
+            remedy="Put the commands into a script in the repository, and give --install 'bash install.sh'.",
+        )
+    try:
+        words = shlex.split(command_text)
+    except ValueError as error:
+        raise EnvironmentSpecError(f"--install {command_text!r}: {error}", remedy="Check its quotes.") from error
+    if not words:
+        raise EnvironmentSpecError("--install is empty", remedy='Give a command such as "pip install .".')
+    return words
 
 
 def _show_parent_packages(python: str, fresh: Path) -> None:

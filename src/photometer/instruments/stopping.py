@@ -6,6 +6,7 @@ In: times per run so far and the seconds spent on them. Out: None to continue, o
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -100,6 +101,8 @@ class Precise:
 
 
 def _check_positive(name: str, value: float, *, zero_allowed: bool = False) -> None:
+    if not isinstance(value, numbers.Real):
+        raise DefinitionError(f"{name} must be a number, not {type(value).__name__}", remedy=f"Give {name} in seconds.")
     if not (value > 0 or (zero_allowed and value == 0)):
         raise DefinitionError(
             f"{name} must be positive, not {value!r}", remedy=f"Give {name} in seconds or as a share."

@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import gc
 import json
+import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -105,6 +106,7 @@ def load_results(path: str | Path, recover: bool = False, largest_bytes: int = L
 
 def read_limited(path: Path, largest_bytes: int) -> bytes:
     try:
+        _check_regular(path)
         with path.open("rb") as file:
             content = file.read(largest_bytes + 1)
     except FileNotFoundError as error:
@@ -121,6 +123,15 @@ def read_limited(path: Path, largest_bytes: int) -> bytes:
     if not content.strip():
         raise ResultsFileError(f"{path}: is empty", remedy="It holds no results; delete it and measure again.")
     return content
+
+
+def _check_regular(path: Path) -> None:
+    """Raise for what is no file: opening a pipe waits for its other end, and reading a device may never end."""
+    mode = path.stat().st_mode
+    kinds = {"a pipe": stat.S_ISFIFO, "a device": stat.S_ISCHR, "a disk": stat.S_ISBLK, "a socket": stat.S_ISSOCK}
+    for words, is_kind in kinds.items():
+        if is_kind(mode):
+            raise ResultsFileError(f"{path}: is {words}, not a file", remedy="Write it to a file first, and name that.")
 
 
 def check_header(path: Path, document: object) -> dict[str, Any]:

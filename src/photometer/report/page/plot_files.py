@@ -55,12 +55,10 @@ def write_plots(view: ReportView, folder: Path) -> PlotFiles:
         folder.mkdir(parents=True, exist_ok=True)
         for name, figure in figures.items():
             path = folder / f"{name}.svg"
-            path.write_text(figure_svg(figure), encoding="utf-8")
+            write_whole(path, figure_svg(figure).encode("utf-8"))
             written.append(path)
     except OSError as error:
-        raise PhotometerError(
-            f"{folder}: cannot be written to: {error.strerror or error}", remedy="Name another folder."
-        ) from error
+        raise not_written(folder, error, remedy="Name another folder.") from error
     try:
         browser = find_browser()
     except ToolMissing as error:

@@ -1,0 +1,37 @@
+"""Checks of options that are numbers: finite, and in the range in which they mean something. Each is a usage error."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+import typer
+
+# Four months. Much longer waits overflow in the system's calls, and mean a slip of the finger.
+MOST_SECONDS = 1e7
+# Larger numbers of threads, counts or layouts only take the machine down.
+MOST_THREADS = 4096
+MOST_REPEATS = 10_000
+
+_Number = TypeVar("_Number", float, None)
+
+
+def seconds(value: _Number) -> _Number:
+    """Return the value of an option that is a duration."""
+    if value is not None and not 0.0 < value <= MOST_SECONDS:
+        raise typer.BadParameter(f"{value:g} is no time to measure or wait: give seconds, more than 0, such as 2.5")
+    return value
+
+
+def share(value: _Number) -> _Number:
+    """Return the value of an option that is a part of one: 0.01 is 1 %."""
+    if value is not None and not 0.0 < value < 1.0:
+        raise typer.BadParameter(f"{value:g} is not between 0 and 1: give a share such as 0.01 for 1 %")
+    return value
+
+
+def margin_share(value: _Number) -> _Number:
+    """Return the value of a margin: a share of one, or 0 for none."""
+    if value is not None and not (math.isfinite(value) and 0.0 <= value < 1.0):
+        raise typer.BadParameter(f"{value:g} is not between 0 and 1: give a share such as 0.003 for 0.3 %")
+    return value

@@ -1,0 +1,86 @@
+"""Every option that is a number refuses what is none, is endless or is out of range, as a usage error."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import typing
+from pathlib import Path
+
+import pytest
+from typer.models import OptionInfo
+
+from photometer.cli import build_app, main
+
+WORDS = {
+    "time": ["1"],
+    "run": ["standard"],
+    "compare": ["current", "current", "--suite", "standard"],
+    "flame": ["1"],
+    "fuzz": ["x", "--fuzzer", "unary"],
+    "check": ["standard"],
+}
+
+
+def options(kind: type) -> list[tuple[str, str]]:
+    """The options of this type, as (command, option), from the signatures of the commands."""
+    found = []
+    for command in build_app().registered_commands:
+        assert command.callback is not None
+        hints = typing.get_type_hints(command.callback, include_extras=True)
+        for parameter in inspect.signature(command.callback).parameters.values():
+            hint = hints[parameter.name]
+            marks = [*getattr(hint, "__metadata__", ()), parameter.default]
+            plain = hint.__origin__ if hasattr(hint, "__metadata__") else hint
+            option = next((mark for mark in marks if isinstance(mark, OptionInfo)), None)
+            if option is not None and plain in (kind, kind | None):
+                # Inside Annotated, typer takes the first name for the default until it is used.
+                names = [str(option.default), *(option.param_decls or ())]
+                found.append((str(command.name), next(name for name in names if re.match("--?[a-z]", name))))
+    return found
+
+
+def refused(capsys: pytest.CaptureFixture[str], command: str, option: str, value: str) -> None:
+    given = [f"{option}={value}"] if option.startswith("--") else [option, value]
+    with pytest.raises(SystemExit) as stopped:
+        main([command, *WORDS[command], *given])
+    assert stopped.value.code == 2, (command, option, value)
+    told = capsys.readouterr().err
+    assert option in told
+    assert "Traceback" not in told
+
+
+FRACTIONS = options(float)
+WHOLE = [each for each in options(int) if each != ("fuzz", "--seed")]
+
+
+def test_there_are_such_options() -> None:
+    assert len(FRACTIONS) >= 10
+    assert len(WHOLE) >= 7
+    assert {command for command, _ in FRACTIONS + WHOLE} == set(WORDS)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "1e300", "-0.0001", "text"])
+@pytest.mark.parametrize(("command", "option"), FRACTIONS)
+def test_fractions(capsys: pytest.CaptureFixture[str], command: str, option: str, value: str) -> None:
+    refused(capsys, command, option, value)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "nan", "text"])
+@pytest.mark.parametrize(("command", "option"), WHOLE)
+def test_whole_numbers(capsys: pytest.CaptureFixture[str], command: str, option: str, value: str) -> None:
+    refused(capsys, command, option, value)
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    for command in (["show", str(pipe)], ["report", str(pipe)]):
+        with pytest.raises(SystemExit) as stopped:
+            main(command)
+        assert stopped.value.code == 1
+        assert f"{pipe}: is a pipe" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["show", "/dev/zero"])
+    assert "/dev/zero: is a device" in capsys.readouterr().err

@@ -1,0 +1,116 @@
+"""Sixty misbehaving benchmarks among sixty good ones: all good results are there, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from photometer.model.results_reader import load_results
+from tests.hostile.benchmarks import FAILING, GOOD, MISBEHAVING, SUCCEEDING
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+
+
+def run(tmp_path: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "hostile.py").write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{text}")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir(exist_ok=True)
+    return subprocess.run(
+        [sys.executable, "-m", "photometer", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )
+
+
+def assert_nothing_is_left(tmp_path: Path) -> None:
+    assert [path.name for path in (tmp_path / "scratch").iterdir()] == []
+    left = [
+        command
+        for process in Path("/proc").iterdir()
+        if process.name.isdigit() and (command := _command(process)) and str(tmp_path) in command
+    ]
+    assert left == []
+    assert _sleepers() == []
+
+
+def _command(process: Path) -> str:
+    try:
+        return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _sleepers() -> list[str]:
+    """The programs that hostile benchmarks start: nobody else sleeps for 401 s."""
+    commands = [_command(process) for process in Path("/proc").iterdir() if process.name.isdigit()]
+    return [command for command in commands if command.startswith("sleep 401")]
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(MISBEHAVING) >= 60
+    assert len(GOOD) >= 60
+
+
+@pytest.mark.valgrind
+def test_a_run_of_them_keeps_every_good_result(tmp_path: Path) -> None:
+    text = "from tests.hostile.benchmarks import suite\nBENCHMARKS = suite()\n"
+    done = run(
+        tmp_path, text, "run", "hostile.py", "-o", "out", "--timeout", "5", "--min-run-time", "0.01", "--repeats", "1"
+    )
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    records = load_results(tmp_path / "out" / "results.json").records
+    by_kind = {
+        kind: [record["order"]["label"][-1] for record in records if record["kind"] == kind]
+        for kind in ("measurement", "instruction_counts", "failure")
+    }
+    assert sorted(set(GOOD) & set(by_kind["measurement"])) == GOOD
+    assert sorted(set(GOOD) & set(by_kind["instruction_counts"])) == GOOD
+    for kind, labels in by_kind.items():
+        assert len(set(labels)) == len(labels), kind
+    # Whatever harms its own measurement is a failure of that benchmark, and of no other.
+    assert set(by_kind["failure"]) >= set(FAILING)
+    assert set(by_kind["failure"]) <= set(MISBEHAVING)
+    assert set(SUCCEEDING) <= set(by_kind["measurement"])
+    left = {
+        record["order"]["label"][-1]: record["conditions"].get("left_processes", 0)
+        for record in records
+        if record["kind"] == "measurement"
+    }
+    assert {name for name, count in left.items() if count} >= {"leaves a program", "leaves a fork", "leaves a session"}
+    assert_nothing_is_left(tmp_path)
+
+
+def test_a_comparison_of_some_of_them_judges_every_good_one(tmp_path: Path) -> None:
+    chosen = (
+        "from tests.hostile.benchmarks import CRASHING, GOOD, SUCCEEDING, suite\n"
+        "names = ('kills the server', 'terminates the server', 'writes garbage everywhere', 'signal 40', 'abort')\n"
+        "bad = {name: CRASHING[name] for name in names}\n"
+        "bad |= {name: SUCCEEDING[name] for name in ('leaves a program', 'clock of nan', 'fork that comes back')}\n"
+        "everything = suite(bad)\n"
+        "BENCHMARKS = {name: everything[name] for name in [*bad, *GOOD[:6]]}\n"
+    )
+    done = run(
+        tmp_path,
+        chosen,
+        *("compare", "current", "current", "--suite", "hostile.py", "-o", "out", "--no-instructions"),
+        *("--budget", "12", "--layouts", "1", "--margin", "0.2", "--flame", "none"),
+    )
+    assert "Traceback" not in done.stderr
+    records = load_results(tmp_path / "out" / "comparison.json").records
+    verdicts = {r["title"]: r["verdict"]["verdict"] for r in records if r["kind"] == "comparison"}
+    assert set(GOOD[:6]) <= set(verdicts)
+    assert not {"slower", "faster"} & set(verdicts.values())
+    failed = {record["title"] for record in records if record["kind"] == "comparison_failure"}
+    assert failed >= {"kills the server", "terminates the server", "signal 40", "abort"}
+    assert done.returncode == 1, done.stderr
+    assert_nothing_is_left(tmp_path)

@@ -1,4 +1,4 @@
-"""A long run with faults of mixed kinds, killed with -9 at random and resumed: is anything lost, doubled or left behind?
+"""A long run with faults of mixed kinds, killed with -9 at random and resumed: is anything lost, doubled, left behind?
 
     python benchmarks/endurance.py                      2,000 orders, 10 % of them misbehaving, 8 kills
     python benchmarks/endurance.py --orders 300 --kills 3

@@ -167,3 +167,8 @@ def test_another_reason_is_given_as_it_is(tmp_path: Path) -> None:
     error = not_written(tmp_path / "x", OSError(errno.EROFS, "Read-only file system"), remedy="Name another.")
     assert "x: cannot be written to: Read-only file system" in error.message
     assert error.remedy == "Name another."
+
+
+def test_text_that_is_no_unicode_is_escaped(tmp_path: Path) -> None:
+    write_text_whole(tmp_path / "x", "a\ud800\r\n")
+    assert (tmp_path / "x").read_bytes() == b"a\\ud800\r\n"

@@ -41,9 +41,9 @@ def write_whole(path: Path, content: bytes, *, overwrite: bool = True) -> None:
 
 
 def write_text_whole(path: Path, text: str, *, kept: str = "") -> None:
-    """Write a text in UTF-8; a failure says what was kept."""
+    """Write a text in UTF-8; a failure says what was kept. Lone surrogates, which UTF-8 cannot hold, are escaped."""
     try:
-        write_whole(path, text.encode("utf-8"))
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise not_written(path, error, kept=kept) from error
 

@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-from photometer.definition.author_code import running_author_code, source_text
 from photometer.definition.place import excerpt
 from photometer.definition.suite import Suite
 from photometer.errors import DefinitionError
+from photometer.model.author_code import running_author_code, source_text
 
 DEFAULT_NAME = "BENCHMARKS"
 _SHIPPED_PACKAGE = "photometer.suites"

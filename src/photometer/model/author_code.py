@@ -1,13 +1,14 @@
-"""Running the Python of a suite's author, as pytest would: whatever it does, an error names its file and line.
+"""Running the Python of an author, as pytest would: whatever it does, an error names its file and line.
 
-What it prints goes to standard error, because standard output is photometer's own. It cannot read standard input:
-a suite is loaded by commands that nobody sits before.
+In: the file of a suite or of a fuzzer. What it prints goes to standard error, because standard output is photometer's
+own. It cannot read standard input: it is loaded by commands that nobody sits before.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import runpy
 import sys
 import tokenize
 import traceback
@@ -17,15 +18,16 @@ from typing import NoReturn
 
 from photometer.errors import DefinitionError
 
-_MACHINERY = ("<frozen importlib", str(Path(__file__).parent), contextlib.__file__)
+_OWN_FOLDERS = tuple(str(Path(__file__).parents[1] / name) for name in ("definition", "fuzzing", "model"))
+_MACHINERY = ("<frozen ", contextlib.__file__, runpy.__file__, *_OWN_FOLDERS)
 
 
 class _ReadsInput(OSError):
-    """The suite asks for input. An OSError, as reading fails with: who is prepared for that goes on."""
+    """The author's code asks for input. An OSError, as reading fails with: who is prepared for that goes on."""
 
 
 class _NoInput(io.TextIOBase):
-    """Stands for standard input while a suite is loaded."""
+    """Stands for standard input meanwhile."""
 
     @property
     def buffer(self) -> NoReturn:
@@ -39,10 +41,10 @@ class _NoInput(io.TextIOBase):
 
 
 @contextlib.contextmanager
-def running_author_code(shown: str, beside: Path | None = None) -> Iterator[None]:
-    """Run the suite's own code with its folder importable; an error is shown with the suite's own lines.
+def running_author_code(shown: str, *, what: str = "suite", beside: Path | None = None) -> Iterator[None]:
+    """Run the author's code with the folder `beside` importable; an error is shown with the author's own lines.
 
-    No bytecode is written: the suite may be in a working tree of the user.
+    `what` the code is goes into the error. No bytecode is written: the file may be in a working tree of the user.
     """
     wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     stdin, sys.stdin = sys.stdin, _NoInput()
@@ -54,7 +56,7 @@ def running_author_code(shown: str, beside: Path | None = None) -> Iterator[None
     except (DefinitionError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise _definition_error(shown, error) from error
+        raise _definition_error(shown, what, error) from error
     finally:
         sys.dont_write_bytecode = wrote_bytecode
         sys.stdin = stdin
@@ -62,7 +64,7 @@ def running_author_code(shown: str, beside: Path | None = None) -> Iterator[None
             sys.path.remove(str(beside))
 
 
-def _definition_error(shown: str, error: BaseException) -> DefinitionError:
+def _definition_error(shown: str, what: str, error: BaseException) -> DefinitionError:
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_MACHINERY)]
     place = shown
     if isinstance(error, SyntaxError) and error.filename:
@@ -72,7 +74,7 @@ def _definition_error(shown: str, error: BaseException) -> DefinitionError:
     trace = "".join(traceback.format_list(own))
     if isinstance(error, _ReadsInput):
         return DefinitionError(
-            f"{place}: the suite reads standard input while it is loaded",
+            f"{place}: the {what} reads standard input while it is loaded",
             log=trace,
             remedy="Read from a file, or from an environment variable.",
         )
@@ -80,14 +82,14 @@ def _definition_error(shown: str, error: BaseException) -> DefinitionError:
     said = traceback.format_exception_only(type(error), error)
     if isinstance(error, SystemExit):
         return DefinitionError(
-            f"{place}: the suite ends the program while it is loaded ({said[-1].strip()})",
+            f"{place}: the {what} ends the program while it is loaded ({said[-1].strip()})",
             log=trace,
             remedy='Remove the exit, or put it below `if __name__ == "__main__":`.',
         )
     return DefinitionError(
-        f"{place}: raised while the suite was loaded: {said[-1].strip()}",
+        f"{place}: raised while the {what} was loaded: {said[-1].strip()}",
         log=trace + "".join(said),
-        remedy="Correct the suite.",
+        remedy=f"Correct the {what}.",
     )
 
 

@@ -113,8 +113,8 @@ def to_record(noun: Any) -> dict[str, Any]:
             written[field.key] = _written(value, field.may_be_infinite)
     kind = getattr(noun, "KIND", None)
     # Lists are long, and stand last: the beginning of a line should say what it is.
-    ordered = sorted(written.items(), key=lambda item: isinstance(item[1], list))
-    return dict(ordered) if kind is None else {"kind": kind, **dict(ordered)}
+    lists = {name: written.pop(name) for name in list(written) if written[name].__class__ is list}
+    return {**written, **lists} if kind is None else {"kind": kind, **written, **lists}
 
 
 def _written(value: Any, may_be_infinite: bool = False) -> Any:

@@ -105,8 +105,8 @@ def _shared(
         if key not in branch.measurements:
             continue
         for side, spec in zip((base, branch), specs, strict=True):
-            if not all(measurement.median > 0 for measurement in side.measurements[key]):
-                message = "its median time is 0: the clock was too coarse, or the file is wrong"
+            if not all(measurement.raw_times and measurement.median > 0 for measurement in side.measurements[key]):
+                message = "it has no samples, or its median time is 0: the clock was too coarse, or the file is wrong"
                 failures.append(ComparisonFailure(key, side.titles[key], spec.text, message))
                 break
         else:

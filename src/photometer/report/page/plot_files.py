@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from photometer.errors import PhotometerError, ToolMissing
+from photometer.errors import ToolMissing
 from photometer.instruments.browser import find_browser, render_png
 from photometer.report.escape import html_text
 from photometer.report.page.figure import Axis, Figure, PointFigure, Row, RowFigure, Scale, padded, tick_text
@@ -32,6 +32,7 @@ _COLOURS = {
     "faster": "#2a6f97",
     "undecided": "#8f6a12",
     "same": "#8b9094",
+    "identical": "#8b9094",
 }
 _INK, _SOFT, _GRID = "#1d1f21", "#5f6468", "#e4e5e3"
 _FONT = "font-family=\"system-ui, -apple-system, 'Segoe UI', Arial, sans-serif\""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import zipfile
 from pathlib import Path
 
@@ -34,5 +36,19 @@ def test_an_old_bundle_stays_where_a_new_one_fails(tmp_path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(ResultsFileError, match="cannot be written"):
         write_bundle(path, {"a": tmp_path / "missing"})
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_named_with_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_bundle(tmp_path / "bundle.zip", {"a": "1"})
+    before = path.read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
+    with pytest.raises(ResultsFileError, match=rf"no space left on /\S*; the files for it are in {tmp_path}\n"):
+        write_bundle(path, {"a": "2"})
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

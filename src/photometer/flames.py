@@ -19,10 +19,11 @@ from photometer.comparing.preflight import SIDE_LETTERS, SIDE_NAMES
 from photometer.definition import load_suite
 from photometer.definition.grouped import Label
 from photometer.definition.suite import Suite
-from photometer.errors import PhotometerError, ResultsFileError, ToolMissing
+from photometer.errors import PhotometerError, ToolMissing
 from photometer.execution.profile import Profile, ProfileSettings, profile
 from photometer.instruments.browser import find_browser, render_png
 from photometer.model.environment import Environment
+from photometer.model.whole_file import not_written, write_whole
 from photometer.plan import materialize, select
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.report.flame_graph import INSTRUCTIONS, render_flame_difference, render_flame_graph
@@ -178,12 +179,10 @@ def _write(folder: Path, texts: dict[str, str], problems: list[str], pictures: b
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             path = folder / name
-            path.write_text(text, encoding="utf-8")
+            write_whole(path, text.encode("utf-8"))
             svgs.append(path)
     except OSError as error:
-        raise ResultsFileError(
-            f"{folder}: cannot be written to: {error.strerror or error}", remedy="Name another folder."
-        ) from error
+        raise not_written(folder, error, remedy="Name another folder.") from error
     if pictures and svgs:
         try:
             browser = find_browser()

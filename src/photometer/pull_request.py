@@ -30,6 +30,7 @@ from photometer.model.measurement import Measurement
 from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_reader import Results, load_results
+from photometer.model.whole_file import not_written, write_text_whole
 from photometer.plan.work_order import WorkOrders
 from photometer.report.page.page import render_report
 from photometer.report.page.view_report import report_view
@@ -95,7 +96,8 @@ def attach(compared: Compared, folder: Path, command: Sequence[str]) -> Path:
             records=_side_records(kept, compared.plan, side),
             overwrite=True,
         )
-    (folder / "report.html").write_text(render_report(report_view([kept])), encoding="utf-8")
+    page = render_report(report_view([kept]))
+    write_text_whole(folder / "report.html", page, kept=f"all results are in {folder / FILE_NAME}")
     members: dict[str, Path | str] = {
         "README.txt": readme(compared, kept.machine, command),
         "report.md": render_verdicts_markdown(compared.comparison),
@@ -181,9 +183,8 @@ def write_bundle(path: Path, members: Mapping[str, Path | str]) -> Path:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise ResultsFileError(
-            f"{path}: cannot be written: {error.strerror or error}", remedy="Name another folder."
-        ) from error
+        kept = f"the files for it are in {path.parent}" if path.parent.is_dir() else ""
+        raise not_written(path, error, kept=kept, remedy="Name another folder.") from error
     return path
 
 

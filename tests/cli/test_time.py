@@ -45,7 +45,7 @@ def test_failing_statement_shows_the_line_and_no_machinery(stmt: str, said: str)
 
 def test_usage_errors() -> None:
     assert photometer("time").returncode == 2
-    assert photometer("time", "pass", "--precision", "-1").returncode == 1
+    assert photometer("time", "pass", "--precision", "-1").returncode == 2
     assert photometer("no-such-command").returncode == 2
     assert photometer("--version").stdout.strip()
 

@@ -113,6 +113,21 @@ def test_a_tear_at_any_byte_loses_no_finished_record(tmp_path: Path) -> None:
         assert kept == [*recovered, 4]
 
 
+def test_an_append_of_which_only_a_part_reached_the_disk_loses_nothing(tmp_path: Path) -> None:
+    """The new bytes are written over the closing line: what was not written of them is still the old."""
+    path = tmp_path / "r.json"
+    file = ResultsFile.create(path, records=[{"kind": "failure", "n": 1}, {"kind": "failure", "n": [2]}])
+    before = path.read_bytes()
+    file.append({"kind": "failure", "n": 3})
+    after = path.read_bytes()
+    for size in range(len(before) - len(b"\n]}\n"), len(after)):
+        path.write_bytes(after[:size] + before[size:])
+        recovered = [r["n"] for r in load_results(path, recover=True).records]
+        assert recovered[:2] == [1, [2]]
+        ResultsFile(path).append({"kind": "failure", "n": 4})
+        assert [r["n"] for r in load_results(path).records] == [*recovered, 4]
+
+
 def test_repair_keeps_records_behind_damage_in_the_middle(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     ResultsFile.create(path, records=[{"kind": "failure", "n": n} for n in range(3)])

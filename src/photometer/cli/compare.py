@@ -225,17 +225,15 @@ def _print(comparison: EnvironmentComparison, format: Format) -> None:
 
 
 def _write_markdown(comparison: EnvironmentComparison, folder: Path) -> None:
-    from photometer.errors import ResultsFileError
+    from photometer.model.whole_file import not_written, write_text_whole
     from photometer.report.verdict_text import render_verdicts_markdown
 
     path = folder / MARKDOWN_NAME
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(render_verdicts_markdown(comparison), encoding="utf-8")
     except OSError as error:
-        raise ResultsFileError(
-            f"{path}: cannot be written: {error.strerror or error}", remedy="Name another folder."
-        ) from error
+        raise not_written(path, error, remedy="Name another folder.") from error
+    write_text_whole(path, render_verdicts_markdown(comparison))
 
 
 def _calibrate(

@@ -155,17 +155,12 @@ def _with_progress(trials: Iterable[FuzzTrial], count: int) -> Iterator[FuzzTria
 def _write_pages(found: FuzzMap, paths: list[Path], note: str) -> None:
     if not paths:
         return
-    from photometer.errors import PhotometerError
+    from photometer.model.whole_file import write_text_whole
     from photometer.report.page.page import render_fuzz_page
 
     text = render_fuzz_page(found, notes=[note])
     for path in paths:
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise PhotometerError(
-                f"{path}: cannot be written: {error.strerror or error}", remedy="Name another file."
-            ) from error
+        write_text_whole(path, text)
 
 
 def _terminal_width() -> int:

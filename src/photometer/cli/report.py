@@ -26,13 +26,14 @@ def report(
     recover: Annotated[bool, typer.Option("--recover", help="Show what is whole in a damaged file.")] = False,
 ) -> None:
     from photometer.model.results_reader import load_results
+    from photometer.model.whole_file import write_text_whole
     from photometer.report.page.page import render_report
     from photometer.report.page.view_report import report_view
 
     paths = [_results_file(path) for path in files]
     view = report_view([load_results(path, recover) for path in paths], title)
     page = output or paths[0].parent / "report.html"
-    _write(page, render_report(view))
+    write_text_whole(page, render_report(view))
     show_text(f"{page}: {view.headline or 'written.'}")
     if plots is not None:
         from photometer.report.page.plot_files import write_plots
@@ -52,14 +53,3 @@ def _results_file(path: Path) -> Path:
         if (path / name).is_file():
             return path / name
     return path
-
-
-def _write(path: Path, text: str) -> None:
-    from photometer.errors import PhotometerError
-
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise PhotometerError(
-            f"{path}: cannot be written: {error.strerror or error}", remedy="Name another file with -o."
-        ) from error

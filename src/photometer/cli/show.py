@@ -133,13 +133,6 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         show_rendered(text)
         return
-    from photometer.errors import PhotometerError
+    from photometer.model.whole_file import write_text_whole
 
-    try:
-        # newline="": CSV brings its own line ends.
-        with output.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except OSError as error:
-        raise PhotometerError(
-            f"{output}: cannot be written: {error.strerror or error}", remedy="Name another file."
-        ) from error
+    write_text_whole(output, text)

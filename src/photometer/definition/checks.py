@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from photometer.definition.cpp_text import blanked, has_open_comment, runs_on, without_directives
 from photometer.definition.place import definition_error, excerpt, excerpt_of
 from photometer.definition.python_names import ALWAYS_THERE, check_python_syntax, names_of
 from photometer.definition.signature import Signature
@@ -56,26 +57,38 @@ def check_cpp_statement(stmt: str, setup: str, global_setup: str, signature: Sig
     """Check the same as for Python, as far as that is possible without a parser."""
     check_cpp_text(setup, "cpp_setup")
     check_cpp_text(stmt, "cpp_stmt")
-    if not stmt.endswith(_CPP_STATEMENT_ENDS):
-        last = stmt.splitlines()[-1]
-        raise definition_error(
-            "the C++ statement does not end in a semicolon",
-            shown=excerpt(stmt, len(stmt.splitlines()) - 1, len(last)),
-            remedy="End it with ; (or with } if it is a block).",
-        )
+    bare = blanked(stmt)
+    _check_cpp_end(stmt, without_directives(bare).rstrip())
     if signature is None:
         return
     for name in signature.args:
-        if not has_word(stmt, name):
+        if not has_word(bare, name):
             raise _mismatch(signature, name, "the C++ statement does not read it", stmt)
-    if signature.output is not None and not has_word(stmt, signature.output):
+    if signature.output is not None and not has_word(bare, signature.output):
         raise _mismatch(signature, signature.output, "the C++ statement does not assign it", stmt)
     check_cpp_setup(setup, global_setup, signature)
 
 
+def _check_cpp_end(stmt: str, code: str) -> None:
+    """Check that the statement's last line of code ends a statement; comments and directives may follow it."""
+    if not code:
+        raise definition_error(
+            "the C++ statement has no code, only comments or directives",
+            shown=excerpt(stmt, 0),
+            remedy="Give the statement to measure, or None if there is none in C++.",
+        )
+    if not code.endswith(_CPP_STATEMENT_ENDS):
+        line = code.count("\n")
+        raise definition_error(
+            "the C++ statement does not end in a semicolon",
+            shown=excerpt(stmt, line, len(code.split("\n")[line])),
+            remedy="End it with ; (or with } if it is a block).",
+        )
+
+
 def check_cpp_setup(setup: str, global_setup: str, signature: Signature) -> None:
     for name in signature.args:
-        if not has_word(setup, name) and not has_word(global_setup, name):
+        if not has_word(blanked(setup), name) and not has_word(blanked(global_setup), name):
             raise definition_error(
                 f"the signature names {name}, which cpp_setup does not declare",
                 shown=excerpt_of(signature.text, name),
@@ -84,10 +97,23 @@ def check_cpp_setup(setup: str, global_setup: str, signature: Signature) -> None
 
 
 def check_cpp_text(code: str, name: str) -> None:
-    """Check that brackets pair up; all other mistakes are found by the compiler."""
+    """Check that brackets pair up and nothing swallows what follows; all other mistakes are found by the compiler."""
+    bare = blanked(code)
+    if has_open_comment(bare):
+        line, column = _position(bare, bare.index("/*"))
+        raise definition_error(
+            f"{name}: the comment has no end", shown=excerpt(code, line, column, 2), remedy="Close it with */."
+        )
+    if runs_on(code):
+        line, column = _position(code, len(code.rstrip()) - 1)
+        raise definition_error(
+            f"{name}: its last line ends in a backslash, so the next one would belong to it",
+            shown=excerpt(code, line, column),
+            remedy="Remove the backslash.",
+        )
     open_brackets: list[tuple[str, int, int]] = []
-    for number, line in enumerate(_without_literals(code).split("\n")):
-        for column, character in enumerate(line):
+    for number, line_of_code in enumerate(bare.split("\n")):
+        for column, character in enumerate(line_of_code):
             if character in "([{":
                 open_brackets.append((character, number, column))
             elif character in _BRACKETS:
@@ -177,7 +203,6 @@ def _unpaired(code: str, name: str, character: str, line: int, column: int) -> E
     )
 
 
-def _without_literals(code: str) -> str:
-    """Return the text with strings, characters and comments blanked, so that brackets inside them do not count."""
-    pattern = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/'
-    return re.sub(pattern, lambda match: re.sub(r"[^\n]", " ", match.group()), code, flags=re.DOTALL)
+def _position(text: str, offset: int) -> tuple[int, int]:
+    """Return the line and the column of an offset, both from 0."""
+    return text.count("\n", 0, offset), offset - (text.rfind("\n", 0, offset) + 1)

@@ -4,7 +4,8 @@
     --------------------------- | ----------------------------
     z = torch.mm(x, y) + bias   | auto z = torch::mm(x, y) + bias;
 
-A table gives two statements, or one pair per row. Columns may have any width; the bars must be aligned.
+A table gives two statements, or one pair per row. Columns may have any width; the bars must be aligned. Comments may
+stand anywhere.
 
 A block holds one benchmark per line: `# @label` names the lines that follow, `# @setup` and `// @global_setup` prepare
 them. The blocks of the two languages are paired line by line; a blank line or a comment fills the place of a case that
@@ -18,6 +19,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from photometer.definition.cpp_text import blanked
 from photometer.definition.place import definition_error, excerpt
 from photometer.definition.timer_args import clean_code
 from photometer.model.language import Language
@@ -38,8 +40,9 @@ def parse_stmts(table: str) -> tuple[str, str]:
 def iter_parsed_lines(table: str) -> Iterator[tuple[str, str]]:
     """Yield the (Python, C++) pair of every line of a table, for a dict of many small benchmarks."""
     for python, cpp in _rows(table):
-        if python.strip() or cpp.strip():
-            yield python.strip(), cpp.strip()
+        pair = _code_in(python, Language.PYTHON), _code_in(cpp, Language.CPP)
+        if any(pair):
+            yield pair
 
 
 def _rows(table: str) -> Iterator[tuple[str, str]]:
@@ -84,7 +87,9 @@ class Case:
 def parse_block(block: str, language: Language) -> VariantBlock:
     sections: dict[str, list[str]] = {"": []}
     label = ""
-    for number, line in enumerate(block.splitlines()):
+    lines = block.split("\n")
+    bare_lines = blanked(block).split("\n") if language is Language.CPP else lines
+    for number, (line, bare) in enumerate(zip(lines, bare_lines, strict=True)):
         marker = re.fullmatch(rf"\s*{_COMMENT[language]}\s*@\s*(.*?)\s*", line)
         if marker is not None:
             label = _section_name(marker.group(1))
@@ -93,7 +98,7 @@ def parse_block(block: str, language: Language) -> VariantBlock:
         elif label in _SETUP_SECTIONS:
             sections[label].append(line)
         else:
-            sections[label].append(_case(line, number, block, language))
+            sections[label].append(_case(line if bare.strip() else "", number, block, language))
     setup, global_setup = ("\n".join(sections.pop(name, [])) for name in _SETUP_SECTIONS)
     return VariantBlock(setup, global_setup, sections)
 
@@ -138,11 +143,15 @@ def _check_section(label: str, sections: dict[str, list[str]], language: Languag
         )
 
 
+def _code_in(cell: str, language: Language) -> str:
+    """Return the text of a cell; empty if it is only a comment."""
+    bare = blanked(cell) if language is Language.CPP else re.sub(r"^\s*#.*", "", cell)
+    return cell.strip() if bare.strip() else ""
+
+
 def _case(line: str, number: int, block: str, language: Language) -> str:
     """Return the line without its indentation; empty for a comment. A line of Python must be a complete statement."""
-    code = line.strip()
-    if code.startswith(_COMMENT[language]):
-        return ""
+    code = _code_in(line, language)
     if language is Language.PYTHON and code:
         try:
             compile(code, "<case>", "exec")

@@ -22,6 +22,8 @@ Benchmark = TimerArgs | GroupedBenchmark
 
 # 64 bits: with a million benchmarks the chance of a collision is below one in ten million.
 FINGERPRINT_DIGITS = 16
+# One encoder for all: json.dumps makes a new one per call.
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 # These fields say how a benchmark is selected and where it is defined, not what is measured.
 _NOT_CONTENT = ("tags", "timeout_seconds", "defined_at")
 
@@ -103,8 +105,7 @@ def _shown(label: Label) -> str:
 
 def content_hash(value: object) -> str:
     """Return the first digits of the SHA-256 of a JSON value in canonical form."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:FINGERPRINT_DIGITS]
+    return hashlib.sha256(_CANONICAL.encode(value).encode("ascii")).hexdigest()[:FINGERPRINT_DIGITS]
 
 
 def _content(benchmark: Benchmark) -> str:

@@ -51,27 +51,29 @@ def _take(path: Path) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            if not _lock(descriptor, path.parent) or _is_still(descriptor, path):
+            if not flock_or_warn(descriptor, path.parent, wait=False) or _is_still(descriptor, path):
                 _write_owner(descriptor)
                 return descriptor
+        except BlockingIOError as error:
+            owner = _owner(descriptor)
+            os.close(descriptor)
+            raise ResultsFileError(
+                f"{path.parent}: {owner} is writing its results here",
+                remedy="Wait until it has ended, or name another folder with -o.",
+            ) from error
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)
 
 
-def _lock(descriptor: int, folder: Path) -> bool:
-    """Lock, or raise if another process has. Return False if there are no locks here."""
+def flock_or_warn(descriptor: int, shown: Path, *, wait: bool = True) -> bool:
+    """Lock an open file, or raise BlockingIOError without `wait`. If there are no locks here, warn and return False."""
     problem: object
     try:
         import fcntl
 
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise ResultsFileError(
-            f"{folder}: {_owner(descriptor)} is writing its results here",
-            remedy="Wait until it has ended, or name another folder with -o.",
-        ) from error
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except ImportError as error:  # Windows
         problem = error
     except OSError as error:
@@ -80,9 +82,7 @@ def _lock(descriptor: int, folder: Path) -> bool:
         problem = error.strerror
     else:
         return True
-    warnings.warn(
-        f"{folder} cannot be locked ({problem}): do not write results of two runs into it at once", stacklevel=5
-    )
+    warnings.warn(f"{shown} cannot be locked ({problem}): let only one process write to it at a time", stacklevel=2)
     return False
 
 

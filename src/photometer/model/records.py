@@ -94,6 +94,9 @@ def _marks(hint: Any) -> list[Any]:
     return own + [mark for part in typing.get_args(hint) if part is not hint for mark in _marks(part)]
 
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
 def to_record(noun: Any) -> dict[str, Any]:
     """Return the record of a noun: with its kind if it has one, and without fields that have their default."""
     written = {}
@@ -108,6 +111,9 @@ def to_record(noun: Any) -> dict[str, Any]:
 
 
 def _written(value: Any, may_be_infinite: bool = False) -> Any:
+    # Most values are one of these; a plan of 20,000 orders asks half a million times.
+    if value.__class__ in _PLAIN:
+        return value
     if isinstance(value, str | int | float) or value is None:
         return None if may_be_infinite and isinstance(value, float) and math.isinf(value) else value
     if isinstance(value, enum.Enum):

@@ -7,14 +7,14 @@ cuts off; the records finished before it are all kept. See results_format.py for
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-import time
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from photometer.errors import ResultsFileError
+from photometer.model.folder_lock import flock_or_warn
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
 from photometer.model.results_format import (
@@ -32,11 +32,12 @@ from photometer.model.results_reader import (
     is_record,
     load_results,
     read_limited,
+    record_part,
 )
+from photometer.model.whole_file import not_written, write_all, write_whole
 
 # A header is a few KB; a first line longer than this is some other file.
 LONGEST_HEADER_BYTES = 1024 * 1024
-_NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
 
 
 class ResultsFile:
@@ -84,17 +85,32 @@ class ResultsFile:
         with self._locked() as file:
             end = self._end_of_records(file)
             comma = b"" if end == self._header_bytes(file) else b","
-            file.seek(end)
-            file.write(comma + b"\n" + line + FILE_END)
-            # A torn end longer than the new record would otherwise stay behind it.
-            file.truncate()
-            os.fsync(file.fileno())
+            try:
+                self._write_end(file, end, comma + b"\n" + line + FILE_END)
+            except OSError as error:
+                self._take_back(file, end)
+                kept = load_results(self.path, recover=True).records
+                words = "the one record" if len(kept) == 1 else f"all {len(kept)} records"
+                raise not_written(self.path, error, kept=f"{words} before this one can be read") from error
+
+    def _write_end(self, file: BinaryIO, end: int, content: bytes) -> None:
+        file.seek(end)
+        write_all(file.fileno(), content)
+        # A torn end longer than the new record would otherwise stay behind it.
+        file.truncate()
+        os.fsync(file.fileno())
+
+    def _take_back(self, file: BinaryIO, end: int) -> None:
+        """Close the file behind its last whole record. The few bytes it takes were there before, so they have room."""
+        with contextlib.suppress(OSError):
+            # Should this fail too, the end is torn: the records stay whole, and the next append repairs it.
+            self._write_end(file, end, FILE_END)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
         """Open the file for writing, ours alone while the block runs."""
         try:
-            import fcntl
+            import fcntl  # noqa: F401 - only asked for, before anything is opened
         except ImportError as error:  # Windows
             raise ResultsFileError(
                 "appending needs POSIX file locks", remedy="Save all measurements at once with photometer.save."
@@ -106,7 +122,9 @@ class ResultsFile:
             except OSError as error:
                 raise ResultsFileError(f"{self.path}: cannot be appended to: {error.strerror or error}") from error
             with file:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise ResultsFileError(f"{self.path}: cannot be appended to: it is not a file")
+                flock_or_warn(file.fileno(), self.path)
                 # While this process waited, another may have moved a new file into this one's place.
                 if self.path.exists() and os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
                     yield file
@@ -134,45 +152,25 @@ class ResultsFile:
         end = len(content)
         while end > 0:
             start = content.rfind(b"\n", 0, end) + 1
-            line = content[start:end].rstrip(b" \r\t")
+            line = content[start:end]
             if start == 0 or is_record(decode_line(line)):
-                return start + len(line.removesuffix(b","))
+                return start + len(record_part(line))
             end = start - 1
         return end
 
 
 def _write_new(path: Path, content: bytes, overwrite: bool) -> None:
-    # Not tempfile: it makes files for the owner alone, and results are for others to read too.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.new")
+    if path.exists() and not path.is_file():
+        raise ResultsFileError(f"{path}: is not a file", remedy="Name a file for the results.")
+    kept = "what was there before is kept" if path.exists() else ""
     try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        _move_into_place(temporary, path, overwrite)
-    except OSError as error:
-        raise ResultsFileError(
-            f"{path}: cannot be written: {error.strerror or error}", remedy="Check that the folder exists and is yours."
-        ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _move_into_place(temporary: Path, path: Path, overwrite: bool) -> None:
-    if overwrite:
-        temporary.replace(path)
-        return
-    try:
-        # Unlike a rename, a link refuses to replace what is there, even what came there a moment ago.
-        os.link(temporary, path)
+        write_whole(path, content, overwrite=overwrite)
     except FileExistsError as error:
         raise ResultsFileError(
             f"{path}: exists already", remedy="Append to it, give another name, or ask to overwrite it."
         ) from error
     except OSError as error:
-        if error.errno not in _NO_HARD_LINKS or path.exists():
-            raise
-        temporary.replace(path)
+        raise not_written(path, error, kept=kept) from error
 
 
 def save_measurements(

@@ -167,10 +167,18 @@ def is_record(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("kind"), str)
 
 
+def record_part(line: bytes) -> bytes:
+    """Return the line without what follows its record: the comma before the next one.
+
+    Of an append, perhaps only the comma was written, over the line end before the closing line. No JSON ends in that.
+    """
+    return line.rstrip().removesuffix(b"]}" if line.rstrip().endswith(b",]}") else b"").removesuffix(b",")
+
+
 def decode_line(line: bytes) -> object:
     """Return the value on one record's line, or None if the line is not whole."""
     try:
-        return decode(line.strip().removesuffix(b","))
+        return decode(record_part(line).lstrip())
     except (ValueError, RecursionError):
         return None
 

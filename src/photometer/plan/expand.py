@@ -6,6 +6,7 @@ In comes a Suite (or the dict an author wrote), out come WorkOrders. Only text a
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -96,6 +97,12 @@ def _timer_args(benchmark: GroupedBenchmark, auto: AutoLabels, model_path: str) 
 
 def _order(entry: SuiteEntry, auto: AutoLabels, args: TimerArgs, *, timeout_seconds: float, retries: int) -> WorkOrder:
     # Only what is measured goes into the id: a longer time limit does not make it another order.
-    identity = content_hash([entry.label, to_record(auto), to_record(args)])
+    identity = content_hash([entry.label, _auto_record(auto), to_record(args)])
     tags = entry.benchmark.tags if isinstance(entry.benchmark, GroupedBenchmark) else ()
     return WorkOrder(identity, entry.label, auto, args, tags, timeout_seconds=timeout_seconds, retries=retries)
+
+
+@functools.lru_cache(maxsize=1024)
+def _auto_record(auto: AutoLabels) -> dict[str, Any]:
+    """Return the record; a suite of thousands of entries has the same few labels in each."""
+    return to_record(auto)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from photometer.instruments.cpp.pieces import (
-    blanked,
     declared_names,
     has_directive,
     is_expression,
@@ -70,16 +69,6 @@ def test_a_piece_knows_where_it_begins() -> None:
     text = "int a = 1;\n  /* note */ f(a);"
     second = top_level_pieces(text)[1]
     assert text[second.start :] == "f(a);"
-
-
-def test_blanking_keeps_every_offset_and_line() -> None:
-    text = 'a("// no", \'"\'); // note\nR"x(\n"})x" /* { \n */ b'
-    bare = blanked(text)
-    assert len(bare) == len(text)
-    assert [i for i, c in enumerate(bare) if c == "\n"] == [i for i, c in enumerate(text) if c == "\n"]
-    assert "{" not in bare
-    assert "}" not in bare
-    assert "note" not in bare
 
 
 @pytest.mark.parametrize("text", ["f(", "}", "(]", "/* open", 'auto s = "open;', "auto c = 'o;", "int a = 1; \\"])

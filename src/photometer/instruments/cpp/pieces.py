@@ -10,12 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_OPAQUE = re.compile(
-    r"""(?P<raw>R"(?P<fence>[^()\\\s]{0,16})\(.*?\)(?P=fence)")"""
-    r"""|(?P<string>"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+')"""
-    r"""|(?P<comment>//[^\n]*|/\*.*?\*/)""",
-    re.DOTALL,
-)
+from photometer.definition.cpp_text import blanked, has_open_comment, runs_on
+
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 # A preprocessor line (also with a digraph), or the operator form.
 _DIRECTIVE = re.compile(r"^[ \t]*(?:\#|%:)|\b_Pragma\b", re.MULTILINE)
@@ -49,22 +45,10 @@ class Piece:
     text: str
 
 
-def blanked(text: str) -> str:
-    """Return the text with comments as spaces and literals as underscores in quotes; every offset stays valid."""
-
-    def blank(found: re.Match[str]) -> str:
-        whole = found.group()
-        if found.lastgroup == "comment" or found.group("comment") is not None:
-            return re.sub(r"[^\n]", " ", whole)
-        return '"' + re.sub(r"[^\n]", "_", whole[1:-1]) + '"'
-
-    return _OPAQUE.sub(blank, text)
-
-
 def is_self_contained(text: str) -> bool:
     """Whether every bracket, comment and literal is closed, so that none can extend past the text."""
     bare = blanked(text)
-    if re.search(r"/\*|(?<!\w)'|'(?!\w)", bare) or bare.count('"') % 2 or bare.rstrip().endswith("\\"):
+    if has_open_comment(bare) or runs_on(text) or re.search(r"(?<!\w)'|'(?!\w)", bare) or bare.count('"') % 2:
         return False
     open_brackets: list[str] = []
     for character in bare:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from photometer.errors import ToolMissing
 from photometer.instruments.browser import find_browser, render_png
+from photometer.model.whole_file import not_written, write_whole
 from photometer.report.escape import html_text
 from photometer.report.page.figure import Axis, Figure, PointFigure, Row, RowFigure, Scale, padded, tick_text
 from photometer.report.page.overview_figures import all_figures

@@ -25,7 +25,7 @@ def test_the_hook_is_a_native_function_without_arguments() -> None:
 
 def test_count_refuses_to_run_uncounted() -> None:
     with pytest.raises(RuntimeError, match="under Valgrind"):
-        count_blocks(lambda number: 0.0, 1, 1, warmup_runs=1)
+        count_blocks(lambda number: 0.0, 1, warmup_runs=1)
 
 
 def test_rehearsals_run_nothing_and_come_before_the_warmup(monkeypatch: pytest.MonkeyPatch) -> None:

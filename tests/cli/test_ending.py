@@ -92,7 +92,7 @@ def test_a_second_signal_does_not_stop_the_tidying(tmp_path: Path, suite: str, s
 
 
 @pytest.mark.parametrize(("number", "status"), SIGNALS[1:])
-@pytest.mark.parametrize("command", ["check", "compare", "fuzz", "flame"])
+@pytest.mark.parametrize("command", ["check", "compare", "fuzz", pytest.param("flame", marks=pytest.mark.pyspy)])
 def test_the_other_commands_leave_nothing(
     command: str, number: int, status: int, tmp_path: Path, suite: str, scratch: Path, mark: Path
 ) -> None:

@@ -9,7 +9,9 @@ import pytest
 
 from photometer.cli import main
 from photometer.model.machine import Machine
+from photometer.model.measurement import Measurement
 from photometer.model.results_file import ResultsFile, save_measurements
+from photometer.model.task import TaskSpec
 from tests.analysis.measurements import made
 
 
@@ -85,6 +87,20 @@ def test_other_kinds_are_said_to_be_left_out(results: Path, capsys: pytest.Captu
     captured = capsys.readouterr()
     json.loads(captured.out)
     assert "1 of kind 'failure'" in captured.err
+
+
+def test_a_measurement_without_samples_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "half.json"
+    empty = Measurement(1, [], TaskSpec("f(x)", label="interrupted"))
+    save_measurements(path, [made(1e-6, "a", "x"), empty])
+    assert run(path) == 0
+    captured = capsys.readouterr()
+    assert f"{path}: not in the tables: 'interrupted' has no samples" in captured.err
+    assert "interrupted" not in captured.out
+    with pytest.raises(SystemExit) as stopped:
+        main(["compare", str(path), str(path)])
+    assert stopped.value.code == 1
+    assert "it has no samples" in " ".join(capsys.readouterr().out.split())
 
 
 def test_damaged_missing_and_empty_files(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,6 +40,22 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, message: str) -> Non
         load_fuzzer(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\nraise SystemExit(0)\n", r"^spec.py:2: the fuzzer ends the program while it is loaded \(SystemExit: 0\)"),
+        (b"\n\nX = input()\n", r"^spec.py:3: the fuzzer reads standard input while it is loaded"),
+        (b"\n# \xe4\n", r"^spec.py:2: is not UTF-8 text"),
+        (b"X = 1 +\n", r"^spec.py:1: raised while the fuzzer was loaded: SyntaxError"),
+    ],
+)
+def test_a_file_that_misbehaves_names_its_line(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "spec.py"
+    path.write_bytes(content)
+    with pytest.raises(DefinitionError, match=message):
+        load_fuzzer(path)
+
+
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="no file"):
         load_fuzzer(tmp_path / "spec.py")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from photometer.errors import CacheError
-from photometer.instruments.code_folder import make_code_folder
+from photometer.instruments.code_folder import code_folder_locked, make_code_folder
 
 NOBODY = 65534
 
@@ -54,3 +56,12 @@ def test_a_folder_that_all_share_must_be_sticky(tmp_path: Path) -> None:
         make_code_folder(shared / "cpp")
     shared.chmod(0o1777)
     assert make_code_folder(shared / "cpp").is_dir()
+
+
+def test_without_locks_it_is_said_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.warns(UserWarning, match="cannot be locked"), code_folder_locked(tmp_path) as locked:
+        assert not locked

@@ -119,3 +119,16 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ResultsFileError, match=r"cannot be written to(.|\n)*Name another folder"):
         hold_folder(tmp_path / "file").__enter__()
+
+
+def test_a_full_disk_is_named_and_no_lock_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(ResultsFileError, match=f"^{tmp_path}: no space left on /"):
+            hold_folder(tmp_path).__enter__()
+    assert list(tmp_path.iterdir()) == []
+    with hold_folder(tmp_path):
+        pass

@@ -138,6 +138,15 @@ def test_repair_keeps_records_behind_damage_in_the_middle(tmp_path: Path) -> Non
     assert [r["n"] for r in load_results(path, recover=True).records] == [0, 2, 9]
 
 
+@pytest.mark.parametrize("left", [b"", b",", b",,", b", \n\n", b",\r"])
+def test_appending_where_the_last_record_was_removed_by_hand(tmp_path: Path, left: bytes) -> None:
+    path = tmp_path / "r.json"
+    ResultsFile.create(path, records=[{"kind": "failure", "n": 1}])
+    path.write_bytes(path.read_bytes().replace(b"}\n]}\n", b"}" + left + b"\n]}\n"))
+    ResultsFile(path).append({"kind": "failure", "n": 2})
+    assert [r["n"] for r in load_results(path).records] == [1, 2]
+
+
 def test_first_append_after_a_torn_first_record(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     ResultsFile.create(path)

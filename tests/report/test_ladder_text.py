@@ -32,3 +32,10 @@ def test_expectations_are_one_line_each() -> None:
 
 def test_nothing_is_an_empty_ladder() -> None:
     assert render_ladder(Ladder(())) == "\n"
+
+
+def test_names_of_users_are_escaped() -> None:
+    step = LadderStep("a\x1b\nb", "c\x00", "d\u202e", 1e-6, 1e-7)
+    assert r"a\x1b\nb" in render_ladder(Ladder((step,)))
+    assert r"c\x00" in render_ladder(Ladder((step,)))
+    assert not set(render_ladder(Ladder((step,)))) & set("\x1b\x00\u202e")

@@ -97,3 +97,12 @@ def test_a_time_on_the_device_has_a_column_of_its_own() -> None:
     text = render_run(tabulate_run(plan, Results(Path("r.json"), {}, tuple(records))), 80)
     assert text.splitlines()[1].endswith("on device")
     assert text.splitlines()[2].endswith("3.90 us")
+
+
+def test_a_label_with_line_breaks_stays_in_its_row() -> None:
+    plan = materialize({"two\nlines": {"and\r\nthree\x1b": TimerArgs("1")}})
+    lines = render_run(tabulate_run(plan, results(plan)), 100).splitlines()
+    assert len(lines) == 3
+    assert lines[1].startswith("two\\nlines")
+    assert lines[2].startswith("  and\\nthree\\x1b")
+    assert lines[2].endswith("12,345")

@@ -8,6 +8,7 @@ numbers of threads are sorted.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from photometer.analysis.table import (
@@ -32,6 +33,9 @@ BEST_WITHIN = 1.01
 GOOD_WITHIN = 1.1
 BAD_FROM = 2.0
 VERY_BAD_FROM = 5.0
+
+# No two times that were measured differ by more; above it a ratio is a fault in the data and only widens the table.
+LARGEST_RATIO = 1e15
 
 MEDIANS_ONLY = TableRequest()
 
@@ -154,7 +158,7 @@ def _cell(m: Measurement, request: TableRequest, best: float | None, reference: 
         spread=_spread(m) if request.warnings else None,
         interval=m.interval if request.reference is not None else None,
         standing=None if best is None else standing(m.median, best),
-        ratio=m.median / reference.median if reference is not None and reference.median > 0 else None,
+        ratio=None if reference is None else _share(m.median, reference.median),
         is_reference=reference is m,
         indistinguishable=reference is not None and reference is not m and _overlap(m.interval, reference.interval),
         warnings=m.warnings if request.warnings else (),
@@ -162,7 +166,13 @@ def _cell(m: Measurement, request: TableRequest, best: float | None, reference: 
 
 
 def _spread(m: Measurement) -> float | None:
-    return m.iqr / m.median if m.median > 0 else None
+    return _share(m.iqr, m.median)
+
+
+def _share(part: float, whole: float) -> float | None:
+    """Return the ratio, or None if there is none that can be shown: a file may have times of 0, or of 5e-324."""
+    ratio = part / whole if whole > 0 else math.inf
+    return ratio if ratio <= LARGEST_RATIO else None
 
 
 def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:

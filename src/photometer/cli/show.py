@@ -54,7 +54,7 @@ def show(
     from photometer.tables import Compare
 
     loaded = [load_results(path, recover) for path in files]
-    measurements = [m for results in loaded for m in _measurements(results, by_file)]
+    measurements = [m for results in loaded for m in _with_samples(results.path, _measurements(results, by_file))]
     _tell_what_is_left_out(loaded)
     if not measurements:
         raise ResultsFileError(
@@ -93,6 +93,14 @@ def _measurements(results: Results, by_file: bool) -> list[Measurement]:
         )
         for m in results.measurements
     ]
+
+
+def _with_samples(path: Path, measurements: list[Measurement]) -> list[Measurement]:
+    """Return those that can be shown; a run that was interrupted before its first block leaves one without samples."""
+    for measurement in measurements:
+        if not measurement.raw_times:
+            complain(f"{path}: not in the tables: {measurement.title!r} has no samples; measure it again")
+    return [measurement for measurement in measurements if measurement.raw_times]
 
 
 def _tell_what_is_left_out(loaded: list[Results]) -> None:

@@ -17,6 +17,7 @@ from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_format import Recordable
 from photometer.model.results_reader import load_results
+from photometer.model.whole_file import not_written
 
 FILE_NAME = "comparison.json"
 _MUST_MATCH = ("base", "branch", "suite", "fingerprint")
@@ -56,9 +57,7 @@ def open_comparison(folder: Path | None, description: Mapping[str, Any], resume:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ResultsFileError(
-            f"{folder}: cannot be made: {error.strerror or error}", remedy="Name another folder."
-        ) from error
+        raise not_written(folder, error, remedy="Name another folder.") from error
     return ComparisonFile(ResultsFile.create(path, {"comparison": dict(description)}, machine=gather_machine()))
 
 

@@ -64,7 +64,7 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
         _from_file(spec, plan) if spec.results is not None else _measured(spec, plan, observer, request.install)
         for spec in specs
     ]
-    shared = [key for key in sides[0].measurements if key in sides[1].measurements]
+    shared, timeless = _shared(sides[0], sides[1], specs)
     verdicts = [
         judge_unpaired(
             [measurement.median for measurement in sides[0].measurements[key]],
@@ -89,11 +89,29 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
         results=tuple(
             ComparisonResult(key, sides[0].titles[key], verdict) for key, verdict in zip(shared, corrected, strict=True)
         ),
-        failures=(*sides[0].failures, *sides[1].failures),
+        failures=(*sides[0].failures, *sides[1].failures, *timeless),
         warnings=tuple(warnings),
         margin=settings.margin,
         false_discovery_rate=settings.false_discovery_rate,
     )
+
+
+def _shared(
+    base: TimedSide, branch: TimedSide, specs: tuple[EnvironmentSpec, EnvironmentSpec]
+) -> tuple[list[str], list[ComparisonFailure]]:
+    """Return what both sides have measured, and failures for what took no time: there is no ratio to nothing."""
+    shared, failures = [], []
+    for key in base.measurements:
+        if key not in branch.measurements:
+            continue
+        for side, spec in zip((base, branch), specs, strict=True):
+            if not all(measurement.raw_times and measurement.median > 0 for measurement in side.measurements[key]):
+                message = "it has no samples, or its median time is 0: the clock was too coarse, or the file is wrong"
+                failures.append(ComparisonFailure(key, side.titles[key], spec.text, message))
+                break
+        else:
+            shared.append(key)
+    return shared, failures
 
 
 def _from_file(spec: EnvironmentSpec, plan: WorkOrders | None) -> TimedSide:

@@ -7,20 +7,20 @@ A label written twice in one dict is found in the file's text, because Python si
 from __future__ import annotations
 
 import ast
-import contextlib
 import hashlib
 import importlib
 import importlib.util
 import pkgutil
+import stat
 import sys
-import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
 from photometer.definition.place import excerpt
 from photometer.definition.suite import Suite
 from photometer.errors import DefinitionError
+from photometer.model.author_code import running_author_code, source_text
 
 DEFAULT_NAME = "BENCHMARKS"
 _SHIPPED_PACKAGE = "photometer.suites"
@@ -41,9 +41,29 @@ def load_suite(spec: str) -> Suite:
         return _suite_in(_import_file(Path(place)), variable, Path(place).stem, spec)
     if place in shipped_suites():
         return _suite_in(_import_module(f"{_SHIPPED_PACKAGE}.{place}", spec), variable, place, spec)
-    if ":" in spec or "." in place:
+    if (":" in spec or "." in place) and all(part.isidentifier() for part in place.split(".")):
         return _suite_in(_import_module(place, spec), variable, place, spec)
-    raise DefinitionError(f"there is no suite called {spec!r}", remedy=_FORMS + ", ".join(shipped_suites()) + ".")
+    raise _no_suite(spec, place)
+
+
+def _no_suite(spec: str, place: str) -> DefinitionError:
+    remedy = _FORMS + ", ".join(shipped_suites()) + "."
+    mode = _mode_of(Path(place))
+    if place and stat.S_ISDIR(mode):
+        suites = sorted(file.name for file in Path(place).glob("*.py"))
+        named = f"Name a file in it: {', '.join(suites[:8])}{', …' if suites[8:] else ''}." if suites else remedy
+        return DefinitionError(f"{place} is a folder, not a suite", remedy=named)
+    if place and mode:
+        return DefinitionError(f"{place} is not a Python file (.py)", remedy=remedy)
+    return DefinitionError(f"there is no suite called {spec!r}", remedy=remedy)
+
+
+def _mode_of(path: Path) -> int:
+    """Return what kind of file it is, or 0 if there is none, or it can be no path (too long, with a NUL in it)."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 def _suite_in(module: ModuleType, variable: str, name: str, spec: str) -> Suite:
@@ -60,81 +80,81 @@ def _suite_in(module: ModuleType, variable: str, name: str, spec: str) -> Suite:
             f"{variable} in {spec} is of type {type(value).__name__}",
             remedy="It must be a dict of labels to benchmarks (or further dicts), or a Suite.",
         )
-    source = module.__file__
-    if source is not None and source.endswith(".py"):
-        _check_dict_keys(Path(source))
-    suite = Suite.from_benchmarks(value, name=name, source=spec)
+    place = spec
+    if module.__file__ is not None and module.__file__.endswith(".py"):
+        source = Path(module.__file__)
+        text = source_text(source)
+        tree = ast.parse(text)
+        _check_dict_keys(source, text, tree)
+        place = _place_of(source, tree, variable)
+    # The author's dicts may be of a class of their own.
+    with running_author_code(place):
+        suite = Suite.from_benchmarks(value, name=name, source=spec, place=place)
     if not suite.entries:
         raise DefinitionError(f"{variable} in {spec} is empty", remedy="Define at least one benchmark.")
     return suite
 
 
 def _import_file(path: Path) -> ModuleType:
-    if not path.is_file():
+    if not stat.S_ISREG(_mode_of(path)):
         raise DefinitionError(f"there is no file {path}", remedy=_FORMS + ", ".join(shipped_suites()) + ".")
+    source_text(path)
     # A name that no other module has, so that two suites called suite.py can be loaded in one process.
-    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:8]
     name = f"photometer_suite_{path.stem}_{digest}"
     found = importlib.util.spec_from_file_location(name, path)
     if found is None or found.loader is None:
         raise DefinitionError(f"{path} cannot be imported", remedy="Give a Python file (.py).")
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module
-    with _importing(str(path), beside=path.resolve().parent):
-        found.loader.exec_module(module)
+    try:
+        with running_author_code(str(path), beside=path.resolve().parent):
+            found.loader.exec_module(module)
+    except BaseException:
+        # Half a module is none.
+        sys.modules.pop(name, None)
+        raise
     return module
 
 
 def _import_module(name: str, spec: str) -> ModuleType:
-    if name not in sys.modules:
-        # A missing module is a typing mistake of the user; an import that fails inside it is a mistake of the suite.
-        try:
-            found = importlib.util.find_spec(name)
-        except ModuleNotFoundError:
-            found = None
-        if found is None:
+    with running_author_code(spec):
+        if not _is_there(name):
             raise DefinitionError(
                 f"{spec}: there is no module {name}",
                 remedy="Make it importable from here, or name the file instead.",
             )
-    with _importing(spec):
         return importlib.import_module(name)
 
 
-@contextlib.contextmanager
-def _importing(shown: str, beside: Path | None = None) -> Iterator[None]:
-    """Run the suite's own code with its folder importable; an error is shown with the suite's own lines.
-
-    No bytecode is written: the suite may be in a working tree of the user.
-    """
-    wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    if beside is not None:
-        sys.path.insert(0, str(beside))
+def _is_there(name: str) -> bool:
+    """Whether there is such a module. If not, the user mistyped it; an import that fails inside it is not that."""
+    if name in sys.modules:
+        return True
     try:
-        yield
-    except DefinitionError:
+        # Imports the packages above it.
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            return False
         raise
-    except Exception as error:
-        own = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_machinery(frame.filename)]
-        trace = "".join([*traceback.format_list(own), *traceback.format_exception_only(type(error), error)])
-        raise DefinitionError(
-            f"{shown} raised while it was loaded: {type(error).__name__}: {error}",
-            log=trace,
-            remedy="Correct the suite.",
-        ) from error
-    finally:
-        sys.dont_write_bytecode = wrote_bytecode
-        if beside is not None:
-            sys.path.remove(str(beside))
 
 
-def _is_machinery(filename: str) -> bool:
-    return filename.startswith("<frozen importlib") or filename in (__file__, contextlib.__file__)
+def _place_of(source: Path, tree: ast.Module, variable: str) -> str:
+    """Return the file and the line in which the variable was assigned last."""
+    line = 1
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        for target in targets:
+            while isinstance(target, (ast.Subscript, ast.Attribute)):
+                target = target.value
+            if isinstance(target, ast.Name) and target.id == variable:
+                line = node.lineno
+    return f"{source.name}:{line}"
 
 
-def _check_dict_keys(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    for node in ast.walk(ast.parse(text)):
+def _check_dict_keys(path: Path, text: str, tree: ast.Module) -> None:
+    for node in ast.walk(tree):
         if not isinstance(node, ast.Dict):
             continue
         seen: set[str] = set()

@@ -38,6 +38,13 @@ def check_python_syntax(code: str, name: str) -> None:
         raise definition_error(
             f"{name} is not Python: {error.msg}", shown=excerpt(code, line, column), remedy=f"Correct {name}."
         ) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        # A NUL, a lone surrogate, or thousands of brackets: Python does not say where.
+        raise definition_error(
+            f"{name} is not Python: {str(error) or 'it is nested too deeply'}",
+            shown=excerpt(code, 0),
+            remedy=f"Correct {name}.",
+        ) from None
 
 
 @functools.lru_cache(maxsize=4096)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from photometer.definition.grouped import GroupedBenchmark, Label
-from photometer.definition.place import definition_error
+from photometer.definition.place import caller_place, definition_error
 from photometer.definition.timer_args import TimerArgs
 from photometer.model.records import to_record
 
@@ -24,6 +25,9 @@ Benchmark = TimerArgs | GroupedBenchmark
 FINGERPRINT_DIGITS = 16
 # One encoder for all: json.dumps makes a new one per call.
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+# Nobody reads a longer label, and Python's own stack ends at a thousand.
+MOST_LEVELS = 100
+MOST_LABELS_SHOWN = 10
 # These fields say how a benchmark is selected and where it is defined, not what is measured.
 _NOT_CONTENT = ("tags", "timeout_seconds", "defined_at")
 
@@ -45,9 +49,11 @@ class Suite:
     source: str = dataclasses.field(default="", compare=False)
 
     @classmethod
-    def from_benchmarks(cls, benchmarks: Mapping[Any, Any], name: str = "suite", source: str = "") -> Suite:
-        """Make a suite from the (nested) dict that an author writes."""
-        flat = flatten(benchmarks)
+    def from_benchmarks(
+        cls, benchmarks: Mapping[Any, Any], name: str = "suite", source: str = "", place: str | None = None
+    ) -> Suite:
+        """Make a suite from the (nested) dict that an author writes; `place` is the file and line it is from."""
+        flat = flatten(benchmarks, place)
         return cls(name, tuple(SuiteEntry(label, benchmark) for label, benchmark in flat.items()), source)
 
     @property
@@ -57,50 +63,71 @@ class Suite:
         return content_hash(records)
 
 
-def flatten(tree: Mapping[Any, Any]) -> dict[Label, Benchmark]:
-    """Return every benchmark by its full label, in the order of the tree."""
+def flatten(tree: Mapping[Any, Any], place: str | None = None) -> dict[Label, Benchmark]:
+    """Return every benchmark by its full label, in the order of the tree. Errors name `place`, or else the caller's."""
     flat: dict[Label, Benchmark] = {}
-    for label, benchmark in _leaves((), tree):
+    for label, benchmark in _leaves((), (tree,), place or caller_place()):
         if label in flat:
             places = [item.defined_at for item in (flat[label], benchmark) if isinstance(item, GroupedBenchmark)]
             raise definition_error(
                 f"the label {_shown(label)} appears twice",
                 shown=f"  defined at {' and at '.join(places)}" if places else None,
                 remedy="Give each benchmark a label of its own.",
+                place=place,
             )
         flat[label] = benchmark
     return flat
 
 
-def _leaves(prefix: Label, tree: Mapping[Any, Any]) -> Iterator[tuple[Label, Benchmark]]:
-    for key, value in tree.items():
-        label = prefix + _label_of(key, prefix)
+def _leaves(prefix: Label, above: tuple[Mapping[Any, Any], ...], place: str) -> Iterator[tuple[Label, Benchmark]]:
+    """Yield what is in the last of the dicts `above`, each of which is in the one before it."""
+    for key, value in above[-1].items():
+        label = prefix + _label_of(key, prefix, place)
         if isinstance(value, (TimerArgs, GroupedBenchmark)):
             if not label:
-                raise definition_error("a benchmark without a label", remedy="Put it below a label: {'name': …}.")
+                raise definition_error(
+                    "a benchmark without a label", remedy="Put it below a label: {'name': …}.", place=place
+                )
             yield label, value
         elif isinstance(value, Mapping):
-            yield from _leaves(label, value)
+            _check_depth(label, value, above, place)
+            yield from _leaves(label, (*above, value), place)
         else:
             raise definition_error(
-                f"{_shown(label)} is {value!r}, not a benchmark",
+                f"{_shown(label)} is {reprlib.repr(value)}, not a benchmark",
                 remedy="Values are TimerArgs, GroupedStmts(…), GroupedModules(…), or dicts of them.",
+                place=place,
             )
 
 
-def _label_of(key: object, prefix: Label) -> Label:
+def _check_depth(label: Label, value: Mapping[Any, Any], above: tuple[Mapping[Any, Any], ...], place: str) -> None:
+    if any(value is each for each in above):
+        raise definition_error(
+            f"the dict at {_shown(label)} contains itself", remedy="Put a copy of what is meant there.", place=place
+        )
+    if len(above) >= MOST_LEVELS or len(label) >= MOST_LEVELS:
+        raise definition_error(
+            f"the dicts at {_shown(label)} are nested more than {MOST_LEVELS} deep",
+            remedy="Use fewer levels of labels.",
+            place=place,
+        )
+
+
+def _label_of(key: object, prefix: Label, place: str) -> Label:
     parts = () if key is None else key if isinstance(key, tuple) else (key,)
     for part in parts:
         if not isinstance(part, str) or not part.strip():
             raise definition_error(
-                f"below {_shown(prefix)} there is the label {key!r}",
+                f"below {_shown(prefix)} there is the label {reprlib.repr(key)}",
                 remedy="A label is a text, a tuple of texts, or None.",
+                place=place,
             )
     return tuple(parts)
 
 
 def _shown(label: Label) -> str:
-    return " › ".join(label) if label else "the top"
+    few = label if len(label) <= MOST_LABELS_SHOWN else (*label[:MOST_LABELS_SHOWN], "…")
+    return " › ".join(few) if label else "the top"
 
 
 def content_hash(value: object) -> str:

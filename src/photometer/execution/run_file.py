@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from photometer.errors import DefinitionError, ResultsFileError
+from photometer.errors import DefinitionError
 from photometer.execution.agenda import finished_steps
 from photometer.execution.run_settings import RunSettings
 from photometer.instruments.machine_facts import gather_machine, short_flags
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_reader import load_results
+from photometer.model.whole_file import not_written
 from photometer.plan.work_order import WorkOrders
 from photometer.worker.messages import TorchFacts
 
@@ -50,9 +51,7 @@ def open_run_file(folder: Path, plan: WorkOrders, settings: RunSettings, facts: 
         if path.exists():
             path.rename(_free_name(path))
     except OSError as error:
-        raise ResultsFileError(
-            f"{folder}: cannot be written to: {error.strerror or error}", remedy="Name another folder with -o."
-        ) from error
+        raise not_written(folder, error, remedy="Name another folder with -o.") from error
     return RunFile(ResultsFile.create(path, {"run": about}, machine=_machine(facts), overwrite=True))
 
 

@@ -6,12 +6,11 @@ In come a path and perhaps a seed; out comes the fuzzer. The line that rebuilds 
 from __future__ import annotations
 
 import runpy
-import sys
-import traceback
 from pathlib import Path
 
 from photometer.errors import DefinitionError
 from photometer.fuzzing.fuzzer import Fuzzer
+from photometer.model.author_code import running_author_code, source_text
 
 VARIABLE = "FUZZER"
 
@@ -41,17 +40,6 @@ def rebuild_line(path: str | Path, seed: int, index: int) -> str:
 
 def _run(path: Path) -> dict[str, object]:
     """Run the file, with its folder importable, and return its names. An error is shown with the file's own lines."""
-    folder = str(path.resolve().parent)
-    sys.path.insert(0, folder)
-    try:
+    source_text(path)
+    with running_author_code(str(path), what="fuzzer", beside=path.resolve().parent):
         return runpy.run_path(str(path))
-    except DefinitionError:
-        raise
-    except Exception as error:
-        own = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
-        trace = "".join([*traceback.format_list(own), *traceback.format_exception_only(type(error), error)])
-        raise DefinitionError(
-            f"{path} raised while it was loaded: {type(error).__name__}: {error}", log=trace, remedy="Correct the file."
-        ) from error
-    finally:
-        sys.path.remove(folder)

@@ -7,13 +7,13 @@ put there.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from photometer.errors import CacheError
+from photometer.model.folder_lock import flock_or_warn
 
 VARIABLE = "PHOTOMETER_CACHE"
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -48,12 +48,14 @@ def make_code_folder(folder: Path, below: Path | None = None) -> Path:
 
 
 @contextlib.contextmanager
-def code_folder_locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock while something is made in it. The kernel releases it if this process dies."""
+def code_folder_locked(folder: Path) -> Iterator[bool]:
+    """Hold the folder's lock while something is made in it. The kernel releases it if this process dies.
+
+    Yields False, after a warning, if the file system has no locks.
+    """
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        yield flock_or_warn(descriptor, folder)
     finally:
         os.close(descriptor)
 

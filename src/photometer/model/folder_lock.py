@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from photometer.errors import ResultsFileError
+from photometer.model.whole_file import not_written, write_all
 
 LOCK_NAME = ".photometer.lock"
 # What flock says on a file system that does not have it.
@@ -35,10 +36,9 @@ def hold_folder(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = _take(path)
     except OSError as error:
-        raise ResultsFileError(
-            f"{folder}: cannot be written to: {error.strerror or error}", remedy="Name another folder with -o."
-        ) from error
+        raise not_written(folder, error, remedy="Name another folder with -o.") from error
     try:
+        _write_owner(descriptor, folder)
         yield
     finally:
         # Removed while it is still held: who opened it meanwhile notices that it is gone, and makes a new one.
@@ -52,7 +52,6 @@ def _take(path: Path) -> int:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             if not flock_or_warn(descriptor, path.parent, wait=False) or _is_still(descriptor, path):
-                _write_owner(descriptor)
                 return descriptor
         except BlockingIOError as error:
             owner = _owner(descriptor)
@@ -94,10 +93,13 @@ def _is_still(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _write_owner(descriptor: int) -> None:
+def _write_owner(descriptor: int, folder: Path) -> None:
     owner = {"pid": os.getpid(), "host": platform.node(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps(owner).encode("ascii"), 0)
+    try:
+        os.ftruncate(descriptor, 0)
+        write_all(descriptor, json.dumps(owner).encode("ascii"))
+    except OSError as error:
+        raise not_written(folder, error, remedy="Name another folder with -o.") from error
 
 
 def _owner(descriptor: int) -> str:

@@ -71,7 +71,12 @@ class Measurement:
     @property
     def times(self) -> list[float]:
         """Seconds per run, one for each block, in the order measured."""
-        return [t / self.number_per_run for t in self.raw_times]
+        return list(self._times)
+
+    @cached_property
+    def _times(self) -> tuple[float, ...]:
+        number = self.number_per_run
+        return tuple([t / number for t in self.raw_times])
 
     @cached_property
     def _ordered(self) -> tuple[float, ...]:
@@ -80,7 +85,7 @@ class Measurement:
                 f"the measurement of {self.task_spec.title!r} has no samples",
                 remedy="Measure it again: a run that was interrupted before its first block leaves none.",
             )
-        return tuple(sorted(self.times))
+        return tuple(sorted(self._times))
 
     @cached_property
     def median(self) -> float:
@@ -110,7 +115,7 @@ class Measurement:
     def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return the interval that holds the long-run median with this confidence; infinite for a single sample."""
         _ = self._ordered
-        low, high = median_interval(self.times, confidence)
+        low, high = median_interval(self._times, confidence)
         return max(low, 0.0), high
 
     @property
@@ -132,7 +137,7 @@ class Measurement:
     def warnings(self) -> tuple[Suspicion, ...]:
         """The reasons to doubt this measurement, as data: each has a kind, a message and a remedy."""
         _ = self._ordered
-        return diagnose(self.times, self.number_per_run, self.conditions)
+        return diagnose(self._times, self.number_per_run, self.conditions)
 
     @property
     def has_warnings(self) -> bool:

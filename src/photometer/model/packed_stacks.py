@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from photometer.errors import ResultsFileError
-from photometer.model.records import Positive
+from photometer.model.records import LARGEST_WHOLE_NUMBER, Positive
 
 FoldedStack = tuple[tuple[str, ...], int]
 
@@ -67,6 +67,8 @@ def unpack_stacks(packed: object) -> tuple[FoldedStack, ...]:
             # A parent stands before its children, so a file cannot lead in a circle.
             above = () if parent < 0 else stacks[parent]
             stacks.append((*above, frames[frame]))
+            if abs(own) > LARGEST_WHOLE_NUMBER:
+                raise ValueError(f"a count of {own!r:.40}")
             if own:
                 counted.append((stacks[-1], int(own)))
     except (KeyError, IndexError, TypeError, ValueError) as error:

@@ -31,6 +31,13 @@ _Noun = TypeVar("_Noun")
 _Revive = Callable[[Any], Any]
 
 
+# What a number in a record may be. Nothing that is measured is larger, and sums, squares and ratios of such numbers can
+# be computed; a whole number of 400 digits, which JSON allows, is more than a float holds.
+LARGEST_NUMBER = 1e30
+LARGEST_WHOLE_NUMBER = 2**63 - 1
+_LARGEST: Mapping[Any, float] = {float: LARGEST_NUMBER, int: LARGEST_WHOLE_NUMBER}
+
+
 @dataclasses.dataclass(frozen=True)
 class AtLeast:
     """The smallest value that is read from a record."""
@@ -106,8 +113,8 @@ def to_record(noun: Any) -> dict[str, Any]:
             written[field.key] = _written(value, field.may_be_infinite)
     kind = getattr(noun, "KIND", None)
     # Lists are long, and stand last: the beginning of a line should say what it is.
-    ordered = sorted(written.items(), key=lambda item: isinstance(item[1], list))
-    return dict(ordered) if kind is None else {"kind": kind, **dict(ordered)}
+    lists = {name: written.pop(name) for name in list(written) if written[name].__class__ is list}
+    return {**written, **lists} if kind is None else {"kind": kind, **written, **lists}
 
 
 def _written(value: Any, may_be_infinite: bool = False) -> Any:
@@ -140,6 +147,11 @@ def from_record(noun: type[_Noun], record: object) -> _Noun:
         return typing.cast(_Noun, build(msgspec.convert(record, struct)))
     except msgspec.ValidationError as error:
         raise ResultsFileError(_in_words(str(error), noun, record)) from error
+    except UnicodeEncodeError as error:
+        # msgspec looks into text where it expects none, and half a character there cannot be encoded.
+        raise ResultsFileError(
+            f"{_name_of(noun)} with text instead of a number or a word: {error.object!r:.80}"
+        ) from error
     except PhotometerError as error:
         raise ResultsFileError(f"{_name_of(noun)} that cannot be: {error.message}") from error
 
@@ -191,6 +203,12 @@ def _read_as(hint: Any) -> tuple[Any, _Revive | None]:
         return _read_tuple(parts)
     if dataclasses.is_dataclass(hint):
         return _reading(typing.cast(Any, hint))
+    return _read_plain(hint)
+
+
+def _read_plain(hint: Any) -> tuple[Any, _Revive | None]:
+    if hint in _LARGEST:
+        return _limited(hint, -_LARGEST[hint]), None
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         members = {_spelling(member): member for member in hint}
         return Literal[tuple(members)], members.__getitem__
@@ -198,15 +216,20 @@ def _read_as(hint: Any) -> tuple[Any, _Revive | None]:
 
 
 def _read_marked(hint: Any, marks: Sequence[Any]) -> tuple[Any, _Revive | None]:
-    import msgspec
-
     read, revive = _read_as(hint)
     for mark in marks:
         if isinstance(mark, AtLeast):
-            read = Annotated[read, msgspec.Meta(ge=mark.value)]
+            read = _limited(hint, mark.value)
         elif isinstance(mark, Unbounded):
             read, revive = read | None, functools.partial(_end, mark.value)
     return read, revive
+
+
+def _limited(number: Any, smallest: float) -> Any:
+    """Return the type of numbers from `smallest` up to the largest of their kind."""
+    import msgspec
+
+    return Annotated[number, msgspec.Meta(ge=smallest, le=_LARGEST[number])]
 
 
 def _read_union(parts: Sequence[Any]) -> tuple[Any, _Revive | None]:
@@ -264,6 +287,8 @@ def _in_words(message: str, noun: type, record: object) -> str:
     found = f"found {_value_at(record, path)!r:.80}"
     if smallest := re.fullmatch(r"Expected `\w+` >= (.+)", problem):
         return f"{place} should not be {'negative' if float(smallest[1]) == 0 else f'below {smallest[1]}'}, {found}"
+    if largest := re.fullmatch(r"Expected `\w+` <= (.+)", problem):
+        return f"{place} should not be above {largest[1]}, {found}"
     if expected := re.fullmatch(r"Expected `([\w| ]+)`, got `\w+`", problem):
         wanted = " or ".join(_WORDS.get(word, word) for word in expected[1].split(" | "))
         return f"{place} should be {wanted}, {found}"

@@ -26,6 +26,7 @@ from photometer.model.results_format import (
     make_header,
 )
 from photometer.model.results_reader import (
+    AFTER_RECORD,
     LARGEST_FILE_BYTES,
     check_header,
     decode_line,
@@ -38,6 +39,8 @@ from photometer.model.whole_file import not_written, write_all, write_whole
 
 # A header is a few KB; a first line longer than this is some other file.
 LONGEST_HEADER_BYTES = 1024 * 1024
+# The closing line, and what an edit by hand may leave before it.
+LONGEST_END_BYTES = 64
 
 
 class ResultsFile:
@@ -145,9 +148,11 @@ class ResultsFile:
     def _end_of_records(self, file: BinaryIO) -> int:
         """Return where the last whole record (or the header, if there is none) ends."""
         size = file.seek(0, os.SEEK_END)
-        file.seek(max(size - len(FILE_END), 0))
-        if file.read() == FILE_END:
-            return size - len(FILE_END)
+        file.seek(max(size - LONGEST_END_BYTES, 0))
+        last = file.read()
+        if last.endswith(FILE_END):
+            # If the last record was removed by hand, the comma behind the one before it is still there.
+            return size - len(last) + len(last.removesuffix(FILE_END).rstrip(AFTER_RECORD))
         content = read_limited(self.path, LARGEST_FILE_BYTES)
         end = len(content)
         while end > 0:

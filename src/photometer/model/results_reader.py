@@ -24,6 +24,9 @@ from photometer.model.results_format import FORMAT, VERSION, Recordable, decode
 # Parsing takes up to five times the file in memory. A measurement is about 2 KB: this is a hundred thousand of them.
 LARGEST_FILE_BYTES = 256 * 1024 * 1024
 
+# What may stand between a record and the line end after it.
+AFTER_RECORD = b", \t\r\n"
+
 _Noun = TypeVar("_Noun", bound=Recordable)
 
 
@@ -100,7 +103,7 @@ def load_results(path: str | Path, recover: bool = False, largest_bytes: int = L
         # NaN, an overflow or an integer of thousands of digits: the parser does not say where, so look for the line.
         _reject_or_recover(path, content, recover, _first_bad_line(content), str(error))
     else:
-        return _results(path, document)
+        return _results(path, document, recover)
     return recover_lines(path, content)
 
 
@@ -152,15 +155,16 @@ def check_header(path: Path, document: object) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name != "records"}
 
 
-def _results(path: Path, document: object) -> Results:
+def _results(path: Path, document: object, recover: bool) -> Results:
     header = check_header(path, document)
     records = document.get("records") if isinstance(document, dict) else None
     if not isinstance(records, list):
         raise ResultsFileError(f'{path}: "records" should be a list, found {type(records).__name__}')
-    for number, record in enumerate(records, start=1):
-        if not is_record(record):
-            raise ResultsFileError(f'{path}, record {number}: should be an object with a "kind"')
-    return Results(path, header, tuple(records))
+    foreign = [number for number, record in enumerate(records, start=1) if not is_record(record)]
+    if foreign and not recover:
+        raise ResultsFileError(f'{path}, record {foreign[0]}: should be an object with a "kind"')
+    damage = tuple(f'record {number} is not an object with a "kind"' for number in foreign)
+    return Results(path, header, tuple(filter(is_record, records)), damage)
 
 
 def is_record(value: object) -> bool:
@@ -168,11 +172,12 @@ def is_record(value: object) -> bool:
 
 
 def record_part(line: bytes) -> bytes:
-    """Return the line without what follows its record: the comma before the next one.
+    """Return the line without what follows its record: the comma before the next one, or several after an edit by hand.
 
     Of an append, perhaps only the comma was written, over the line end before the closing line. No JSON ends in that.
     """
-    return line.rstrip().removesuffix(b"]}" if line.rstrip().endswith(b",]}") else b"").removesuffix(b",")
+    line = line.rstrip()
+    return line.removesuffix(b"]}" if line.endswith(b",]}") else b"").rstrip(AFTER_RECORD)
 
 
 def decode_line(line: bytes) -> object:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from photometer.analysis.ladder import Expectation, Ladder, LadderStep, signed_seconds
 from photometer.model.units import format_seconds
+from photometer.model.visible_text import visible_line
 from photometer.report.text_width import pad, width_of
 
 HEADS = ("time", "added", "95 % interval", "instructions", "added", "over")
@@ -13,20 +15,26 @@ HEADS = ("time", "added", "95 % interval", "instructions", "added", "over")
 
 def render_ladder(ladder: Ladder) -> str:
     """Return the ladder in columns as wide as they need to be, figures aligned to the right."""
-    rows = {call: [_cells(step) for step in steps] for call, steps in ladder.by_call().items()}
-    names = [f"  {step.rung}" for step in ladder] + list(rows)
+    shown = Ladder(tuple(_visible(step) for step in ladder))
+    rows = {call: [_cells(step) for step in steps] for call, steps in shown.by_call().items()}
+    names = [f"  {step.rung}" for step in shown] + list(rows)
     name_width = max((width_of(name) for name in names), default=0)
     cells = [HEADS, *(row for block in rows.values() for row in block)]
     widths = [max(width_of(row[column]) for row in cells) for column in range(len(HEADS))]
     lines = []
-    for call, steps in ladder.by_call().items():
+    for call, steps in shown.by_call().items():
         lines += ["", _line(call, name_width, HEADS, widths)]
         lines += [_line(f"  {step.rung}", name_width, _cells(step), widths) for step in steps]
     return "\n".join(lines) + "\n"
 
 
 def render_expectations(expectations: Sequence[Expectation]) -> str:
-    return "".join(f"{expectation.sentence}\n" for expectation in expectations)
+    return "".join(f"{visible_line(expectation.sentence)}\n" for expectation in expectations)
+
+
+def _visible(step: LadderStep) -> LadderStep:
+    below = None if step.below is None else visible_line(step.below)
+    return dataclasses.replace(step, call=visible_line(step.call), rung=visible_line(step.rung), below=below)
 
 
 def _cells(step: LadderStep) -> tuple[str, ...]:

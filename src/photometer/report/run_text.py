@@ -5,9 +5,10 @@ In: a RunTable and a width. Out: one string.
 
 from __future__ import annotations
 
+from photometer.analysis.failing_line import with_failing_line
 from photometer.analysis.run_table import RunCell, RunFailure, RunTable
 from photometer.model.units import format_seconds
-from photometer.model.visible_text import visible, visible_line
+from photometer.model.visible_text import visible_line
 from photometer.report.text_width import pad, width_of
 
 HEADS = {"python": "Python", "cpp": "C++"}
@@ -52,13 +53,13 @@ def render_run(table: RunTable, width: int) -> str:
 
 
 def render_failure(failure: RunFailure) -> str:
-    """Return one line: what failed, at which step, and the cause."""
+    """Return one line: what failed, at which step, the cause, and the line of the user that raised."""
     step = STEP_WORDS.get(failure.step, failure.step)
-    first = failure.message.split("\n", 1)[0]
+    first = with_failing_line(failure.message.split("\n", 1)[0], failure.log)
     # A compiler's log has the cause somewhere in it; the first line of an exception's message is the cause.
     causes = [line.strip() for line in failure.log.splitlines() if "error: " in line]
     cause = f": {causes[0]}" if failure.step == "build" and causes else ""
-    return visible(f"{failure.title}: {step} failed: {first}{cause}")
+    return visible_line(f"{failure.title}: {step} failed: {first}{cause}")
 
 
 def _below(table: RunTable) -> list[str]:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
+from photometer.analysis.failing_line import with_failing_line
 from photometer.analysis.verdict import Verdict
 from photometer.analysis.verdict_reason import percent
 from photometer.model.units import select_unit
@@ -131,7 +132,8 @@ def _rows(comparison: EnvironmentComparison, width: int, colour: bool) -> Iterat
 def _failures(comparison: EnvironmentComparison, width: int) -> Iterator[str]:
     for failure in comparison.failures:
         side = f" on the {failure.side} side" if failure.side else ""
-        yield from _indented(f"failed{side}: {failure.title}: {failure.message}", width, "  ", "    ")
+        message = with_failing_line(failure.message, failure.log)
+        yield from _indented(f"failed{side}: {failure.title}: {message}", width, "  ", "    ")
         for line in failure.log.strip().splitlines()[-LOG_LINES:]:
             yield f"      {visible(line)}"
     for title in comparison.not_reached:
@@ -200,7 +202,8 @@ def _markdown_failures(comparison: EnvironmentComparison) -> str:
     lines = []
     for failure in comparison.failures:
         side = f" on the {failure.side} side" if failure.side else ""
-        lines.append(f"- failed{_inline(side)}: {_inline(failure.title)}: {_inline(failure.message)}")
+        message = with_failing_line(failure.message, failure.log)
+        lines.append(f"- failed{_inline(side)}: {_inline(failure.title)}: {_inline(message)}")
     lines += [f"- not reached within the budget: {_inline(title)}" for title in comparison.not_reached]
     return "\n".join(lines)
 

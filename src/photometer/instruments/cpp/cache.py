@@ -57,6 +57,7 @@ class SnippetCache:
     def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:
         self.folder = folder if folder is not None else default_cache_folder()
         self._most_bytes = most_bytes
+        self._is_locked = False
         make_code_folder(self.folder)
 
     def find(self, key: str) -> Path | None:
@@ -89,8 +90,12 @@ class SnippetCache:
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the lock while building. The kernel releases it if this process dies."""
-        with code_folder_locked(self.folder):
-            yield
+        with code_folder_locked(self.folder) as locked:
+            self._is_locked = locked
+            try:
+                yield
+            finally:
+                self._is_locked = False
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
@@ -126,7 +131,8 @@ class SnippetCache:
     def trim(self, *, now: float | None = None) -> int:
         """Drop the least recently used libraries until the rest fits; return how many. Call it under the lock."""
         now = time.time() if now is None else now
-        self._remove_abandoned()
+        if self._is_locked:
+            self._remove_abandoned()
         libraries = sorted(self._libraries(), key=lambda library: library.used_at)
         excess = sum(library.size_bytes for library in libraries) - self._most_bytes
         dropped = 0

@@ -60,12 +60,20 @@ def _of_order(order: Mapping[str, Any], spec: TaskSpec | None, source: str) -> I
     words = [str(auto[name]) for name in ("language", "runtime", "autograd", "device") if auto.get(name)]
     threads = auto.get("num_threads", 1 if spec is None else spec.num_threads)
     words.append("1 thread" if threads == 1 else f"{threads} threads")
-    words += [f"{size[0]}={size[1]}" for size in auto.get("sizes", ()) if isinstance(size, Sequence) and len(size) == 2]
+    words += [
+        f"{size[0]}={size[1]}" for size in _listed(auto, "sizes") if isinstance(size, Sequence) and len(size) == 2
+    ]
     words = [word for word in words if word not in _OMITTED_WORDS]
     path = tuple(str(part) for part in order["label"]) or ("unnamed",)
-    tags = tuple(str(tag) for tag in order.get("tags", ()))
+    tags = tuple(str(tag) for tag in _listed(order, "tags"))
     language = str(auto.get("language", "python"))
     return Identity(_id(path, words, source), path, _with(source, (*words, *tags)), _code(spec, language))
+
+
+def _listed(record: Mapping[str, Any], name: str) -> Sequence[Any]:
+    """Return the list of that name; nothing if it is missing or something else."""
+    found = record.get(name)
+    return found if isinstance(found, list | tuple) else ()
 
 
 def _of_title(title: str, source: str) -> Identity:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
+from photometer.analysis.failing_line import with_failing_line
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.packed_stacks import ComparisonStacks
 from photometer.model.records import from_record
@@ -104,7 +105,8 @@ def comparison_skips(records: Sequence[Mapping[str, Any]]) -> tuple[SkipView, ..
         if record["kind"] == ComparisonFailure.KIND:
             side = f"on the {record['side']} side: " if record.get("side") else ""
             title, message = str(record.get("title", "a benchmark")), str(record.get("message", ""))
-            skips.append(SkipView(title, side + message, str(record.get("log") or "")))
+            log = str(record.get("log") or "")
+            skips.append(SkipView(title, side + with_failing_line(message, log), log))
     return tuple(skips)
 
 

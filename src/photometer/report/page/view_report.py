@@ -21,7 +21,7 @@ from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView
 from photometer.report.page.view_fuzz import FuzzView, fuzz_view_of
 from photometer.report.page.view_ladder import SUITE, LadderView, ladders_of_benchmarks, ladders_of_records
 from photometer.report.page.view_machine import MachineView, machine_view
-from photometer.report.page.view_run import BenchmarkView, SkipView, run_views
+from photometer.report.page.view_run import BenchmarkView, RunViews, SkipView, run_views
 
 # All samples of all benchmarks together: at about 5 bytes each the page stays under 6 MB.
 MOST_SAMPLES = 600_000
@@ -72,26 +72,57 @@ def report_view(files: Sequence[Results], title: str | None = None) -> ReportVie
             f"nothing to report in {names}", remedy="Measure something first: photometer run --help."
         )
     samples = min(max(MOST_SAMPLES // max(known, 1), SAMPLES_OF_ONE[0]), SAMPLES_OF_ONE[1])
-    sources = _sources(files)
-    runs = [run_views(results.records, source, samples) for results, source in zip(files, sources, strict=True)]
-    benchmarks = tuple(_distinct(view for run in runs for view in run.benchmarks))
-    compared = [comparison_views(r.records, source, samples) for r, source in zip(files, sources, strict=True)]
-    overrides = {source for r, source in zip(files, sources, strict=True) if suite_of(r) == SUITE}
-    ladders = tuple(ladder for results in files for ladder in ladders_of_records(results.records))
-    fuzzed = (fuzz_view_of(results.records, results.header) for results in files)
+    found = [_file_views(results, source, samples) for results, source in zip(files, _sources(files), strict=True)]
+    benchmarks = tuple(_distinct(view for each in found for view in each.run.benchmarks))
+    overrides = {each.source for each in found if each.suite == SUITE}
+    ladders = tuple(ladder for each in found for ladder in each.ladders)
     return ReportView(
         title=title or _title(files),
-        machines=tuple(machine_view(r.path.name, r.machine, _conditions(r), r.header) for r in files),
+        machines=tuple(each.machine for each in found),
         benchmarks=benchmarks,
         skipped=(
-            *(skip for run in runs for skip in run.skipped),
-            *(skip for results in files for skip in comparison_skips(results.records)),
+            *(skip for each in found for skip in each.run.skipped),
+            *(skip for each in found for skip in each.uncompared),
         ),
-        comparisons=tuple(sorted((view for views in compared for view in views), key=lambda view: view.rank)),
+        comparisons=tuple(sorted((view for each in found for view in each.comparisons), key=lambda view: view.rank)),
         ladders=ladders or ladders_of_benchmarks([view for view in benchmarks if view.source in overrides]),
-        fuzz=tuple(view for view in fuzzed if view is not None),
+        fuzz=tuple(each.fuzz for each in found if each.fuzz is not None),
         notes=_notes(files),
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _FileViews:
+    """What one file gives to the page."""
+
+    source: str
+    suite: str
+    run: RunViews
+    comparisons: Sequence[ComparisonView]
+    uncompared: Sequence[SkipView]
+    ladders: Sequence[LadderView]
+    fuzz: FuzzView | None
+    machine: MachineView
+
+
+def _file_views(results: Results, source: str, samples: int) -> _FileViews:
+    """Return the views of one file; an error names it."""
+    records = results.records
+    try:
+        return _FileViews(
+            source=source,
+            suite=suite_of(results),
+            run=run_views(records, source, samples),
+            comparisons=comparison_views(records, source, samples),
+            uncompared=comparison_skips(records),
+            ladders=ladders_of_records(records),
+            fuzz=fuzz_view_of(records, results.header),
+            machine=machine_view(results.path.name, results.machine, _conditions(results), results.header),
+        )
+    except ResultsFileError as error:
+        if error.message.startswith(str(results.path)):
+            raise
+        raise ResultsFileError(f"{results.path}: {error.message}", remedy=error.remedy) from error
 
 
 def _title(files: Sequence[Results]) -> str:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from photometer.analysis.failing_line import with_failing_line
 from photometer.errors import MeasurementError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
@@ -237,4 +238,5 @@ def _skip(record: Mapping[str, Any], identity: Identity) -> SkipView:
     step = f"{record['step']}: " if record.get("step") else ""
     reason = step + (message if not kind or kind in message else f"{kind}: {message}")
     remedy = str(record.get("remedy") or "")
-    return SkipView(title, f"{reason} {remedy}".strip(), str(record.get("log") or ""))
+    log = str(record.get("log") or "")
+    return SkipView(title, f"{with_failing_line(reason, log)} {remedy}".strip(), log)

@@ -95,7 +95,7 @@ def test_a_terminated_comparison_resumes(suite: str, tmp_path: Path) -> None:
         time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         # The second may also come when all is tidied and the interpreter is on its way out.
-        assert process.wait(60) in (130, -signal.SIGTERM)
+        assert process.wait(60) in (143, -signal.SIGTERM)
     kept = file.read_text().count('"comparison_replicate"')
     assert kept >= 2
     done = run(*sides, "--resume", "--margin", "0.5")

@@ -15,9 +15,15 @@ from photometer.model.environment import Environment
 from photometer.model.results_reader import load_results
 from tests.session.fake_session import Behaviour, FakeServers
 
-SUITE = {"steady": TimerArgs("steady"), "slow": TimerArgs("slow"), "broken": TimerArgs("broken")}
+SUITE = {name: TimerArgs(name) for name in ("steady", "slow", "waits", "other", "broken")}
 BASE = {"broken": Behaviour(raises="ValueError: no")}
-BRANCH = {**BASE, "slow": Behaviour(seconds_per_run=1.5e-6, instructions_per_run=1600)}
+BRANCH = {
+    **BASE,
+    "slow": Behaviour(seconds_per_run=1.5e-6, instructions_per_run=1600),
+    # As many instructions, more time: what counts cannot see.
+    "waits": Behaviour(seconds_per_run=1.5e-6),
+    "other": Behaviour(instructions_per_run=1001),
+}
 
 
 @pytest.fixture
@@ -43,12 +49,16 @@ def test_what_changed_is_found_and_explained(servers: FakeServers, tmp_path: Pat
     assert slow.instructions is not None
     assert slow.instructions.difference_per_run == pytest.approx(600)
     assert len(slow.layout_ratios) == 2
-    assert steady.verdict == "same"
+    assert steady.verdict == "identical"
+    assert "executes the same instructions" in steady.judged.reason
+    assert verdicts["waits"].verdict == "slower"
+    assert "with the same instructions" in verdicts["waits"].cause
+    assert verdicts["other"].verdict == "same"
     assert [failure.side for failure in comparison.failures] == ["base"]
     assert comparison.outcome == "slower"
     assert all(server.closed for server in servers.made)
     kinds = load_results(tmp_path / "comparison.json").kinds
-    assert kinds["comparison"] == 2
+    assert kinds["comparison"] == 4
     assert kinds["comparison_replicate"] > 8
     assert kinds["comparison_failure"] == 1
 
@@ -58,11 +68,21 @@ def test_a_resumed_comparison_measures_nothing_twice(servers: FakeServers, tmp_p
         first = live.run()
     with LiveComparison(request(output=tmp_path, resume=True), make_session=servers.session) as live:
         checked = live.check()
+        counted = live.count(checked)
         forks = sum(server.forks for server in servers.made)
-        again = live.measure(checked)
-        assert sum(server.forks for server in servers.made) == forks
+        again = live.measure(checked, counted)
+        # But for the short look at what is identical: two sides, three replicates, for it and for the one that waits.
+        assert sum(server.forks for server in servers.made) == forks + 12
     judged = {verdict.verdict for _, verdict in again.judged}
     assert judged == {result.verdict for result in first}
+
+
+def test_everything_is_timed_if_asked_for_or_if_nothing_can_be_counted(servers: FakeServers) -> None:
+    for changes in ({"time": "all"}, {"instructions": False}):
+        settings = ComparisonSettings(budget_seconds=4.0, margin=0.01, **changes)
+        suite = {"steady": TimerArgs("steady")}
+        with LiveComparison(request(settings=settings, suite=suite), make_session=servers.session) as live:
+            assert [result.verdict for result in live.run()] == ["same"]
 
 
 def test_both_sides_have_the_same_surroundings(servers: FakeServers) -> None:
@@ -89,7 +109,7 @@ def test_a_server_that_dies_costs_its_benchmark_and_no_other(servers: FakeServer
     with LiveComparison(request(suite=suite), make_session=dying.session) as live:
         comparison = live.run()
     assert [failure.title for failure in comparison.failures] == ["deadly"]
-    assert [result.verdict for result in comparison] == ["same"]
+    assert [result.verdict for result in comparison] == ["identical"]
 
 
 def test_a_folder_that_another_comparison_writes_to_is_refused(servers: FakeServers, tmp_path: Path) -> None:
@@ -97,7 +117,7 @@ def test_a_folder_that_another_comparison_writes_to_is_refused(servers: FakeServ
     with LiveComparison(asked, make_session=servers.session) as first:
         with pytest.raises(ResultsFileError, match=f"process {os.getpid()}, since .* is writing its results here"):
             LiveComparison(asked, make_session=servers.session).__enter__()
-        assert len(list(first.run())) == 2
+        assert len(list(first.run())) == 4
     with LiveComparison(asked, make_session=servers.session):
         pass
     assert [entry.name for entry in tmp_path.iterdir()] == ["comparison.json"]

@@ -138,11 +138,11 @@ class FakeChild:
         return TimedBlocks(seconds, [0] * len(seconds), sum(seconds), sum(seconds))
 
     def _count(self, request: Count) -> Counted:
-        for runs in (0, *[request.number] * request.repeats):
+        for runs in (0, request.number):
             self._dumps += 1
             text = DUMP.format(pid=self.pid, instructions=10 + runs * self._behaviour.instructions_per_run)
             (self._server.folder / f"callgrind.{self.pid}.{self._dumps}").write_text(text)
-        return Counted(1 + request.repeats)
+        return Counted(2)
 
 
 class FakeServer:

@@ -25,15 +25,15 @@ def test_the_hook_is_a_native_function_without_arguments() -> None:
 
 def test_count_refuses_to_run_uncounted() -> None:
     with pytest.raises(RuntimeError, match="under Valgrind"):
-        count_blocks(lambda number: 0.0, 1, 1, warmup_runs=1)
+        count_blocks(lambda number: 0.0, 1, warmup_runs=1)
 
 
 def test_rehearsals_run_nothing_and_come_before_the_warmup(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[int] = []
     monkeypatch.setattr(valgrind_requests, "running_on_valgrind", lambda: True)
-    dumps = count_blocks(lambda number: runs.append(number) or 0.0, 5, 2, warmup_runs=9)  # type: ignore[func-returns-value]
-    assert runs == [0] * valgrind_requests.REHEARSALS + [9, 5, 5]
-    assert dumps == 3
+    dumps = count_blocks(lambda number: runs.append(number) or 0.0, 5, warmup_runs=9)  # type: ignore[func-returns-value]
+    assert runs == [0] * valgrind_requests.REHEARSALS + [9, 5]
+    assert dumps == 2
 
 
 def test_another_processor_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

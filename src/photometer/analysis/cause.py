@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 from photometer.analysis.verdict import Verdict
 from photometer.analysis.verdict_reason import percent
 from photometer.instruments.callgrind.figures import function_name
-from photometer.instruments.callgrind.layout_dependent import bare_name, is_allocator
+from photometer.instruments.callgrind.layout_dependent import bare_name, is_allocator, is_layout_dependent
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts
 
@@ -81,14 +81,32 @@ def instruction_change(
     )
 
 
+def are_identical(
+    base: InstructionCounts, branch: InstructionCounts, base_functions: FunctionCounts, branch_functions: FunctionCounts
+) -> bool:
+    """Whether both sides execute the same instructions, function by function, wherever their memory lies.
+
+    What depends on the memory layout is left out; the allocator must be called as often.
+    """
+    if base.number_per_run != branch.number_per_run or base.stable.allocator_calls != branch.stable.allocator_calls:
+        return False
+    if base.stable.outside_allocator != branch.stable.outside_allocator:
+        return False
+    sides = [
+        functions.transform(_bare).filter(lambda function: not is_layout_dependent(function))
+        for functions in (base_functions, branch_functions)
+    ]
+    return sides[0] == sides[1]
+
+
+def _bare(function: str) -> str:
+    # Other builds lie in other files, and a recursive function has a row for each depth.
+    return bare_name(function_name(function))
+
+
 def function_changes(base: FunctionCounts, branch: FunctionCounts, runs: int) -> tuple[FunctionChange, ...]:
     """Return the functions whose own instructions changed most; not the allocator's, which the layout moves."""
-
-    def bare(function: str) -> str:
-        # Other builds lie in other files, and a recursive function has a row for each depth.
-        return bare_name(function_name(function))
-
-    changes = (branch.transform(bare) - base.transform(bare)).filter(lambda function: not is_allocator(function))
+    changes = (branch.transform(_bare) - base.transform(_bare)).filter(lambda function: not is_allocator(function))
     largest = sorted(changes, key=lambda row: -abs(row.count))[:FUNCTIONS_KEPT]
     return tuple(FunctionChange(row.count / runs, row.function) for row in largest if abs(row.count) >= runs)
 
@@ -97,7 +115,7 @@ def cause_sentence(verdict: Verdict, change: InstructionChange | None, layout_ra
     """One sentence from time and instructions together; empty where there is nothing to add to the verdict."""
     word = verdict.verdict
     around = layout_words(layout_ratios)
-    if change is None:
+    if change is None or word == "identical":
         return around.capitalize() + "." if around and word in ("slower", "faster") else ""
     if not change.has_changed:
         if word in ("slower", "faster"):

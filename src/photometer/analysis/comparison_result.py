@@ -17,7 +17,7 @@ from photometer.model.records import Key
 
 Outcome = Literal["slower", "failed", "undecided", "fine", "nothing"]
 # The order in which a reader wants to see them.
-_RANK: dict[str, int] = {"slower": 0, "undecided": 1, "faster": 2, "same": 3}
+_RANK: dict[str, int] = {"slower": 0, "undecided": 1, "faster": 2, "same": 3, "identical": 4}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class EnvironmentComparison:
 
     @property
     def by_importance(self) -> tuple[ComparisonResult, ...]:
-        """Slower first, then undecided, faster and same; the largest change first in each."""
+        """Slower first, then undecided, faster, same and identical; the largest change first in each."""
         return tuple(sorted(self.results, key=lambda r: (_RANK[r.verdict], -abs(r.ratio - 1.0))))
 
     def count(self, word: VerdictWord) -> int:

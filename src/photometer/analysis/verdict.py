@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, get_args
 
 from photometer.model.records import HighEnd, LowEnd
 
-VerdictWord = Literal["slower", "faster", "same", "undecided"]
+VerdictWord = Literal["slower", "faster", "same", "identical", "undecided"]
 VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 
 

@@ -53,6 +53,14 @@ def reason_for_replicates(
     return f"neither a change nor its absence is certain yet; {what}, margin {percent(margin)}."
 
 
+def reason_for_identical(instructions_per_run: float, replicates: int) -> str:
+    """Why no long timing was needed."""
+    return (
+        f"executes the same instructions on both sides, {instructions_per_run:,.0f} per run, function by function; "
+        f"{replicates} replicates show no difference in time either."
+    )
+
+
 def note_changed_within_margin(ratio: float) -> str:
     """A change that is real and too small to matter."""
     direction = "slower" if ratio > 1.0 else "faster"
@@ -73,6 +81,7 @@ def reason_for_unpaired(word: VerdictWord, *, ratio: float, interval: tuple[floa
         "slower": f"slower by {percent(abs(ratio - 1.0))}",
         "faster": f"faster by {percent(abs(ratio - 1.0))}",
         "same": "within the margin",
+        "identical": "the same instructions",
         "undecided": "not to be told",
     }[word]
     return (

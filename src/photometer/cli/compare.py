@@ -30,12 +30,27 @@ class Flames(str, enum.Enum):
     NONE = "none"
 
 
+class Timed(str, enum.Enum):
+    CHANGED = "changed"
+    ALL = "all"
+
+
+class FailOn(str, enum.Enum):
+    SLOWER = "slower"
+    UNDECIDED = "undecided"
+    NEVER = "never"
+
+
 class Format(str, enum.Enum):
     TERMINAL = "terminal"
     MARKDOWN = "markdown"
     JSON = "json"
 
 
+EPILOG = (
+    "Exit status: 0 nothing is slower, 1 something failed, 2 usage, 3 slower, 4 undecided (with --fail-on undecided), "
+    "5 nothing ran."
+)
 MARKDOWN_NAME = "comparison.md"
 # A thousand samples per side: frames of 3 % of the time are then known to a fifth.
 RECORDED_SECONDS = 5.0
@@ -49,7 +64,7 @@ _EXIT = {
 
 
 def register(app: typer.Typer) -> None:
-    app.command("compare", help="Compare two environments: did the branch make it slower?")(compare)
+    app.command("compare", help="Compare two environments: did the branch make it slower?", epilog=EPILOG)(compare)
 
 
 def compare(
@@ -103,6 +118,12 @@ def compare(
         bool, typer.Option("--calibrate", help="Compare BASE with itself: this machine's false-alarm rate.")
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the comparison in -o DIR.")] = False,
+    time: Annotated[
+        Timed, typer.Option("--time", help="What to time in full: what executes other instructions, or everything.")
+    ] = Timed.CHANGED,
+    fail_on: Annotated[
+        FailOn, typer.Option("--fail-on", help="What makes the exit status other than 0 (see below).")
+    ] = FailOn.SLOWER,
     flame: Annotated[
         Flames, typer.Option("--flame", help="Of which cases flame graphs go into DIR and its bundle.")
     ] = Flames.SLOWER,
@@ -124,6 +145,7 @@ def compare(
         DEFAULT_FALSE_DISCOVERY_RATE if fdr is None else fdr,
         instructions,
         DEFAULT_LAYOUTS if layouts is None else layouts,
+        time.value,
     )
     request = ComparisonRequest(base, branch, suite, settings, expression, tags or (), install, output, resume)
     comparison, compared = _compare(request, flame)
@@ -132,7 +154,7 @@ def compare(
         _write_markdown(comparison, output)
         if compared is not None:
             _attach(compared, output)
-    raise typer.Exit(_EXIT[comparison.outcome])
+    raise typer.Exit(_exit_code(comparison, fail_on))
 
 
 def _compare(request: ComparisonRequest, flame: Flames) -> tuple[EnvironmentComparison, Compared | None]:
@@ -173,6 +195,17 @@ def _attach(compared: Compared, folder: Path) -> None:
     # Of the command as it was typed, only the way to photometer is not to be repeated.
     path = attach(compared, folder, ["photometer", *sys.argv[1:]])
     say_aside(f"To attach to a pull request: {path}")
+
+
+def _exit_code(comparison: EnvironmentComparison, fail_on: FailOn) -> ExitCode:
+    """Failures and a run of nothing always show; slower unless never is asked for; undecided only if it is."""
+    code = _EXIT[comparison.outcome]
+    tolerated = {
+        FailOn.SLOWER: {ExitCode.UNDECIDED},
+        FailOn.UNDECIDED: set(),
+        FailOn.NEVER: {ExitCode.UNDECIDED, ExitCode.SLOWER},
+    }[fail_on]
+    return ExitCode.FINE if code in tolerated else code
 
 
 def _print(comparison: EnvironmentComparison, format: Format) -> None:

@@ -45,7 +45,7 @@ def run(
     timeout: Timeout = 120.0,
     repeats: Annotated[
         int, typer.Option("--repeats", metavar="N", min=1, max=MOST_REPEATS, help="Counts of each variant.")
-    ] = 3,
+    ] = 2,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped; repeat nothing.")] = False,
     python: Annotated[
         str | None, typer.Option("--python", metavar="PATH", help="Measure this interpreter's torch instead.")
@@ -103,7 +103,7 @@ def run_settings(
     wall: bool = True,
     instructions: bool = True,
     min_run_time: float = 0.2,
-    repeats: int = 3,
+    repeats: int = 2,
     ladder: bool = True,
 ) -> RunSettings:
     """Return what the options say. Without Valgrind, instructions are left out, with a word about it."""

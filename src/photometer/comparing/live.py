@@ -11,15 +11,20 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
+import statistics
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from photometer.analysis.cause import InstructionChange, cause_sentence
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
 from photometer.analysis.guards import noise_warnings
+from photometer.analysis.judge import judge_replicates
 from photometer.analysis.suite_judge import SuiteJudge
 from photometer.analysis.verdict import Verdict
+from photometer.analysis.verdict_reason import reason_for_identical
 from photometer.comparing.comparison_file import ComparisonFile, open_comparison
+from photometer.comparing.counts import CountedSuite, count_suite
 from photometer.comparing.explain import Explanation, explain
 from photometer.comparing.fork_sampler import ForkSampler, estimated, replicate_record
 from photometer.comparing.observer import Observer
@@ -28,7 +33,7 @@ from photometer.comparing.request import ComparisonRequest, PlannedSuite
 from photometer.comparing.verdict_loop import Sample, run_to_verdicts
 from photometer.environments.resolved import ResolvedEnvironment, resolve_environment
 from photometer.environments.worktree import Worktrees
-from photometer.errors import DefinitionError, PhotometerError
+from photometer.errors import DefinitionError, PhotometerError, ToolMissing
 from photometer.execution.order_record import identified, task_spec_of
 from photometer.instruments.noise_watch import NoiseWatch
 from photometer.instruments.replicate import REPLICATE_SECONDS
@@ -39,8 +44,12 @@ from photometer.model.machine import MachineNoise
 from photometer.model.records import to_record
 from photometer.plan.work_order import WorkOrder, short_titles
 from photometer.session.cores import quietest_core
-from photometer.session.session import ServerKind, Session
+from photometer.session.session import Counting, ServerKind, Session
 
+# Replicates that show whether what executes the same instructions takes the same time: two may both be strays.
+IDENTICAL_REPLICATES = 3
+# Memory layouts alone move a single replicate by a few per cent; more is worth a full measurement.
+APART = 0.05
 # What the times of an accelerator's benchmark are, said with its verdict.
 DEVICE_TIME = "device time between events; the host's part is in it only if a statement waits for the device."
 
@@ -116,18 +125,62 @@ class LiveComparison:
         if not len(self.planned.plan):
             return EnvironmentComparison(self._name(0), self._name(1), self.planned.plan.suite, ())
         checked = self.check()
-        measured = self.measure(checked)
-        return self.conclude(checked, measured, self.explain(checked, measured))
+        counted = self.count(checked)
+        measured = self.measure(checked, counted)
+        return self.conclude(checked, measured, self.explain(checked, counted, measured))
 
     def check(self) -> CheckedPlan:
         """Run every benchmark once on both sides."""
         self.observer.stage("starting both sides")
         for side in self.sides:
             side.session.start_ahead([ServerKind()])
+        if self.request.settings.instructions:
+            # Importing torch takes 15 s under Valgrind: they come up while everything else is prepared and checked.
+            with contextlib.suppress(ToolMissing):
+                for side in self.sides:
+                    side.session.start_ahead([ServerKind(counting=Counting())])
         return preflight(self.sides, self.planned, self._titles, self.observer)
 
-    def measure(self, checked: CheckedPlan) -> MeasuredSuite:
-        """Take replicate after replicate until every verdict stands or the budget is spent."""
+    def count(self, checked: CheckedPlan) -> CountedSuite:
+        """Count the instructions of both sides: they decide whether anything changed, on a busy machine too."""
+        return count_suite(self.sides, checked, self.observer) if self.request.settings.instructions else CountedSuite()
+
+    def measure(self, checked: CheckedPlan, counted: CountedSuite) -> MeasuredSuite:
+        """Take replicate after replicate until every verdict stands or the budget is spent.
+
+        What executes the same instructions gets a short look at its time: counts are blind to waiting, to a colder
+        cache, to denormals. Only if the sides are apart is it timed like the others.
+        """
+        identical: dict[int, Verdict] = {}
+        if self.request.settings.time != "all":
+            identical = self._check_identical(checked, counted)
+        timed = [order for index, order in enumerate(checked.orders) if index not in identical]
+        return self._measure(dataclasses.replace(checked, orders=tuple(timed)), checked.orders, identical)
+
+    def _check_identical(self, checked: CheckedPlan, counted: CountedSuite) -> dict[int, Verdict]:
+        """Return the verdicts of orders that execute the same instructions in the same time, by their place."""
+        places = [index for index, order in enumerate(checked.orders) if counted.is_identical(order)]
+        if places:
+            self.observer.stage("a short look at the time of what executes the same instructions")
+        sampler = ForkSampler(checked.contestants(self.sides, checked.orders), core=self._core)
+        verdicts: dict[int, Verdict] = {}
+        for done, index in enumerate(places, start=1):
+            try:
+                samples = [sampler.sample(index, turn).estimates[0] for turn in range(IDENTICAL_REPLICATES)]
+            except PhotometerError:
+                # It is timed like the others, where retries and the error have their place.
+                continue
+            if abs(statistics.median(sample.log_ratio for sample in samples)) <= math.log1p(APART):
+                base = counted.sides[checked.orders[index].id][0].counts
+                reason = reason_for_identical(base.outside_allocator_per_run, len(samples))
+                judged = judge_replicates(samples, self.request.settings.criteria, forecast=False)
+                verdicts[index] = dataclasses.replace(judged, verdict="identical", reason=reason, notes=())
+            self.observer.step(done, len(places))
+        return verdicts
+
+    def _measure(
+        self, checked: CheckedPlan, orders: tuple[WorkOrder, ...], identical: Mapping[int, Verdict]
+    ) -> MeasuredSuite:
         self.observer.stage("measuring")
         watch = NoiseWatch(self._core)
         watch.wait_for_quiet()
@@ -154,16 +207,23 @@ class LiveComparison:
             retries=lambda index: checked.orders[index].retries,
             on_verdict=on_verdict,
         )
-        return MeasuredSuite(checked.orders, judge.verdicts(), outcome.failed, outcome.measuring_seconds, watch.noise())
+        timed = iter(judge.verdicts())
+        places = [index for index in range(len(orders)) if index not in identical]
+        return MeasuredSuite(
+            orders,
+            tuple(identical[index] if index in identical else next(timed) for index in range(len(orders))),
+            {places[index]: error for index, error in outcome.failed.items()},
+            outcome.measuring_seconds,
+            watch.noise(),
+        )
 
-    def explain(self, checked: CheckedPlan, measured: MeasuredSuite) -> Explanation:
-        """Try what changed in other layouts, and count the instructions of both sides."""
+    def explain(self, checked: CheckedPlan, counted: CountedSuite, measured: MeasuredSuite) -> Explanation:
+        """Try what changed in other memory layouts, by time and by count."""
         # Where the host's memory lies does not matter to an accelerator, and Valgrind sees only the host.
         changed = [order for order in measured.changed if not order.auto.on_device]
-        judged = [order for order, _ in measured.judged if not order.auto.on_device]
-        return explain(
-            self.sides, checked, judged, changed, self.request.settings, self._file, self._core, self.observer
-        )
+        layouts = self.request.settings.layouts
+        found = explain(self.sides, checked, counted, changed, layouts, self._file, self._core, self.observer)
+        return dataclasses.replace(found, warnings=(*counted.warnings, *found.warnings))
 
     def conclude(
         self, checked: CheckedPlan, measured: MeasuredSuite, explanation: Explanation

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN, Criteria
 from photometer.definition.loading import load_suite
@@ -38,6 +38,8 @@ class ComparisonSettings:
     false_discovery_rate: float = DEFAULT_FALSE_DISCOVERY_RATE
     instructions: bool = True
     layouts: int = DEFAULT_LAYOUTS
+    # "changed": what executes the same instructions on both sides is only looked at; "all" is timed in full.
+    time: Literal["changed", "all"] = "changed"
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:

@@ -9,8 +9,8 @@ from photometer.model.environment import Environment
 
 # torch's default for blocked_autorange: some 200 blocks.
 DEFAULT_MIN_RUN_TIME = 0.2
-# Enough to tell the stable count from one that differs.
-DEFAULT_REPEATS = 3
+# They start from one state and are equal; the second shows a statement that draws something at random.
+DEFAULT_REPEATS = 2
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,6 +29,7 @@ _BACKGROUNDS = {
     "faster": "rgba(56,139,213,.3)",
     "undecided": "rgba(219,160,40,.25)",
     "same": "rgba(128,128,128,.12)",
+    "identical": "rgba(128,128,128,.12)",
 }
 _CELL = "padding:.2em .8em;text-align:left"
 _NUMBER = "padding:.2em .8em;text-align:right;white-space:nowrap"
@@ -121,7 +122,7 @@ def comparison_html(comparison: EnvironmentComparison) -> str:
     """Return a table with one row per benchmark, the most important ones first."""
     counts = ", ".join(
         f"{comparison.count(word)} {word}"
-        for word in ("slower", "undecided", "faster", "same")
+        for word in ("slower", "undecided", "faster", "same", "identical")
         if comparison.count(word)
     )
     results = comparison.by_importance

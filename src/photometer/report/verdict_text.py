@@ -18,7 +18,7 @@ from photometer.model.visible_text import visible
 from photometer.report.escape import markdown_text
 from photometer.report.text_width import pad, width_of, wrap
 
-_COLOURS = {"slower": "\033[1;31m", "faster": "\033[32m", "undecided": "\033[33m", "same": ""}
+_COLOURS = {"slower": "\033[1;31m", "faster": "\033[32m", "undecided": "\033[33m", "same": "", "identical": ""}
 _PLAIN = "\033[0m"
 _HEADS = ("verdict", "change", "interval", "base", "difference", "detectable", "benchmark")
 _MARKS = {"slower": "🔴", "failed": "🔴", "undecided": "🟡", "fine": "🟢", "nothing": "⚪"}
@@ -43,7 +43,7 @@ def render_verdicts(comparison: EnvironmentComparison, width: int = 100, colour:
 
 def headline(comparison: EnvironmentComparison) -> str:
     """Return the answer in one line."""
-    counts = [(word, comparison.count(word)) for word in ("slower", "faster", "same", "undecided")]
+    counts = [(word, comparison.count(word)) for word in ("slower", "faster", "same", "identical", "undecided")]
     parts = [f"{count} {word}" for word, count in counts if count]
     parts += [f"{len(comparison.failures)} failed"] if comparison.failures else []
     parts += [f"{len(comparison.not_reached)} not reached"] if comparison.not_reached else []

@@ -198,7 +198,6 @@ class Child:
         dumps = count_blocks(
             run_block,
             request.number,
-            request.repeats,
             warmup_runs=request.warmup_runs,
             toggles_itself=isinstance(self._loop, NativeLoop),
         )

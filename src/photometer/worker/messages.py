@@ -197,12 +197,11 @@ class TimeBlocks(Request[TimedBlocks]):
 
 @dataclasses.dataclass(frozen=True)
 class Count(Request[Counted]):
-    """Run `repeats` blocks of `number` runs under Callgrind, each dumped by itself."""
+    """Run a block of `number` runs under Callgrind, after one of `warmup_runs`; each is dumped by itself."""
 
     verb: ClassVar[str] = "count"
     reply: ClassVar[type[Reply]] = Counted
     number: int
-    repeats: int
     warmup_runs: int
 
 

@@ -92,9 +92,9 @@ def start_instrumentation() -> None:
 
 
 def count_blocks(
-    run_block: Callable[[int], float], number: int, repeats: int, *, warmup_runs: int, toggles_itself: bool = False
+    run_block: Callable[[int], float], number: int, *, warmup_runs: int, toggles_itself: bool = False
 ) -> int:
-    """Run `repeats` blocks of `number` runs, each counted and dumped by itself; return how many dumps there are.
+    """Run a block of `number` runs, counted and dumped; return how many dumps there are.
 
     The first file is of the warm-up and not to be read: Callgrind's counters of calls go on while collection is off,
     and jumps into other libraries are counted until the code around them has been dumped once; only a dump clears
@@ -109,7 +109,7 @@ def count_blocks(
         toggle = nothing
     request(ctypes.addressof(start), 0)
     # One place in the code for rehearsals, warm-up and repeats: what settles there has settled when it counts.
-    for i in range(REHEARSALS + 1 + repeats):
+    for i in range(REHEARSALS + 2):
         before, switch, after = (zero, toggle, dump) if i >= REHEARSALS else (nothing, nothing, nothing)
         runs = number if i > REHEARSALS else warmup_runs if i == REHEARSALS else 0
         request(ctypes.addressof(before), 0)
@@ -117,4 +117,4 @@ def count_blocks(
         run_block(runs)
         request(ctypes.addressof(switch), 0)
         request(ctypes.addressof(after), 0)
-    return 1 + repeats
+    return 2

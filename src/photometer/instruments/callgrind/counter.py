@@ -64,18 +64,23 @@ class InstructionCounter:
         """Count one task in a child of its own. `keep_text` keeps Callgrind's output files as text."""
         title = task.task_spec.title
         with self._session.server(self._kind, cores) as server:
+            # A fresh fork per repeat: they start from one state, so that they execute the same. In one child CPython
+            # retries specialisation after certain numbers of runs, and lists and caches grow on.
             if task.built is None:
                 loop = self._loop_profile(server, task.number)
-                texts, frame_map = self._in_child(server, lambda child: self._count_python(child, server, task))
+                talk = self._count_python
             else:
-                (loop_text, *texts), frame_map = self._in_child(
-                    server, lambda child: self._count_compiled(child, server, task)
-                )
-                loop = parse_text(loop_text, source=f"{title}, no runs")
+                loop = None
+                talk = self._count_compiled
+            counted = [self._in_child(server, lambda child: talk(child, server, task)) for _ in range(task.repeats)]
             frozen, reasons = server.frozen, tuple(_reasons(server, task))
+        # The last dump is the statement's; a compiled one has its empty loop before it.
+        texts = [dumps[-1] for dumps, _ in counted]
+        loop = loop or parse_text(counted[0][0][0], source=f"{title}, no runs")
         profiles = [parse_text(text, source=f"{title}, repeat {i + 1}") for i, text in enumerate(texts)]
         if self._python_frames:
-            profiles = [with_python_frames(profile, parse_frame_map(frame_map)) for profile in profiles]
+            pairs = zip(profiles, counted, strict=True)
+            profiles = [with_python_frames(profile, parse_frame_map(frame_map)) for profile, (_, frame_map) in pairs]
         return CountedTask(task, tuple(profiles), loop, tuple(texts) if keep_text else (), frozen, reasons)
 
     def close(self) -> None:
@@ -83,7 +88,7 @@ class InstructionCounter:
         self._session.drop(self._kind)
 
     def _count_python(self, child: ChildProcess, server: Server, task: CountTask) -> tuple[list[str], str]:
-        """Return the texts of a Python statement's repeats."""
+        """Return the text of a Python statement's count."""
         prepare = Prepare(
             stmt=task.statement_text,
             setup=task.task_spec.setup,
@@ -93,8 +98,8 @@ class InstructionCounter:
             python_frames=self._python_frames,
         )
         child.ask(prepare, task.timeout_seconds)
-        counted = child.ask(Count(task.number, task.repeats, task.warmup_runs), task.timeout_seconds)
-        return _dumps(server, child.pid, range(2, 2 + task.repeats)), counted.frame_map
+        counted = child.ask(Count(task.number, task.warmup_runs), task.timeout_seconds)
+        return _dumps(server, child.pid, [2]), counted.frame_map
 
     def _count_compiled(self, child: ChildProcess, server: Server, task: CountTask) -> tuple[list[str], str]:
         """Return a compiled statement's texts: first a block of no runs (only the clock is between the toggles)."""
@@ -106,10 +111,10 @@ class InstructionCounter:
             counts=True,
         )
         child.ask(prepare, task.timeout_seconds)
-        child.ask(Count(0, 1, task.warmup_runs), task.timeout_seconds)
-        child.ask(Count(task.number, task.repeats, task.warmup_runs), task.timeout_seconds)
+        child.ask(Count(0, task.warmup_runs), task.timeout_seconds)
+        child.ask(Count(task.number, task.warmup_runs), task.timeout_seconds)
         # 1 and 3 are the warm-ups'.
-        return _dumps(server, child.pid, [2, *range(4, 4 + task.repeats)]), ""
+        return _dumps(server, child.pid, [2, 4]), ""
 
     def _loop_profile(self, server: Server, number: int) -> CallgrindProfile:
         """Return `number` runs of nothing: what the Python loop, the clock and the toggles cost by themselves."""

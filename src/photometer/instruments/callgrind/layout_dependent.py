@@ -122,6 +122,12 @@ def is_allocator(name: str) -> bool:
     )
 
 
+def is_layout_dependent(name: str) -> bool:
+    """Whether a function's instructions depend on where memory lies: allocators, look-ups and comparisons do."""
+    bare = bare_name(name)
+    return is_allocator(bare) or bare in _PROBING or bare in _TYPE_LOOKUP or _COMPARING.match(bare) is not None
+
+
 def bare_name(name: str) -> str:
     """Return a function's name without what linker, compiler and Callgrind add: `@@GLIBC_2.2.5`, `.part.0`, `'2`."""
     return _VERSION.sub("", _CLONE.sub("", _RECURSION.sub("", name)))

@@ -26,7 +26,7 @@ SMALLEST_REACH = 0.02
 MOST_TIMES_USUAL = 6
 # A scatter plot of fewer points says less than the table; one of more is a blot, and makes the page heavy.
 FEWEST_POINTS, MOST_POINTS = 5, 3000
-_SHAPES = {"slower": "up", "faster": "down", "same": "circle", "undecided": "diamond"}
+_SHAPES = {"slower": "up", "faster": "down", "same": "circle", "identical": "circle", "undecided": "diamond"}
 
 
 def page_figures(view: ReportView) -> dict[str, Figure]:

@@ -33,6 +33,7 @@ _COLOURS = {
     "faster": "#2a6f97",
     "undecided": "#8f6a12",
     "same": "#8b9094",
+    "identical": "#8b9094",
 }
 _INK, _SOFT, _GRID = "#1d1f21", "#5f6468", "#e4e5e3"
 _FONT = "font-family=\"system-ui, -apple-system, 'Segoe UI', Arial, sans-serif\""

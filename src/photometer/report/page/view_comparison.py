@@ -22,7 +22,7 @@ from photometer.report.page.view_run import FunctionRow, SkipView, Stack, senten
 
 KINDS = (ComparisonResult.KIND, ComparisonFailure.KIND, ComparisonReplicate.KIND, ComparisonStacks.KIND)
 # What a reader acts on comes first; "same" may be skipped.
-VERDICT_ORDER = ("slower", "undecided", "faster", "same")
+VERDICT_ORDER = ("slower", "undecided", "faster", "same", "identical")
 
 Samples = tuple[list[float], list[float]]
 

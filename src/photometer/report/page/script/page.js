@@ -1,6 +1,6 @@
 // Puts everything together: reads the light part of the data, draws the overview, and follows the address.
 
-const VERDICTS = ["slower", "undecided", "faster", "same"];
+const VERDICTS = ["slower", "undecided", "faster", "same", "identical"];
 const SIGNS = { slower: "▲", undecided: "?", faster: "▼", same: "=" };
 
 const page = JSON.parse(byId("page-data").textContent);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.comparing.explain import SideCount, count_sides
+from photometer.comparing.counts import SideCount, count_sides
 from photometer.definition.timer_args import TimerArgs
 from photometer.errors import PhotometerError, WorkerStartError
 from photometer.execution.executor import ReadyOrder

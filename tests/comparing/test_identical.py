@@ -1,0 +1,77 @@
+"""Identical by count: a commit that changes nothing, and time that counts cannot see, with real Valgrind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from photometer.model.results_reader import load_results
+from tests.environments.test_worktree import git
+
+pytestmark = [pytest.mark.valgrind, pytest.mark.slow]
+
+SUITE = """
+from photometer import TimerArgs
+SETUP = "import os, time, torch; planted = 'PLANTED' in os.environ"
+INDEX = SETUP + "; x = torch.rand(1 << 18); i = torch.randperm(1 << 18) if planted else torch.arange(1 << 18)"
+DENORMAL = SETUP + "; x = torch.full((4096,), 1e-39 if planted else 1.0); y = torch.full((4096,), 0.5)"
+BENCHMARKS = {
+    "waits": TimerArgs("time.sleep(seconds)", SETUP + "; seconds = 2e-3 if planted else 1e-3"),
+    "random index": TimerArgs("torch.take(x, i)", INDEX),
+    "denormals": TimerArgs("torch.mul(x, y)", DENORMAL),
+    "unchanged": TimerArgs("x + 1", "x = torch.ones(3)"),
+}
+"""
+
+
+def compare(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "photometer", "compare", *words, "-o", "out", "--flame", "none", "--layouts", "1"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def verdicts(folder: Path) -> dict[str, tuple[str, str, float]]:
+    records = load_results(folder / "out" / "comparison.json").records
+    return {
+        r["title"]: (r["verdict"]["verdict"], r["cause"], r["verdict"]["ratio"])
+        for r in records
+        if r["kind"] == "comparison"
+    }
+
+
+def test_what_takes_time_without_instructions_is_still_found(tmp_path: Path) -> None:
+    (tmp_path / "suite.py").write_text(SUITE)
+    done = compare(tmp_path, "current", "env:PLANTED=1", "--suite", "suite.py", "--margin", "0.02")
+    assert done.returncode == 3, done.stdout + done.stderr
+    found = verdicts(tmp_path)
+    for name in ("waits", "random index"):
+        word, cause, _ = found[name]
+        assert word == "slower", name
+        assert "with the same instructions" in cause, name
+    # Not every processor is slow with denormals.
+    word, _, ratio = found["denormals"]
+    assert word == ("slower" if ratio > 1.05 else "identical")
+    assert found["unchanged"][0] == "identical"
+
+
+def test_a_commit_that_changes_a_comment_is_identical(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    module = repository / "mine.py"
+    module.write_text("import torch\n\n\ndef f(x):\n    return (x - x.mean()) * 2\n")
+    git(repository, "init", "-q")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "base")
+    module.write_text("# A comment.\n" + module.read_text() + "\n\ndef unused():\n    return 1\n")
+    git(repository, "commit", "-q", "-a", "-m", "comment")
+    (tmp_path / "suite.py").write_text(
+        "from photometer import TimerArgs\n"
+        "SETUP = 'import torch; from mine import f; x = torch.rand(8, requires_grad=True)'\n"
+        "BENCHMARKS = {'f': TimerArgs('f(x)', SETUP), 'backward': TimerArgs('f(x).sum().backward()', SETUP)}\n"
+    )
+    done = compare(repository, "git:HEAD~1", "git:HEAD", "--suite", "../suite.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {word for word, *_ in verdicts(repository).values()} == {"identical"}
+    assert "Nothing is slower. 2 identical." in done.stdout

@@ -9,6 +9,7 @@ import pytest
 from photometer.analysis.cause import (
     FunctionChange,
     InstructionChange,
+    are_identical,
     cause_sentence,
     function_changes,
     instruction_change,
@@ -102,3 +103,27 @@ def test_functions_by_name_without_the_allocator_and_without_crumbs() -> None:
 
 def test_there_and_back() -> None:
     assert from_record(InstructionChange, to_record(MORE)) == MORE
+
+
+@pytest.mark.parametrize(
+    ("figures", "functions", "identical"),
+    [
+        ((1000, 900, 3), {"f": 900, "malloc": 100}, True),
+        # The allocator's own instructions depend on the layout, its calls do not.
+        ((1040, 900, 3), {"f": 900, "malloc": 140}, True),
+        ((1000, 900, 4), {"f": 900, "malloc": 100}, False),
+        ((1001, 901, 3), {"f": 901, "malloc": 100}, False),
+        # As many in all, but not in the same functions.
+        ((1000, 900, 3), {"f": 899, "g": 1, "malloc": 100}, False),
+    ],
+)
+def test_identical_is_the_same_instructions_function_by_function(
+    figures: tuple[int, int, int], functions: dict[str, int], identical: bool
+) -> None:
+    def side(figures: tuple[int, int, int], functions: dict[str, int]) -> tuple[InstructionCounts, FunctionCounts]:
+        counts = InstructionCounts(TaskSpec("s", "pass"), 1, (InstructionFigures(*figures),))
+        named = {f"a.c:{name} [/lib/x.so]": count for name, count in functions.items()}
+        return counts, FunctionCounts.from_mapping(named, inclusive=False)
+
+    base, branch = side((1000, 900, 3), {"f": 900, "malloc": 100}), side(figures, functions)
+    assert are_identical(base[0], branch[0], base[1], branch[1]) is identical

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from photometer.analysis.verdict import VerdictWord
+from photometer.cli.compare import FailOn, _exit_code
+from tests.analysis.verdicts import comparison, result
+
 SUITE = """
 import os
 from photometer import TimerArgs
@@ -102,3 +106,19 @@ def test_a_terminated_comparison_resumes(suite: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert file.read_text().count('"comparison_replicate"') >= kept
     assert '"kind": "comparison"' in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "fail_on", "code"),
+    [
+        (("identical", "same"), FailOn.SLOWER, 0),
+        (("identical", "undecided"), FailOn.SLOWER, 0),
+        (("identical", "undecided"), FailOn.UNDECIDED, 4),
+        (("slower", "undecided"), FailOn.SLOWER, 3),
+        (("slower", "undecided"), FailOn.UNDECIDED, 3),
+        (("slower", "undecided"), FailOn.NEVER, 0),
+        ((), FailOn.NEVER, 5),
+    ],
+)
+def test_what_fails_is_for_the_user_to_say(words: tuple[VerdictWord, ...], fail_on: FailOn, code: int) -> None:
+    assert _exit_code(comparison(*(result(word) for word in words)), fail_on) == code

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.valgrind, pytest.mark.slow]
 SUITE = """
 from photometer import TimerArgs
 SETUP = "import os, time, torch; planted = 'PLANTED' in os.environ"
-INDEX = SETUP + "; x = torch.rand(1 << 18); i = torch.randperm(1 << 18) if planted else torch.arange(1 << 18)"
+INDEX = SETUP + "; x = torch.rand(1 << 17); i = torch.randperm(1 << 17) if planted else torch.arange(1 << 17)"
 DENORMAL = SETUP + "; x = torch.full((4096,), 1e-39 if planted else 1.0); y = torch.full((4096,), 0.5)"
 BENCHMARKS = {
     "waits": TimerArgs("time.sleep(seconds)", SETUP + "; seconds = 2e-3 if planted else 1e-3"),

@@ -32,7 +32,7 @@ def test_a_comparison_shows_verdicts_first(tab: Tab, page_of: Pages) -> None:
     tab.picture(PICTURES / "comparison.png")
     rows = tab.find(ROW)
     tiles = [" ".join(text.split()) for text in tab.find(".tile").all_inner_texts()]
-    assert tiles == ["3 slower", "2 undecided", "2 faster", "145 same"]
+    assert tiles == ["3 slower", "2 undecided", "2 faster", "145 same", "0 identical"]
     words = [text[1:] for text in tab.find(f"{ROW} .verdict").all_text_contents()[:8]]
     assert words == ["slower"] * 3 + ["undecided"] * 2 + ["faster"] * 2 + ["same"]
     tab.find(".tile.is-undecided").click()

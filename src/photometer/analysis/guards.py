@@ -50,7 +50,7 @@ def environment_warnings(base: TorchFacts, branch: TorchFacts) -> tuple[str, ...
         for side, facts in (("base", base), ("branch", branch))
         if facts.debug
     ]
-    told: tuple[tuple[str, Callable[[TorchFacts], object]], ...] = (
+    compared: tuple[tuple[str, Callable[[TorchFacts], object]], ...] = (
         ("Python", lambda facts: facts.python),
         ("torch", lambda facts: facts.torch),
         ("compiler flags of torch", lambda facts: short_flags(facts.build)),
@@ -59,7 +59,7 @@ def environment_warnings(base: TorchFacts, branch: TorchFacts) -> tuple[str, ...
         ("CUDA of torch", lambda facts: facts.cuda),
         ("C++ ABI of torch", lambda facts: facts.cxx11_abi),
     )
-    for what, value in told:
+    for what, value in compared:
         ours, theirs = value(base), value(branch)
         if ours != theirs:
             warnings.append(f"{what} differs: {ours} on the base side, {theirs} on the branch side")

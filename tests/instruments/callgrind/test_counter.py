@@ -93,8 +93,8 @@ def test_ctrl_c_ends_servers_that_are_counting(monkeypatch: pytest.MonkeyPatch, 
     class HangingCounter(InstructionCounter):
         def count(self, task: CountTask, **_: Any) -> Any:
             with self._session.server(self._kind) as server:
-                os.kill(os.getpid(), signal.SIGINT)
                 monkeypatch.setattr(server, "kill", killed.set)
+                os.kill(os.getpid(), signal.SIGINT)
                 assert killed.wait(60), "nobody ended it"
                 raise WorkerCrashed("killed")
 

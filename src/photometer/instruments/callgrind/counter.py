@@ -194,7 +194,7 @@ def count_statement(
     """Count one statement of a Timer in this process's own session, whose server later calls use again."""
     task = CountTask(task_spec, stmt, copy_globals(globals or {}), built, number, repeats)
     session, key = process_session(), (cache_simulation, branch_simulation)
-    counters = _counters.setdefault(id(session), {})
+    counters = _counters.setdefault(session, {})
     if key not in counters:
         counters[key] = InstructionCounter(
             session, cache_simulation=cache_simulation, branch_simulation=branch_simulation
@@ -203,7 +203,7 @@ def count_statement(
 
 
 # By session, of which a process has one, and by what is simulated: each remembers the cost of the empty loop.
-_counters: dict[int, dict[tuple[bool, bool], InstructionCounter]] = {}
+_counters: dict[Session, dict[tuple[bool, bool], InstructionCounter]] = {}
 
 
 def _dumps(server: Server, pid: int, numbers: Iterable[int]) -> list[str]:

@@ -58,7 +58,17 @@ class Verdict:
         return self.verdict != "undecided"
 
     def __str__(self) -> str:
-        return "\n".join(line for line in (f"{self.verdict}: {self.reason}", self.measured_by, *self.notes) if line)
+        """Two lines: the verdict with its figures, and why."""
+        from photometer.analysis.verdict_reason import headline
+
+        why = "; ".join(part for part in (self.reason.rstrip("."), self.measured_by, *self.notes) if part)
+        return f"{headline(self)}\n{' '.join(why.split())}."
+
+    def __repr__(self) -> str:
+        from photometer.analysis.verdict_reason import change, span
+
+        replicates = f"{self.replicates} replicate{'' if self.replicates == 1 else 's'}"
+        return f"<photometer.Verdict {self.verdict}: {change(self.ratio)} ({span(self.interval)}), {replicates}>"
 
     def _repr_html_(self) -> str:
         from photometer.report.notebook import verdict_html

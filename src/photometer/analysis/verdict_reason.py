@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from photometer.analysis.verdict import VerdictWord
+from photometer.analysis.verdict import Verdict, VerdictWord
+from photometer.model.units import format_seconds
 
 
 def percent(relative: float) -> str:
@@ -27,6 +28,18 @@ def span(interval: tuple[float, float]) -> str:
         ("+" if end > 1.0 else "") + percent(end - 1.0) if math.isfinite(end) else "anything" for end in interval
     )
     return f"{low} to {high}"
+
+
+def change(ratio: float) -> str:
+    """The change that a ratio stands for, as signed per cent."""
+    return ("+" if ratio > 1.0 else "") + percent(ratio - 1.0)
+
+
+def headline(verdict: Verdict) -> str:
+    """The first line about a verdict: `slower: +1.2 %, from 1.20 us to 1.21 us per run`."""
+    base, branch = verdict.base_seconds, verdict.base_seconds + verdict.difference_seconds
+    times = f"from {format_seconds(base, 4)} to {format_seconds(branch, 4)} per run"
+    return f"{verdict.verdict}: {change(verdict.ratio)}, {times}"
 
 
 def reason_for_replicates(

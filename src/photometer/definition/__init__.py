@@ -4,6 +4,7 @@ In comes text, out come frozen, checked dataclasses; every mistake is a Definiti
 not imported.
 """
 
+from photometer.definition.axes import powers, sweep
 from photometer.definition.grouped import (
     GroupedBenchmark,
     GroupedModules,
@@ -31,5 +32,7 @@ __all__ = [
     "iter_parsed_lines",
     "load_suite",
     "parse_stmts",
+    "powers",
     "shipped_suites",
+    "sweep",
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 from photometer.definition import checks
+from photometer.definition.asked_figures import NO_FIGURES, Amount, AskedFigures, asked_figures, check_figures
 from photometer.definition.paired_code import paired_cases, parse_block
 from photometer.definition.place import caller_place, definition_error
 from photometer.definition.signature import Signature, parse_signature
@@ -51,7 +52,8 @@ class GroupedBenchmark:
     num_threads: tuple[int, ...] = (1,)
     devices: tuple[str, ...] = ()
     sizes: tuple[SizePoint, ...] = NO_SIZES
-    # These do not change what is measured: how it is selected, its time limit, and where it is defined.
+    # These do not change what is measured: what else is asked of it, how it is selected, its time limit, its place.
+    figures: AskedFigures = dataclasses.field(default=NO_FIGURES, compare=False)
     tags: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     timeout_seconds: float | None = dataclasses.field(default=None, compare=False)
     defined_at: str = dataclasses.field(default="", compare=False)
@@ -97,6 +99,7 @@ class GroupedBenchmark:
             )
         self._check_names()
         self._check_languages()
+        check_figures(self.figures, self.py_fwd_stmt, self.sizes)
 
     def _check_names(self) -> None:
         """Raise if a variable of the sweep is an argument too: it would be passed twice."""
@@ -143,6 +146,10 @@ class GroupedBenchmark:
         sizes: SizesArgument | None = None,
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
+        flops: Amount | None = None,
+        bytes: Amount | None = None,
+        metrics: str | tuple[str, ...] = (),
+        instructions: bool = True,
     ) -> GroupedBenchmark:
         """Make a group of statements: each runs as it is written."""
         return cls(
@@ -158,6 +165,7 @@ class GroupedBenchmark:
             sizes=size_points(sizes),
             tags=tag_names(tags),
             timeout_seconds=timeout_seconds,
+            figures=asked_figures(flops=flops, bytes=bytes, metrics=metrics, instructions=instructions),
         )
 
     @classmethod
@@ -176,6 +184,10 @@ class GroupedBenchmark:
         sizes: SizesArgument | None = None,
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
+        flops: Amount | None = None,
+        bytes: Amount | None = None,
+        metrics: str | tuple[str, ...] = (),
+        instructions: bool = True,
     ) -> GroupedBenchmark:
         """Make a group around a model: the set-up defines `model`, the signature says how it is called."""
         parsed = parse_signature(signature)
@@ -203,6 +215,7 @@ class GroupedBenchmark:
             sizes=size_points(sizes),
             tags=tag_names(tags),
             timeout_seconds=timeout_seconds,
+            figures=asked_figures(flops=flops, bytes=bytes, metrics=metrics, instructions=instructions),
         )
 
     @classmethod

@@ -28,8 +28,8 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 # Nobody reads a longer label, and Python's own stack ends at a thousand.
 MOST_LEVELS = 100
 MOST_LABELS_SHOWN = 10
-# These fields say how a benchmark is selected and where it is defined, not what is measured.
-_NOT_CONTENT = ("tags", "timeout_seconds", "defined_at")
+# These fields say what else is asked of a benchmark, how it is selected and where it is defined.
+_NOT_CONTENT = ("figures", "tags", "timeout_seconds", "defined_at")
 
 
 @dataclasses.dataclass(frozen=True)

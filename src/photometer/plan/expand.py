@@ -20,6 +20,7 @@ from photometer.model.records import to_record
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.codegen_cpp import cpp_global_setup, cpp_setup, cpp_statement
 from photometer.plan.codegen_python import python_setup, python_statement, scripting_source
+from photometer.plan.order_figures import order_figures
 from photometer.plan.probe import probe_args
 from photometer.plan.work_order import DEFAULT_RETRIES, DEFAULT_TIMEOUT_SECONDS, ScriptingJob, WorkOrder, WorkOrders
 
@@ -98,8 +99,12 @@ def _timer_args(benchmark: GroupedBenchmark, auto: AutoLabels, model_path: str) 
 def _order(entry: SuiteEntry, auto: AutoLabels, args: TimerArgs, *, timeout_seconds: float, retries: int) -> WorkOrder:
     # Only what is measured goes into the id: a longer time limit does not make it another order.
     identity = content_hash([entry.label, _auto_record(auto), to_record(args)])
-    tags = entry.benchmark.tags if isinstance(entry.benchmark, GroupedBenchmark) else ()
-    return WorkOrder(identity, entry.label, auto, args, tags, timeout_seconds=timeout_seconds, retries=retries)
+    grouped = entry.benchmark if isinstance(entry.benchmark, GroupedBenchmark) else None
+    tags = () if grouped is None else grouped.tags
+    figures = None if grouped is None else order_figures(grouped, auto)
+    return WorkOrder(
+        identity, entry.label, auto, args, tags, timeout_seconds=timeout_seconds, retries=retries, figures=figures
+    )
 
 
 @functools.lru_cache(maxsize=1024)

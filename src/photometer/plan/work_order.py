@@ -18,6 +18,7 @@ from photometer.definition.suite import content_hash
 from photometer.definition.timer_args import TimerArgs
 from photometer.errors import DefinitionError
 from photometer.plan.auto_labels import AutoLabels
+from photometer.plan.order_figures import OrderFigures
 
 # The slowest order of the standard suite takes seconds, under Valgrind too; a compiled one may compile for a minute.
 DEFAULT_TIMEOUT_SECONDS = 120.0
@@ -57,6 +58,12 @@ class WorkOrder:
     model_id: str | None = None
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     retries: int = DEFAULT_RETRIES
+    # What else is to be known of it, if anything.
+    figures: OrderFigures | None = None
+
+    @property
+    def counts_instructions(self) -> bool:
+        return self.figures is None or self.figures.instructions
 
     @property
     def title(self) -> str:

@@ -17,7 +17,8 @@
     │   ├── WorkerCrashed         the child died (signal, os._exit, out of memory)
     │   └── WorkerTimeout         the child outran its time limit
     ├── EnvironmentSpecError  BASE or BRANCH names no usable environment
-    └── ResultsFileError      a results file that is damaged, foreign, or of another version
+    ├── ResultsFileError      a results file that is damaged, foreign, or of another version
+    └── StoreError            a history store that cannot be opened, read or written, or is of a newer version
 
 Each carries what a person needs to act: command, exit status, the log or the child's traceback, and a remedy.
 """
@@ -139,3 +140,7 @@ class EnvironmentSpecError(PhotometerError, ValueError):
 
 class ResultsFileError(PhotometerError):
     """A results file that cannot be read: the message names the file and the place."""
+
+
+class StoreError(PhotometerError):
+    """A history store that cannot be used. No message of it holds a password."""

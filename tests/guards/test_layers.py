@@ -27,6 +27,8 @@ DOORS = (
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli", "__main__"),
     DOORS,
+    # Its site is made with report/; `run`, `compare` and `ab` write to it.
+    ("history",),
     ("report", "suites", "op_fuzzers"),
     ("execution", "analysis"),
     ("environments",),
@@ -45,6 +47,9 @@ MAY_USE_EACH_OTHER = {DOORS, ("cli", "__main__")}
 UPWARD_IMPORTS = {
     ("model", "report.notebook"),
     ("analysis", "report.notebook"),
+    # Printing a record shows what the command shows.
+    ("model", "report.device_text"),
+    ("analysis", "report.verdict_text"),
     # Old results files name the ready-made fuzzers by the place they had.
     ("fuzzing", "op_fuzzers"),
 }

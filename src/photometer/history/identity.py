@@ -1,0 +1,181 @@
+"""Who is who: fingerprints of machines and environments, keys of runs and results, the benchmark of a record.
+
+In: headers and records of results files. Out: names that are the same wherever and whenever they are computed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from photometer.history.nouns import Suite
+
+_GIB = 1024**3
+
+
+@dataclasses.dataclass(frozen=True)
+class Fingerprint:
+    """A hash of facts, a line for people, and the facts."""
+
+    digest: str
+    name: str
+    facts: Mapping[str, Any] = dataclasses.field(hash=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class BenchmarkIdentity:
+    key: str
+    title: str
+    label: tuple[str, ...]
+    auto: Mapping[str, Any] = dataclasses.field(hash=False)
+    tags: tuple[str, ...]
+    task: Mapping[str, Any] = dataclasses.field(hash=False)
+
+
+def machine_fingerprint(header: Mapping[str, Any]) -> Fingerprint:
+    """Return what kind of machine a run was on. The kernel and the load of the day are not in it."""
+    machine = _mapping(header.get("machine"))
+    memory = machine.get("memory_bytes")
+    facts = {
+        "cpu_model": machine.get("cpu_model"),
+        "logical_cores": machine.get("logical_cores"),
+        "memory_gib": round(memory / _GIB) if isinstance(memory, int | float) else None,
+        "hypervisor": machine.get("hypervisor"),
+    }
+    words = [machine.get("cpu_model"), f"{facts['logical_cores']} cores" if facts["logical_cores"] else None]
+    words.append(f"{facts['memory_gib']} GiB" if facts["memory_gib"] else None)
+    return _fingerprint(facts, words, "unknown machine")
+
+
+def environment_fingerprint(header: Mapping[str, Any]) -> Fingerprint:
+    """Return the Python and torch of a run; a torch built from a commit counts as its release.
+
+    So the commits of PyTorch itself are points of one curve, and an upgrade of torch begins another.
+    """
+    machine = _mapping(header.get("machine"))
+    torch = _mapping(machine.get("torch"))
+    version = torch.get("version")
+    python = re.match(r"\d+\.\d+", str(machine.get("python") or ""))
+    facts = {
+        "python": python.group() if python else None,
+        "torch": str(version).partition("+")[0] if version else None,
+        "cuda": torch.get("cuda"),
+        "hip": torch.get("hip"),
+        "debug": torch.get("debug"),
+        "cxx_flags": torch.get("cxx_flags"),
+    }
+    words = [f"Python {facts['python']}" if python else None, f"torch {facts['torch']}" if version else None]
+    words += [f"CUDA {facts['cuda']}" if facts["cuda"] else None, "debug" if facts["debug"] else None]
+    return _fingerprint(facts, words, "unknown environment")
+
+
+def suite_of(header: Mapping[str, Any]) -> Suite:
+    about = about_of(header)
+    return Suite(str(about.get("suite") or ""), str(about.get("fingerprint") or ""))
+
+
+def kind_of(header: Mapping[str, Any]) -> str:
+    return next((kind for name, kind in _KINDS.items() if name in header), "measurements")
+
+
+def about_of(header: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of a header that says what was run."""
+    return next((_mapping(header[name]) for name in _KINDS if name in header), {})
+
+
+_KINDS = {"run": "run", "comparison": "compare", "ab": "ab"}
+
+
+def run_key(header: Mapping[str, Any], first_record: Mapping[str, Any] | None = None) -> str:
+    """Return what tells one run from another: its id, or, of a file of 0.1, its header and first record."""
+    given = about_of(header).get("id")
+    if isinstance(given, str) and given:
+        return given
+    return _hash({"header": header, "first": first_record})
+
+
+def result_id(key: str, digest: bytes) -> int:
+    """Return the number of a record of a run: 63 bits of a hash, so that two in a million runs do not meet."""
+    hashed = hashlib.blake2b(key.encode("utf-8", "surrogatepass") + digest, digest_size=8).digest()
+    return int.from_bytes(hashed, "big") >> 1
+
+
+def benchmark_of(record: Mapping[str, Any]) -> BenchmarkIdentity | None:
+    """Return whose record it is, by its order, else by its statement; a record of neither has no benchmark."""
+    order, task = _mapping(record.get("order")), _mapping(record.get("task_spec"))
+    key = order.get("id") or record.get("order_id")
+    label = tuple(str(word) for word in order.get("label") or ())
+    if not label:
+        label = tuple(str(task[name]) for name in ("label", "sub_label") if task.get(name))
+    if not key:
+        if not task:
+            return None
+        key = "task-" + _hash({name: value for name, value in task.items() if name != "env"})[:24]
+        label = label or (str(task.get("stmt", ""))[:80],)
+    auto = _mapping(order.get("auto"))
+    tags = order.get("tags")
+    return BenchmarkIdentity(
+        str(key),
+        _title(label, auto, task) or str(record.get("title") or key),
+        label,
+        _flat(auto),
+        tuple(str(tag) for tag in tags) if isinstance(tags, Sequence) and not isinstance(tags, str) else (),
+        task,
+    )
+
+
+def started_at(header: Mapping[str, Any]) -> int:
+    date = _mapping(header.get("machine")).get("date")
+    try:
+        return int(datetime.datetime.fromisoformat(str(date)).timestamp())
+    except (ValueError, OverflowError, OSError):
+        return 0
+
+
+# The plainest variant is told by its label alone.
+_USUAL = {
+    "runtime": ("eager", "explicit"),
+    "autograd": ("forward", "explicit"),
+    "language": ("python",),
+    "num_threads": ("1",),
+    "device": ("cpu",),
+}
+
+
+def _title(label: tuple[str, ...], auto: Mapping[str, Any], task: Mapping[str, Any]) -> str:
+    flat = _flat(auto)
+    words = [
+        f"{value} threads" if name == "num_threads" else str(value) if name in _USUAL else f"{name}={value}"
+        for name, value in flat.items()
+        if str(value).lower() not in _USUAL.get(name, ())
+    ]
+    words += [str(task["description"])] if not flat and task.get("description") else []
+    return " › ".join(label) + (f" [{', '.join(words)}]" if words and label else "")
+
+
+def _flat(auto: Mapping[str, Any]) -> dict[str, Any]:
+    """Return automatic labels as one level: sizes of a sweep are labels of their own."""
+    flat = {name: value for name, value in auto.items() if name != "sizes" and not isinstance(value, Mapping | list)}
+    sizes = auto.get("sizes")
+    pairs = sizes.items() if isinstance(sizes, Mapping) else sizes if isinstance(sizes, list | tuple) else ()
+    flat.update({str(pair[0]): pair[1] for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2})
+    return flat
+
+
+def _fingerprint(facts: Mapping[str, Any], words: Sequence[str | None], unknown: str) -> Fingerprint:
+    name = ", ".join(word for word in words if word) or unknown
+    return Fingerprint(_hash(facts)[:16], name, {key: value for key, value in facts.items() if value is not None})
+
+
+def _hash(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=str)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,160 @@
+"""What is read from a store, as frozen records: runs, commits, benchmarks, curves, comparisons.
+
+Nothing here knows SQL. Ids are numbers of one store; keys, full names of commits and fingerprints hold in all stores.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Commit:
+    """A commit that was measured. Times are seconds since 1970; `generation` is how many ancestors it has, or 0."""
+
+    sha: str
+    committed_at: int = 0
+    authored_at: int = 0
+    generation: int = 0
+    parents: tuple[str, ...] = ()
+    author: str = ""
+    subject: str = ""
+
+    @property
+    def short(self) -> str:
+        return self.sha[:10]
+
+    @property
+    def place(self) -> tuple[int, int, str]:
+        """The key to sort by: older ones first, and ancestors before descendants of the same second."""
+        return self.committed_at, self.generation, self.sha
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """A kind of machine: runs with the same fingerprint can be compared by time."""
+
+    id: int
+    fingerprint: str
+    name: str
+    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict, hash=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredEnvironment:
+    """The Python and torch that were measured, as far as they are not what the commits change."""
+
+    id: int
+    fingerprint: str
+    name: str
+    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict, hash=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    name: str
+    fingerprint: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Benchmark:
+    """One thing that is measured: its label, automatic labels, tags and code. `key` is the order's id."""
+
+    id: int
+    key: str
+    title: str
+    label: tuple[str, ...] = ()
+    auto: Mapping[str, Any] = dataclasses.field(default_factory=dict, hash=False)
+    tags: tuple[str, ...] = ()
+    task: Mapping[str, Any] = dataclasses.field(default_factory=dict, hash=False)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What the words of `-k` are compared with, as in `photometer list`."""
+        auto = [f"{name.removeprefix('num_')}={value}" for name, value in self.auto.items()]
+        words = (*self.label, self.title, *auto, *(str(value) for value in self.auto.values()), *self.tags)
+        return frozenset(word.lower() for word in words)
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredRun:
+    """One run, comparison or `ab`. `is_complete` is false if it is under way or was killed."""
+
+    id: int
+    key: str
+    kind: str
+    project: str
+    commit: Commit | None
+    base_commit: Commit | None
+    branch: str
+    is_dirty: bool
+    machine: Machine
+    environment: StoredEnvironment
+    suite: Suite
+    started_at: int
+    is_complete: bool
+    source: str
+    results: int = 0
+    failures: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """What is measured: `unit` is per run of the statement. An exact one does not scatter on one machine."""
+
+    name: str
+    unit: str
+    is_exact: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class CurvePoint:
+    """A value at a commit. Its interval: of a time, where its quantile lies (95 %); of a count, what repeats gave."""
+
+    commit: Commit
+    value: float
+    low: float
+    high: float
+    run_id: int
+    result_id: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """One metric of one benchmark over the commits of a project, oldest first; one machine, one environment."""
+
+    benchmark: Benchmark
+    metric: Metric
+    project: str
+    machine: Machine
+    environment: StoredEnvironment
+    points: tuple[CurvePoint, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredComparison:
+    """A verdict on one benchmark: `branch` against `base`. An end of the interval that is not known is None."""
+
+    result_id: int
+    run_id: int
+    kind: str
+    benchmark: Benchmark
+    base: Commit | None
+    branch: Commit | None
+    started_at: int
+    verdict: str
+    ratio: float
+    low: float | None
+    high: float | None
+    cause: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Added:
+    """What came of adding records: the run they belong to, and how many of them were new."""
+
+    run_id: int
+    new: int
+    known: int

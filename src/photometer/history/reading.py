@@ -1,0 +1,221 @@
+"""Queries of a store: runs, benchmarks, records, comparisons. `Store` hands over the connection.
+
+The tables of names (commits, machines, environments, suites, projects) are small and read whole.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Row, case, func, select
+
+from photometer.errors import ResultsFileError, StoreError
+from photometer.history import schema
+from photometer.history.contents import unpack
+from photometer.history.nouns import (
+    Benchmark,
+    Commit,
+    Machine,
+    Metric,
+    StoredComparison,
+    StoredEnvironment,
+    StoredRun,
+    Suite,
+)
+from photometer.model.function_counts import FunctionCounts
+
+
+@dataclasses.dataclass(frozen=True)
+class Names:
+    """What runs refer to, by number."""
+
+    projects: Mapping[int, str]
+    commits: Mapping[int, Commit]
+    machines: Mapping[int, Machine]
+    environments: Mapping[int, StoredEnvironment]
+    suites: Mapping[int, Suite]
+
+    @classmethod
+    def read(cls, connection: Connection) -> Names:
+        rows = connection.execute
+        return cls(
+            {row.id: row.name for row in rows(select(schema.projects))},
+            {row.id: _commit(row) for row in rows(select(schema.commits))},
+            {
+                row.id: Machine(row.id, row.fingerprint, row.name, _facts(row.facts))
+                for row in rows(select(schema.machines))
+            },
+            {
+                row.id: StoredEnvironment(row.id, row.fingerprint, row.name, _facts(row.facts))
+                for row in rows(select(schema.environments))
+            },
+            {row.id: Suite(row.name, row.fingerprint) for row in rows(select(schema.suites))},
+        )
+
+
+def read_runs(
+    connection: Connection, *, limit: int | None, kind: str | None, commit: str | None, project: str | None
+) -> tuple[StoredRun, ...]:
+    names = Names.read(connection)
+    table = schema.runs
+    columns = [column for column in table.c if column.name != "header"]
+    query = select(*columns).order_by(table.c.started_at.desc(), table.c.id.desc())
+    if kind is not None:
+        query = query.where(table.c.kind == kind)
+    if commit is not None:
+        wanted = [number for number, each in names.commits.items() if each.sha.startswith(commit)]
+        query = query.where(table.c.commit_id.in_(wanted))
+    if project is not None:
+        query = query.where(table.c.project_id.in_([n for n, name in names.projects.items() if name == project]))
+    rows = connection.execute(query.limit(limit)).all()
+    counted = _count_results(connection, None if limit is None else [row.id for row in rows])
+    return tuple(_run(row, names, *counted.get(row.id, (0, 0))) for row in rows)
+
+
+def _count_results(connection: Connection, run_ids: list[int] | None) -> dict[int, tuple[int, int]]:
+    table = schema.results
+    failures = func.sum(case((table.c.kind == "failure", 1), else_=0))
+    query = select(table.c.run_id, func.count(), failures).group_by(table.c.run_id)
+    if run_ids is not None:
+        query = query.where(table.c.run_id.in_(run_ids))
+    return {run: (int(all_of_it), int(failed)) for run, all_of_it, failed in connection.execute(query)}
+
+
+def _run(row: Row[Any], names: Names, results: int, failures: int) -> StoredRun:
+    return StoredRun(
+        id=row.id,
+        key=row.key,
+        kind=row.kind,
+        project=names.projects[row.project_id],
+        commit=names.commits.get(row.commit_id),
+        base_commit=names.commits.get(row.base_commit_id),
+        branch=row.branch,
+        is_dirty=bool(row.is_dirty),
+        machine=names.machines[row.machine_id],
+        environment=names.environments[row.environment_id],
+        suite=names.suites[row.suite_id],
+        started_at=row.started_at,
+        is_complete=bool(row.is_complete),
+        source=row.source,
+        results=results,
+        failures=failures,
+    )
+
+
+def read_header(connection: Connection, run_id: int) -> dict[str, Any]:
+    text = connection.scalar(select(schema.runs.c.header).where(schema.runs.c.id == run_id))
+    if text is None:
+        raise StoreError(f"there is no run {run_id}", remedy="`photometer history list` shows their numbers.")
+    return dict(json.loads(text))
+
+
+def read_records(connection: Connection, run_id: int) -> Iterator[dict[str, Any]]:
+    results, contents = schema.results, schema.contents
+    query = (
+        select(contents.c.data)
+        .join_from(results, contents, results.c.digest == contents.c.digest)
+        .where(results.c.run_id == run_id)
+        .order_by(results.c.number)
+    )
+    for (data,) in connection.execute(query):
+        yield unpack(data)
+
+
+def read_record(connection: Connection, result_id: int) -> dict[str, Any]:
+    results, contents = schema.results, schema.contents
+    query = (
+        select(contents.c.data)
+        .join_from(results, contents, results.c.digest == contents.c.digest)
+        .where(results.c.id == result_id)
+    )
+    data = connection.scalar(query)
+    if data is None:
+        raise StoreError(f"there is no result {result_id}")
+    return unpack(data)
+
+
+def functions_of(record: Mapping[str, Any]) -> FunctionCounts:
+    """Return what a count says of each function; a record that is no count has none."""
+    counts: dict[str, int] = {}
+    try:
+        for count, function in record.get("top_functions") or ():
+            counts[str(function)] = counts.get(str(function), 0) + int(count)
+    except (TypeError, ValueError) as error:
+        raise ResultsFileError(f"the functions of a stored count are not understood: {error}") from error
+    return FunctionCounts.from_mapping(counts, inclusive=False)
+
+
+def read_benchmarks(connection: Connection) -> tuple[Benchmark, ...]:
+    table = schema.benchmarks
+    return tuple(_benchmark(row) for row in connection.execute(select(table).order_by(table.c.title, table.c.id)))
+
+
+def read_metrics(connection: Connection) -> dict[int, Metric]:
+    rows = connection.execute(select(schema.metrics).order_by(schema.metrics.c.id))
+    return {row.id: Metric(row.name, row.unit, bool(row.is_exact)) for row in rows}
+
+
+def read_comparisons(
+    connection: Connection, *, benchmark_id: int | None, run_id: int | None, limit: int | None
+) -> tuple[StoredComparison, ...]:
+    table, runs = schema.comparisons, schema.runs
+    query = (
+        select(table, runs.c.kind, runs.c.commit_id, runs.c.base_commit_id, runs.c.started_at)
+        .join_from(table, runs, table.c.run_id == runs.c.id)
+        .order_by(runs.c.started_at.desc(), table.c.run_id.desc(), table.c.result_id)
+        .limit(limit)
+    )
+    if benchmark_id is not None:
+        query = query.where(table.c.benchmark_id == benchmark_id)
+    if run_id is not None:
+        query = query.where(table.c.run_id == run_id)
+    names = Names.read(connection)
+    known = {benchmark.id: benchmark for benchmark in read_benchmarks(connection)}
+    return tuple(
+        StoredComparison(
+            result_id=row.result_id,
+            run_id=row.run_id,
+            kind=row.kind,
+            benchmark=known[row.benchmark_id],
+            base=names.commits.get(row.base_commit_id),
+            branch=names.commits.get(row.commit_id),
+            started_at=row.started_at,
+            verdict=row.verdict,
+            ratio=row.ratio,
+            low=row.low,
+            high=row.high,
+            cause=row.cause,
+        )
+        for row in connection.execute(query)
+    )
+
+
+def _benchmark(row: Row[Any]) -> Benchmark:
+    return Benchmark(
+        row.id,
+        row.key,
+        row.title,
+        tuple(json.loads(row.label)),
+        _facts(row.auto),
+        tuple(json.loads(row.tags)),
+        _facts(row.task),
+    )
+
+
+def _commit(row: Row[Any]) -> Commit:
+    return Commit(
+        sha=row.sha,
+        committed_at=row.committed_at,
+        authored_at=row.authored_at,
+        generation=row.generation,
+        parents=tuple(row.parents.split()),
+        author=row.author,
+        subject=row.subject,
+    )
+
+
+def _facts(text: str) -> dict[str, Any]:
+    return dict(json.loads(text))

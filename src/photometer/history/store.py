@@ -1,0 +1,216 @@
+"""Store: the history of a project, opened by path or URL, and everything that can be read from it.
+
+    with open_store(".photometer/history.sqlite") as store:
+        for run in store.runs():
+            ...
+        for benchmark in store.benchmarks():
+            for curve in store.curves(benchmark.id, "instructions"):
+                ...
+
+Reading returns the frozen records of nouns.py. Errors of the database are StoreErrors without passwords.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from photometer.errors import StoreError
+from photometer.history.connection import guarded, make_engine, parse_place, shown
+from photometer.history.nouns import Added, Benchmark, Curve, Metric, StoredComparison, StoredRun
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+    from photometer.history.writing import Origin, RunWriter
+    from photometer.model.function_counts import FunctionCounts
+
+
+def open_store(place: str | Path, *, create: bool = False, read_only: bool = False) -> Store:
+    """Open the store at a path or URL; tables of an older photometer are upgraded, those of a newer one refused.
+
+    With `create`, a store that is not there is made (its folder too, for its owner alone). With `read_only` nothing is
+    written: an older store is refused instead of upgraded.
+    """
+    url = parse_place(place)
+    if url.get_backend_name() == "sqlite":
+        _see_to_file(Path(url.database or ""), create=create)
+    with guarded(url):
+        from photometer.history.migrate import check, check_or_upgrade
+
+        engine = make_engine(url, read_only=read_only)
+        if read_only:
+            check(engine)
+        else:
+            check_or_upgrade(engine, create=create)
+    return Store(engine)
+
+
+class Store:
+    """Use as a context manager, or call `close`. Safe to read from several threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @property
+    def engine(self) -> Engine:
+        return self._engine
+
+    @property
+    def place(self) -> str:
+        """The path, or the URL without its secrets: this may be shown."""
+        return shown(self._engine.url)
+
+    # Writing
+
+    def add_run(
+        self,
+        header: Mapping[str, Any],
+        records: Iterable[Mapping[str, Any]],
+        origin: Origin | None = None,
+        *,
+        finish: bool = True,
+    ) -> Added:
+        """Add the records of a run. What is there already is left alone, so adding twice changes nothing."""
+        from photometer.history.writing import Origin, add_records
+
+        with guarded(self._engine.url):
+            return add_records(self._engine, header, records, origin or Origin(), finish=finish)
+
+    def open_run(self, header: Mapping[str, Any], origin: Origin | None = None) -> RunWriter:
+        """Return a writer for a run that is being measured; see recorder.py, which guards it."""
+        from photometer.history.writing import Origin, RunWriter
+
+        with guarded(self._engine.url):
+            return RunWriter(self._engine, header, origin or Origin())
+
+    # Reading
+
+    def runs(
+        self,
+        *,
+        limit: int | None = None,
+        kind: str | None = None,
+        commit: str | None = None,
+        project: str | None = None,
+    ) -> tuple[StoredRun, ...]:
+        """Return runs, the newest first. `commit` is the beginning of a commit's full name."""
+        from photometer.history.reading import read_runs
+
+        with self._connected() as connection:
+            return read_runs(connection, limit=limit, kind=kind, commit=commit, project=project)
+
+    def run_header(self, run_id: int) -> dict[str, Any]:
+        """Return the head of the run's results file."""
+        from photometer.history.reading import read_header
+
+        with self._connected() as connection:
+            return read_header(connection, run_id)
+
+    def records(self, run_id: int) -> Iterator[dict[str, Any]]:
+        """Return the records of a run as its results file has them, in their order."""
+        from photometer.history.reading import read_records
+
+        with self._connected() as connection:
+            yield from read_records(connection, run_id)
+
+    def record(self, result_id: int) -> dict[str, Any]:
+        """Return one record by the number that a CurvePoint or a StoredComparison has."""
+        from photometer.history.reading import read_record
+
+        with self._connected() as connection:
+            return read_record(connection, result_id)
+
+    def benchmarks(self, expression: str | None = None, tags: Collection[str] = ()) -> tuple[Benchmark, ...]:
+        """Return the benchmarks by title; `expression` selects as `-k` does."""
+        from photometer.history.reading import read_benchmarks
+        from photometer.plan.selection import parse_expression
+
+        matches = None if expression is None else parse_expression(expression)
+        with self._connected() as connection:
+            found = read_benchmarks(connection)
+        return tuple(
+            benchmark
+            for benchmark in found
+            if (matches is None or matches(benchmark.names)) and (not tags or set(tags) & set(benchmark.tags))
+        )
+
+    def metrics(self) -> tuple[Metric, ...]:
+        """Return the metrics that the store has values of."""
+        from photometer.history.reading import read_metrics
+
+        with self._connected() as connection:
+            return tuple(read_metrics(connection).values())
+
+    def curves(self, benchmark_id: int, metric: str | None = None, *, project: str | None = None) -> tuple[Curve, ...]:
+        """Return a benchmark's curves over commits, one per metric, project, machine and environment.
+
+        Runs without a commit, and of changed working trees, are not in them. A commit that was measured several times
+        has several points.
+        """
+        from photometer.history.curves import read_curves
+
+        with self._connected() as connection:
+            return tuple(read_curves(connection, [benchmark_id], None if metric is None else [metric], project=project))
+
+    def all_curves(
+        self,
+        metrics: Sequence[str] | None = None,
+        *,
+        benchmark_ids: Collection[int] | None = None,
+        project: str | None = None,
+    ) -> Iterator[Curve]:
+        """Return the curves of all benchmarks, one benchmark after the other; they are read as they are needed."""
+        from photometer.history.curves import read_curves
+
+        with self._connected() as connection:
+            yield from read_curves(connection, benchmark_ids, metrics, project=project)
+
+    def functions(self, result_id: int) -> FunctionCounts:
+        """Return the functions of a count (a point of "instructions"), the largest first, for all its runs together."""
+        from photometer.history.reading import functions_of
+
+        return functions_of(self.record(result_id))
+
+    def comparisons(
+        self, *, benchmark_id: int | None = None, run_id: int | None = None, limit: int | None = None
+    ) -> tuple[StoredComparison, ...]:
+        """Return verdicts, the newest first."""
+        from photometer.history.reading import read_comparisons
+
+        with self._connected() as connection:
+            return read_comparisons(connection, benchmark_id=benchmark_id, run_id=run_id, limit=limit)
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        with guarded(self._engine.url), self._engine.connect() as connection:
+            yield connection
+
+
+def _see_to_file(path: Path, *, create: bool) -> None:
+    if path.is_dir():
+        raise StoreError(f"{path}: is a folder", remedy="Name the file of the store, such as history.sqlite in it.")
+    if path.exists():
+        return
+    if not create:
+        raise StoreError(
+            f"{path}: there is no history store", remedy="Make one with `photometer history init`, or check the path."
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(f"{path}: its folder cannot be made: {error.strerror or error}") from error

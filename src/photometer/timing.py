@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from photometer.model.callgrind_stats import CallgrindStats
     from photometer.model.device_measurement import DeviceMeasurement
     from photometer.model.instruction_counts import InstructionCounts
+    from photometer.model.memory_measurement import MemoryMeasurement
     from photometer.model.processor_counts import ProcessorCounts
 
 # Precision is asked for by those who are willing to wait; this is the longest they wait unless they say otherwise.
@@ -262,6 +263,15 @@ class Timer:
 
         with set_torch_threads(self._task_spec.num_threads):
             return count_by_processor(self._timer, self._task_spec, number, repeats)
+
+    def measure_memory(self, *, repeats: int = 3) -> MemoryMeasurement:
+        """Return what one run allocates: its peak, all bytes, the number of blocks. Exact on CPU and accelerator."""
+        from photometer.instruments.memory import memory_here, memory_of_built
+
+        spec, repeats = self._task_spec, whole_number("repeats", repeats)
+        if self._language is Language.CPP:
+            return memory_of_built(self._timer.build(), spec, repeats=repeats)
+        return memory_here(self._stmt_text, spec.setup, self._unwrapped_globals(), spec, repeats=repeats)
 
     def measure_device(self, device: str | None = None, **options: Any) -> DeviceMeasurement:
         """What the statement costs on the accelerator, as a table of modes, and what bounds it.

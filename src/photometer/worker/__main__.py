@@ -19,9 +19,12 @@ SIBLINGS = (
     "native_loop",
     "device_blocks",
     "device_modes",
+    "own_trampolines",
     "python_frames",
     "valgrind_requests",
     "scripted_model",
+    "memory",
+    "scatter",
     "child",
     "server",
 )

@@ -22,6 +22,7 @@ from typing import Any
 
 from .device_blocks import DeviceBlocks
 from .device_modes import measure_modes
+from .memory import measure_memory
 from .messages import (
     Count,
     Counted,
@@ -31,6 +32,7 @@ from .messages import (
     Hello,
     LookAround,
     MeasureDevice,
+    MeasureMemory,
     Prepare,
     Prepared,
     Reply,
@@ -48,8 +50,9 @@ from .messages import (
 )
 from .native_loop import NativeLoop
 from .protocol import Disconnected, receive_message, send_message
-from .python_frames import show_python_frames, take_frame_map
+from .python_frames import PythonFrames
 from .python_loop import PythonLoop
+from .scatter import call_deeper, make_room_for, scatter_memory, stack_levels
 from .user_error import describe_exception
 from .valgrind_requests import count_blocks, hooks
 
@@ -124,8 +127,10 @@ class Child:
         self._run_block: RunBlock | None = None
         self._loop: PythonLoop | NativeLoop | None = None
         self._namespace: dict[str, Any] = {}
-        self._shows_python_frames = False
+        self._python_frames: PythonFrames | None = None
         self._opened = contextlib.ExitStack()
+        self._scattered: list[object] = []
+        self._levels = 0
 
     def close(self) -> None:
         """Leave the blocks that are open: the variables of the set-up go."""
@@ -134,7 +139,7 @@ class Child:
 
     def reply_to(self, request: Request[Any]) -> Reply:
         try:
-            return self._do(request)
+            return call_deeper(self._levels, lambda: self._do(request)) if self._levels else self._do(request)
         except BaseException as error:  # whatever the user's code raises, SystemExit and its like too
             return Failed(**describe_exception(error))
 
@@ -154,6 +159,7 @@ class Child:
             TimeBlocks: time_blocks,
             Count: self._count,
             Spin: spin,
+            MeasureMemory: measure_memory,
         }
         return runs_the_loop[type(request)](self._run_block, request)
 
@@ -166,8 +172,11 @@ class Child:
 
         torch.set_num_threads(request.num_threads)
         gc.disable()
-        if request.python_frames:
-            self._shows_python_frames = show_python_frames()
+        if request.layout_seed:
+            self._scattered = scatter_memory(request.layout_seed, torch)
+            self._levels = stack_levels(request.layout_seed)
+            make_room_for(self._levels)
+        self._python_frames = PythonFrames() if request.python_frames else None
         if request.device.startswith("cuda:"):
             torch.cuda.set_device(request.device)
         run_block = self._opened.enter_context(self._open_loop(request, torch))
@@ -195,13 +204,16 @@ class Child:
 
     def _count(self, run_block: RunBlock, request: Count) -> Counted:
         """Count blocks. Nothing here depends on the clock: a reply of another length would be another layout."""
+        frames = self._python_frames
+        if frames is not None:
+            frames.before_counting(run_block)
         dumps = count_blocks(
             run_block,
             request.number,
             warmup_runs=request.warmup_runs,
             toggles_itself=isinstance(self._loop, NativeLoop),
         )
-        return Counted(dumps, take_frame_map() if self._shows_python_frames else "")
+        return Counted(dumps, "" if frames is None else frames.take_map())
 
 
 def time_blocks(run_block: RunBlock, request: TimeBlocks) -> TimedBlocks:

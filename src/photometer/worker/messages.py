@@ -16,7 +16,10 @@ import typing
 from typing import Any, ClassVar, Generic, TypeVar, Union
 
 # The near side refuses a worker that speaks another version.
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
+
+# What is known of the memory of one run, in this order: see MeasuredMemory.
+MEMORY_FIGURES = 4
 
 
 class BadMessage(Exception):
@@ -137,6 +140,21 @@ class DeviceModes(Reply):
 
 
 @dataclasses.dataclass(frozen=True)
+class MeasuredMemory(Reply):
+    """Per run: peak above its start, bytes taken, blocks taken, bytes held more at its end (memory.py)."""
+
+    repeats: list[list[int]]
+    device_repeats: list[list[int]] = dataclasses.field(default_factory=list)
+    device_reserved_bytes: int | None = None
+    process_peak_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for figures in (*self.repeats, *self.device_repeats):
+            if len(figures) != MEMORY_FIGURES or min(figures[:-1]) < 0:
+                raise BadMessage(f"the figures of a run's memory are {figures!r:.80}")
+
+
+@dataclasses.dataclass(frozen=True)
 class Nothing(Reply):
     """No reply is sent."""
 
@@ -174,6 +192,8 @@ class Prepare(Request[Prepared]):
     # Under Callgrind: whether Python's frames are to be seen in its call tree.
     counts: bool = False
     python_frames: bool = False
+    # Draws where heap, mappings and stack lie (see scatter.py); 0 leaves them as they are.
+    layout_seed: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,6 +235,16 @@ class Spin(Request[Spun]):
 
 
 @dataclasses.dataclass(frozen=True)
+class MeasureMemory(Request[MeasuredMemory]):
+    """Run the statement so many times and say what each run allocates, on an accelerator too if one is named."""
+
+    verb: ClassVar[str] = "measure-memory"
+    reply: ClassVar[type[Reply]] = MeasuredMemory
+    repeats: int
+    device: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class DescribeTorch(Request[TorchFacts]):
     verb: ClassVar[str] = "describe-torch"
     reply: ClassVar[type[Reply]] = TorchFacts
@@ -251,7 +281,18 @@ class Exit(Request[Nothing]):
 
 REQUESTS: dict[str, type[Request[Any]]] = {
     request.verb: request
-    for request in (Prepare, Time, TimeBlocks, Count, Spin, DescribeTorch, LookAround, MeasureDevice, Exit)
+    for request in (
+        Prepare,
+        Time,
+        TimeBlocks,
+        Count,
+        Spin,
+        DescribeTorch,
+        LookAround,
+        MeasureDevice,
+        MeasureMemory,
+        Exit,
+    )
 }
 
 

@@ -1,0 +1,125 @@
+"""MemoryMeasurement: what one run of a statement allocates, on the CPU and on an accelerator, over several repeats.
+
+In come the figures of each run; out go those that stand for all, and whether all runs agree. Bytes are integers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
+
+from photometer.errors import MeasurementError
+from photometer.model.records import AtLeast
+from photometer.model.task import TaskSpec
+from photometer.model.visible_text import visible
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_STEP = 1024
+
+Amount = Annotated[int, AtLeast(0)]
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryFigures:
+    """One run: the peak above its start, all bytes it took, in how many blocks, and what it holds more at its end."""
+
+    peak_bytes: Amount
+    allocated_bytes: Amount
+    allocations: Amount
+    kept_bytes: int = 0
+
+    def differs_from(self, other: MemoryFigures) -> bool:
+        return dataclasses.astuple(self) != dataclasses.astuple(other)
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryMeasurement:
+    """Memory of one run. `device_repeats` are the accelerator's; `process_peak_bytes` is in pages and not exact."""
+
+    KIND: ClassVar[str] = "memory"
+
+    task_spec: TaskSpec
+    repeats: tuple[MemoryFigures, ...]
+    device: str = ""
+    device_repeats: tuple[MemoryFigures, ...] = ()
+    device_reserved_bytes: Amount | None = None
+    process_peak_bytes: Amount | None = None
+
+    def __post_init__(self) -> None:
+        if not self.repeats:
+            raise MeasurementError("memory needs at least one repeat", remedy="Measure with repeats=1 or more.")
+
+    @property
+    def host(self) -> MemoryFigures:
+        """The figures on the CPU that most runs have."""
+        return most_frequent(self.repeats)
+
+    @property
+    def on_device(self) -> MemoryFigures | None:
+        """The figures on the accelerator that most runs have."""
+        return most_frequent(self.device_repeats) if self.device_repeats else None
+
+    @property
+    def main(self) -> MemoryFigures:
+        """Where the statement runs: on the accelerator if there is one, else on the CPU."""
+        return self.on_device or self.host
+
+    @property
+    def peak_bytes(self) -> int:
+        return self.main.peak_bytes
+
+    @property
+    def allocated_bytes(self) -> int:
+        return self.main.allocated_bytes
+
+    @property
+    def allocations(self) -> int:
+        return self.main.allocations
+
+    @property
+    def kept_bytes(self) -> int:
+        return self.main.kept_bytes
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all runs allocated the same."""
+        return len(set(self.repeats)) == 1 and len(set(self.device_repeats)) <= 1
+
+    def __repr__(self) -> str:
+        lines = [f"<photometer.MemoryMeasurement of {len(self.repeats)} runs>", visible(self.task_spec.summarize())]
+        if (device := self.on_device) is not None:
+            lines.append(f"  {self.device}: {describe(device)}")
+            if self.device_reserved_bytes is not None:
+                lines.append(f"  {self.device}: {format_bytes(self.device_reserved_bytes)} reserved at most")
+        lines.append(f"  {'CPU: ' if self.device else ''}{describe(self.host)}")
+        if self.process_peak_bytes is not None:
+            lines.append(f"  the process grew by up to {format_bytes(self.process_peak_bytes)} (in whole pages)")
+        lines.append(f"  {len(self.repeats)} runs, {'all exactly equal' if self.is_exact else 'not all equal'}")
+        return "\n".join(lines)
+
+
+def describe(figures: MemoryFigures) -> str:
+    """Return `peak 8.0 KiB, allocates 12.0 KiB in 3 blocks, keeps 0 B`."""
+    blocks = "1 block" if figures.allocations == 1 else f"{figures.allocations:,} blocks"
+    kept = f", keeps {format_bytes(figures.kept_bytes)} more each run" if figures.kept_bytes else ""
+    peak, allocated = format_bytes(figures.peak_bytes), format_bytes(figures.allocated_bytes)
+    return f"peak {peak}, allocates {allocated} in {blocks}{kept}"
+
+
+def most_frequent(repeats: Sequence[MemoryFigures]) -> MemoryFigures:
+    """Return what most repeats have; of several such, the last: what settles, settles with time."""
+    counted = Counter(repeats)
+    return max(enumerate(repeats), key=lambda place: (counted[place[1]], place[0]))[1]
+
+
+def format_bytes(number: float) -> str:
+    """Return 512 B, 4.0 KiB, 1.5 MiB: one decimal, and whole bytes below a KiB."""
+    size, unit = float(abs(number)), _UNITS[0]
+    for unit in _UNITS:
+        if size < _STEP or unit == _UNITS[-1]:
+            break
+        size /= _STEP
+    sign = "-" if number < 0 else ""
+    return f"{sign}{size:.0f} B" if unit == "B" else f"{sign}{size:.1f} {unit}"

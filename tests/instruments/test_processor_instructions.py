@@ -83,4 +83,5 @@ def test_counts_are_the_medians_difference() -> None:
     counts = ProcessorCounts(SPEC, 10, (1100, 1000, 5000), (100, 120, 110))
     assert counts.instructions_per_run == (1100 - 110) / 10
     assert counts.spread == 4000 / 1100
-    assert "99.0 instructions per run" in repr(counts)
+    assert "99.0 instructions per run" in str(counts)
+    assert repr(counts).startswith("<photometer.ProcessorCounts 99.0 per run")

@@ -66,8 +66,14 @@ def test_exactness_and_the_reasons_of_repeats_that_differ() -> None:
     assert third == "repeat 3 executed 1 instruction fewer"
 
 
-def test_repr_tells_the_figures_and_what_is_wrong_with_them() -> None:
-    shown = repr(example(frozen_layout=False, reasons=("personality was refused",)))
+def test_repr_is_one_short_line() -> None:
+    assert repr(example()) == (
+        "<photometer.InstructionCounts 10.0 per run, 8.5 outside the allocator; 3 repeats, not all equal>"
+    )
+
+
+def test_printing_tells_the_figures_and_what_is_wrong_with_them() -> None:
+    shown = str(example(frozen_layout=False, reasons=("personality was refused",)))
     for part in (
         "product",
         "10.0 instructions per run, without the loop",
@@ -76,7 +82,7 @@ def test_repr_tells_the_figures_and_what_is_wrong_with_them() -> None:
     ):
         assert part in shown
     assert "not frozen: personality was refused" in shown
-    assert "not frozen" not in repr(example())
+    assert "not frozen" not in str(example())
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
+import re
 from html.parser import HTMLParser
 
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
+from photometer.model.device_measurement import KernelTime
+from photometer.model.function_counts import FunctionCount
+from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.measurement import Measurement
 from photometer.model.records import from_record
 from photometer.model.task import TaskSpec
-from photometer.report.notebook import MOST_ROWS, bar_counts, histogram_svg, measurement_html
+from photometer.report.notebook.measurement import bar_counts, histogram_svg, measurement_html
+from photometer.report.notebook.verdict import MOST_ROWS, WIDTH, interval_svg
+from tests.model.test_device_measurement import measurement as device_measurement
 from tests.report.page.fake_results import comparison_records, verdict
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m\u202e\ud800"
@@ -121,3 +128,56 @@ def test_hostile_text_of_a_comparison_is_only_text() -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert '" onclick' not in text
+
+
+def test_a_device_measurement_shows_modes_bound_kernels_and_warnings() -> None:
+    found = device_measurement()
+    text = found._repr_html_()
+    for said in ("Fake 9000", "device hot", "1.000 us", "graph replay", "it waits", "launch-bound", "Memcpy DtoD"):
+        assert said in text, said
+    assert "slow start." in text
+    assert Reader(text).tags.count("tr") == 3
+    assert "device hot" in str(found)
+    assert len(repr(found).splitlines()) == 1
+    assert repr(found.hot) == "<photometer.DeviceMode device hot: 1.000 us by profiler, 5 blocks>"
+    assert "it waits" in repr(found.graph)
+
+
+def test_counts_show_the_three_figures_and_functions() -> None:
+    counts = InstructionCounts(
+        TaskSpec("f(x)"),
+        10,
+        (InstructionFigures(1200, 1000, 20), InstructionFigures(1200, 1000, 20)),
+        loop_baseline=InstructionFigures(200, 100, 0),
+        top_functions=(FunctionCount(600, "file.c:work [lib.so]"),),
+    )
+    text = counts._repr_html_()
+    for said in ("f(x)", "100.00", "90.00", "2.00", "all exactly equal", "file.c:work", "50.0%"):
+        assert said in text, said
+    assert Reader(text).open == []
+
+
+def test_hostile_text_of_devices_and_counts_is_only_text() -> None:
+    spec = TaskSpec(MARKUP, label=MARKUP)
+    device = dataclasses.replace(
+        device_measurement(),
+        task_spec=spec,
+        device_name=MARKUP,
+        bound=MARKUP,
+        kernels=(KernelTime(MARKUP + '" onclick="x', 1.0, 1e-6),),
+    )
+    counts = InstructionCounts(spec, 1, (InstructionFigures(1, 1, 0),), top_functions=(FunctionCount(1, MARKUP),))
+    for text in (device._repr_html_(), counts._repr_html_()):
+        assert "script" not in Reader(text).tags
+        assert "\x1b" not in text
+        assert '" onclick' not in text
+    assert "\x1b" not in str(counts)
+
+
+def test_the_picture_of_an_interval_stays_inside_itself() -> None:
+    early = dataclasses.replace(verdict("undecided", 1.0, 0.01, 2e-6, "?"), interval=(0.0, math.inf))
+    for judged in (early, verdict("slower", 3.0, 0.01, 2e-6, "!"), verdict("same", 1.0, 0.0, 2e-6, "=")):
+        picture = interval_svg(judged)
+        places = [float(number) for number in re.findall(r"[MHx]=?\"?(-?[\d.]+)", picture.split("display")[1])]
+        assert places
+        assert all(0 <= place <= WIDTH for place in places)

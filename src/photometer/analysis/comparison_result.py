@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from photometer.analysis.cause import InstructionChange
-from photometer.analysis.verdict import Verdict, VerdictWord
+from photometer.analysis.verdict import VERDICT_WORDS, Verdict, VerdictWord
+from photometer.analysis.verdict_reason import change
 from photometer.model.machine import MachineNoise
 from photometer.model.records import Key
+from photometer.model.visible_text import visible
 
 Outcome = Literal["slower", "failed", "undecided", "fine", "nothing"]
 # The order in which a reader wants to see them.
@@ -34,6 +36,19 @@ class ComparisonResult:
     instructions: InstructionChange | None = None
     layout_ratios: tuple[float, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<photometer.ComparisonResult {self.title!r}: {self.verdict}, {change(self.ratio)}>"
+
+    def __str__(self) -> str:
+        """The verdict's two lines, with the benchmark and the cause."""
+        cause = f" {self.cause}." if self.cause else ""
+        return f"{visible(self.title)}: {self.judged}{cause}"
+
+    def _repr_html_(self) -> str:
+        from photometer.report.notebook import result_html
+
+        return result_html(self)
 
     @property
     def verdict(self) -> VerdictWord:
@@ -83,6 +98,16 @@ class EnvironmentComparison:
 
     def __iter__(self) -> Iterator[ComparisonResult]:
         return iter(self.by_importance)
+
+    def __repr__(self) -> str:
+        counts = [f"{self.count(word)} {word}" for word in VERDICT_WORDS if self.count(word)]
+        counts += [f"{len(self.failures)} failed"] if self.failures else []
+        return f"<photometer.EnvironmentComparison of {self.suite}: {', '.join(counts) or 'nothing compared'}>"
+
+    def __str__(self) -> str:
+        from photometer.report.verdict_text import render_verdicts
+
+        return render_verdicts(self).rstrip("\n")
 
     def _repr_html_(self) -> str:
         from photometer.report.notebook import comparison_html

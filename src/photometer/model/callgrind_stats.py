@@ -49,7 +49,7 @@ class CallgrindStats:
         baseline = self.baseline_exclusive_stats
         threads = self.task_spec.num_threads
         lines = [
-            f"<{type(self).__module__}.{type(self).__qualname__}>",
+            f"<photometer.{type(self).__qualname__}>",
             self.task_spec.summarize(),
             f"{'':<18}{'all':>14}{'denoised':>14}{'outside the allocator':>24}",
             f"  {'Instructions':<16}{self.counts():>14,}{self.counts(denoise=True):>14,}{_outside(self.figures):>24}",

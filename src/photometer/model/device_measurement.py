@@ -152,3 +152,13 @@ class DeviceMeasurement:
     def __repr__(self) -> str:
         times = ", ".join(f"{mode.name.value} {mode.median * 1e6:.3g} us" for mode in self.modes if mode.measured)
         return f"<photometer.DeviceMeasurement on {self.device_name}: {times}; {self.bound}>"
+
+    def __str__(self) -> str:
+        from photometer.report.device_text import render_device
+
+        return render_device(self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from photometer.report.notebook import device_html
+
+        return device_html(self)

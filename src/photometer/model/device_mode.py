@@ -11,6 +11,7 @@ import enum
 from functools import cached_property
 
 from photometer.errors import MeasurementError
+from photometer.model.units import format_seconds
 from photometer.stats.interval import median_interval
 from photometer.stats.summary import median
 
@@ -77,6 +78,13 @@ class DeviceMode:
     blocks_set_aside: int = 0
     clocks: tuple[ClockReading, ...] = ()
     cross_check: CrossCheck | None = None
+
+    def __repr__(self) -> str:
+        if not self.measured:
+            return f"<photometer.DeviceMode {self.name.value}: not measured, {self.absent_because or 'not asked for'}>"
+        source = f" by {self.source.value}" if self.source is not None else ""
+        blocks = f"{len(self.seconds_per_run)} block{'' if len(self.seconds_per_run) == 1 else 's'}"
+        return f"<photometer.DeviceMode {self.name.value}: {format_seconds(self.median)}{source}, {blocks}>"
 
     @property
     def measured(self) -> bool:

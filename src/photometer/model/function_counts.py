@@ -97,7 +97,7 @@ class FunctionCounts:
             rows = [*rows[:half], "...".rjust(width + 2), *rows[-half:]]
         kind = "inclusive" if self.inclusive else "exclusive"
         plural = "" if len(self) == 1 else "s"
-        head = f"<{type(self).__module__}.{type(self).__qualname__}: {len(self)} function{plural}, {kind}>"
+        head = f"<photometer.{type(self).__qualname__}: {len(self)} function{plural}, {kind}>"
         # The sum of inclusive counts counts everything once for each caller, so it would mean nothing.
         foot = [] if self.inclusive else ["", f"Total: {self.sum()}"]
         return "\n".join([head, *rows, *foot])

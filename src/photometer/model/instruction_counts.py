@@ -14,6 +14,7 @@ from typing import ClassVar
 from photometer.errors import MeasurementError
 from photometer.model.function_counts import FunctionCount
 from photometer.model.task import TaskSpec
+from photometer.model.visible_text import visible
 
 SHOWN_CAUSES = 3
 """So many functions are named in a sentence about a difference; all that were kept are in the record."""
@@ -143,12 +144,19 @@ class InstructionCounts:
         return tuple(difference.reason for difference in self.differences)
 
     def __repr__(self) -> str:
+        equal = "all equal" if self.is_exact else "not all equal"
+        return (
+            f"<photometer.InstructionCounts {self.instructions_per_run:,.1f} per run, "
+            f"{self.outside_allocator_per_run:,.1f} outside the allocator; "
+            f"{len(self.repeats)} repeat{'' if len(self.repeats) == 1 else 's'}, {equal}>"
+        )
+
+    def __str__(self) -> str:
         runs = f"{self.number_per_run} run{'' if self.number_per_run == 1 else 's'}"
         repeats = f"{len(self.repeats)} repeat{'' if len(self.repeats) == 1 else 's'}"
         net = "without the loop" if self.loop_baseline is not None else "with the loop"
         lines = [
-            f"<{type(self).__module__}.{type(self).__qualname__}>",
-            self.task_spec.summarize(),
+            visible(self.task_spec.summarize()),
             f"  {self.instructions_per_run:>14,.1f} instructions per run, {net}",
             f"  {self.outside_allocator_per_run:>14,.1f} outside the allocator",
             f"  {self.allocator_calls_per_run:>14,.2f} calls of the allocator",
@@ -158,6 +166,11 @@ class InstructionCounts:
         if not self.frozen_layout:
             lines.append("  not frozen: " + "; ".join(self.reasons))
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from photometer.report.notebook import counts_html
+
+        return counts_html(self)
 
 
 def stable_repeat_of(totals: Iterable[int]) -> int:

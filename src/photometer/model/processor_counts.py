@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from photometer.errors import MeasurementError
 from photometer.model.task import TaskSpec
+from photometer.model.visible_text import visible
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,12 @@ class ProcessorCounts:
         return (max(self.instructions) - min(self.instructions)) / statistics.median(self.instructions)
 
     def __repr__(self) -> str:
+        return f"<photometer.ProcessorCounts {self.instructions_per_run:,.1f} per run, spread {self.spread:.3%}>"
+
+    def __str__(self) -> str:
         repeats = f"{len(self.instructions)} repeats of {self.number_per_run} runs"
         return (
-            f"<{type(self).__module__}.{type(self).__qualname__}>\n{self.task_spec.summarize()}\n"
+            f"{visible(self.task_spec.summarize())}\n"
             f"  {self.instructions_per_run:>14,.1f} instructions per run, counted by the processor\n"
             f"  {repeats}, spread {self.spread:.3%}"
         )

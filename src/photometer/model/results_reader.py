@@ -42,6 +42,10 @@ class Results:
     records: tuple[Mapping[str, Any], ...]
     damage: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
+        return f"<photometer.Results of {str(self.path)!r}: {kinds or 'no records'}>"
+
     @property
     def machine(self) -> Machine | None:
         facts = self.header.get("machine")

@@ -184,7 +184,7 @@ def test_a_layout_that_is_not_frozen_is_told(counter: InstructionCounter, monkey
         monkeypatch.setattr(idle, "not_frozen_because", "setarch -R is refused here")
     counts = counter.count(task("x * y")).instruction_counts()
     assert not counts.frozen_layout
-    assert "not frozen: setarch -R is refused here" in repr(counts)
+    assert "not frozen: setarch -R is refused here" in str(counts)
 
 
 def test_nothing_piles_up_in_the_servers_folder(counter: InstructionCounter) -> None:

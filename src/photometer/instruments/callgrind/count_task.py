@@ -71,6 +71,9 @@ class CountedTask:
     frozen_layout: bool = True
     reasons: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<photometer.CountedTask {self.task.task_spec.title!r}: {len(self.profiles)} profiles>"
+
     def instruction_counts(self) -> InstructionCounts:
         return instruction_counts(
             self.task.task_spec,

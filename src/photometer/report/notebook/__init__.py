@@ -1,0 +1,11 @@
+"""HTML for notebooks: what a result shows at the end of a cell.
+
+In: one of the records. Out: a fragment without script and without outside resources. Text from users is escaped.
+"""
+
+from photometer.report.notebook.counts import counts_html
+from photometer.report.notebook.device import device_html
+from photometer.report.notebook.measurement import measurement_html
+from photometer.report.notebook.verdict import comparison_html, result_html, verdict_html
+
+__all__ = ["comparison_html", "counts_html", "device_html", "measurement_html", "result_html", "verdict_html"]

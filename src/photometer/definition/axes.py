@@ -183,7 +183,7 @@ def _value(text: str) -> SizeValue:
     if power is not None:
         return int(power[1]) ** int(power[2])
     try:
-        value = ast.literal_eval(text)
+        value: object = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
     return value if isinstance(value, bool | int | float | str) else text

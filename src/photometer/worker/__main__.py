@@ -13,6 +13,7 @@ PACKAGE = "_photometer_worker"
 SIBLINGS = (
     "protocol",
     "messages",
+    "figure_messages",
     "user_error",
     "threads",
     "python_loop",
@@ -25,6 +26,8 @@ SIBLINGS = (
     "scripted_model",
     "memory",
     "scatter",
+    "work_counter",
+    "observed_values",
     "child",
     "server",
 )

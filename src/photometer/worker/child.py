@@ -22,6 +22,7 @@ from typing import Any
 
 from .device_blocks import DeviceBlocks
 from .device_modes import measure_modes
+from .figure_messages import CountWork, Observe
 from .memory import measure_memory
 from .messages import (
     Count,
@@ -49,12 +50,14 @@ from .messages import (
     encode_reply,
 )
 from .native_loop import NativeLoop
+from .observed_values import observe
 from .protocol import Disconnected, receive_message, send_message
 from .python_frames import PythonFrames
 from .python_loop import PythonLoop
 from .scatter import call_deeper, make_room_for, scatter_memory, stack_levels
 from .user_error import describe_exception
 from .valgrind_requests import count_blocks, hooks
+from .work_counter import count_work
 
 RunBlock = Callable[[int], float]
 
@@ -159,6 +162,8 @@ class Child:
             TimeBlocks: time_blocks,
             Count: self._count,
             Spin: spin,
+            CountWork: count_work,
+            Observe: lambda run_block, asked: observe(run_block, self._variable, asked),
             MeasureMemory: measure_memory,
         }
         return runs_the_loop[type(request)](self._run_block, request)
@@ -201,6 +206,11 @@ class Child:
         clock = synchronized_clock if request.synchronize else perf_counter
         loop = self._loop = PythonLoop(request.stmt, request.setup, clock, self._namespace)
         return loop.open_blocks()
+
+    def _variable(self, name: str) -> Any:
+        if not isinstance(self._loop, PythonLoop):
+            raise TypeError("only a Python statement has variables that can be read")
+        return self._loop.variable(name)
 
     def _count(self, run_block: RunBlock, request: Count) -> Counted:
         """Count blocks. Nothing here depends on the clock: a reply of another length would be another layout."""

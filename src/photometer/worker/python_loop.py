@@ -49,6 +49,7 @@ class PythonLoop:
         code, self.source_name = compile_blocks(stmt, setup)
         exec(code, namespace)
         self._make_blocks: Callable[..., Blocks] = namespace.pop("_photometer_blocks")
+        self._opened: Blocks | None = None
 
     def timeit(self, number: int = 1_000_000) -> float:
         """Seconds for `number` runs after a fresh set-up, with the collector off."""
@@ -63,11 +64,23 @@ class PythonLoop:
         gc.disable()
         try:
             next(blocks)
+            self._opened = blocks
             yield blocks.send
         finally:
+            self._opened = None
             blocks.close()
             if collector_was_on:
                 gc.enable()
+
+    def variable(self, name: str) -> Any:
+        """Return what a variable of the set-up or the statement holds after the last run of the open blocks."""
+        frame = None if self._opened is None else self._opened.gi_frame
+        if frame is None:
+            raise RuntimeError("no blocks are open")
+        for names in (frame.f_locals, frame.f_globals):
+            if name in names:
+                return names[name]
+        raise NameError(f"the statement has no variable {name}")
 
 
 def compile_blocks(stmt: str, setup: str) -> tuple[Any, str]:

@@ -1,0 +1,46 @@
+"""The messages that ask for more than time: the work of one run, and numbers in its variables. See messages.py."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from .messages import REQUESTS, Reply, Request
+
+
+@dataclasses.dataclass(frozen=True)
+class Work(Reply):
+    """FLOPs and bytes of one run, None if there are none; and the type that most of the FLOPs are done in."""
+
+    flops: float | None
+    bytes: float | None
+    dtype: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Observed(Reply):
+    """The values of each name, one per run."""
+
+    values: list[list[float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class CountWork(Request[Work]):
+    """Run the statement once, and count its FLOPs and the bytes that it must move (see work_counter.py)."""
+
+    verb: ClassVar[str] = "count-work"
+    reply: ClassVar[type[Reply]] = Work
+
+
+@dataclasses.dataclass(frozen=True)
+class Observe(Request[Observed]):
+    """Run the Python statement so often, and read numbers from its variables after each run."""
+
+    verb: ClassVar[str] = "observe"
+    reply: ClassVar[type[Reply]] = Observed
+    names: tuple[str, ...]
+    runs: int
+    warmup_runs: int = 0
+
+
+REQUESTS.update({request.verb: request for request in (CountWork, Observe)})

@@ -11,6 +11,7 @@ import dataclasses
 
 from photometer.definition import checks
 from photometer.definition.asked_figures import NO_FIGURES, Amount, AskedFigures, asked_figures, check_figures
+from photometer.definition.compile_variant import CompiledArgument, CompileVariant, compile_variants
 from photometer.definition.paired_code import paired_cases, parse_block
 from photometer.definition.place import caller_place, definition_error
 from photometer.definition.signature import Signature, parse_signature
@@ -48,7 +49,7 @@ class GroupedBenchmark:
     cpp_model_setup: str | None = None
     torchscript: bool = False
     autograd: bool = False
-    compiled: bool = False
+    compiled: tuple[CompileVariant, ...] = ()
     num_threads: tuple[int, ...] = (1,)
     devices: tuple[str, ...] = ()
     sizes: tuple[SizePoint, ...] = NO_SIZES
@@ -91,7 +92,7 @@ class GroupedBenchmark:
         if self.timeout_seconds is not None and not self.timeout_seconds > 0:
             raise definition_error(f"timeout_seconds is {self.timeout_seconds!r}", remedy="Give a time above 0.")
         checks.check_needs_signature(
-            signature, torchscript=self.torchscript, compiled=self.compiled, autograd=self.autograd
+            signature, torchscript=self.torchscript, compiled=bool(self.compiled), autograd=self.autograd
         )
         if self.py_fwd_stmt is None and (self.torchscript or self.compiled):
             raise definition_error(
@@ -141,7 +142,9 @@ class GroupedBenchmark:
         autograd: bool = False,
         num_threads: int | tuple[int, ...] = 1,
         *,
-        compiled: bool = False,
+        compiled: CompiledArgument = False,
+        dynamic: bool | None = None,
+        fullgraph: bool = False,
         devices: str | tuple[str, ...] | None = None,
         sizes: SizesArgument | None = None,
         tags: str | tuple[str, ...] = (),
@@ -159,7 +162,7 @@ class GroupedBenchmark:
             signature=parse_signature(signature),
             torchscript=torchscript,
             autograd=autograd,
-            compiled=compiled,
+            compiled=compile_variants(compiled, dynamic, fullgraph),
             num_threads=thread_counts(num_threads),
             devices=device_names(devices),
             sizes=size_points(sizes),
@@ -179,7 +182,9 @@ class GroupedBenchmark:
         autograd: bool = False,
         num_threads: int | tuple[int, ...] = 1,
         *,
-        compiled: bool = False,
+        compiled: CompiledArgument = False,
+        dynamic: bool | None = None,
+        fullgraph: bool = False,
         devices: str | tuple[str, ...] | None = None,
         sizes: SizesArgument | None = None,
         tags: str | tuple[str, ...] = (),
@@ -209,7 +214,7 @@ class GroupedBenchmark:
             signature=parsed,
             torchscript=torchscript,
             autograd=autograd,
-            compiled=compiled,
+            compiled=compile_variants(compiled, dynamic, fullgraph),
             num_threads=thread_counts(num_threads),
             devices=device_names(devices),
             sizes=size_points(sizes),

@@ -143,6 +143,9 @@ def _content(benchmark: Benchmark) -> str:
     for field in dataclasses.fields(GroupedBenchmark):
         if field.name not in _NOT_CONTENT:
             record[field.name] = getattr(benchmark, field.name)
+    # True and False as before there were modes, so that results of those versions can be continued.
+    words = [variant.word for variant in benchmark.compiled]
+    record["compiled"] = words if any(words) else bool(words)
     record["setup"] = dataclasses.asdict(benchmark.setup)
     record["signature"] = [benchmark.signature_args, benchmark.signature_output]
     return json.dumps(record, sort_keys=True)

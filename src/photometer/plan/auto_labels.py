@@ -9,6 +9,7 @@ import dataclasses
 import enum
 from typing import ClassVar
 
+from photometer.definition.compile_variant import CompileVariant
 from photometer.definition.sweep import SizePoint
 from photometer.model.language import Language
 
@@ -40,16 +41,22 @@ class AutoLabels:
     num_threads: int = 1
     device: str = "cpu"
     sizes: SizePoint = ()
+    compile: CompileVariant = CompileVariant()  # noqa: RUF009 - frozen, so sharing it is safe
 
     @property
     def on_device(self) -> bool:
         """Whether it runs on an accelerator, not the CPU."""
         return self.device.split(":")[0] != "cpu"
 
+    @property
+    def runtime_name(self) -> str:
+        """The runtime, and what torch.compile was told: `compiled reduce-overhead`."""
+        return f"{self.runtime.value} {self.compile.word}".rstrip()
+
     def as_dict(self) -> dict[str, str | int]:
         """Return one text or number per column, for tables; each size is a column."""
         fixed: dict[str, str | int] = {
-            "runtime": self.runtime.value,
+            "runtime": self.runtime_name,
             "autograd": self.autograd.value,
             "language": LANGUAGE_NAMES[self.language],
             "num_threads": self.num_threads,
@@ -68,13 +75,14 @@ class AutoLabels:
             f"threads={self.num_threads}",
             self.device,
             *(f"{name}={value}" for name, value in self.sizes),
+            *self.compile.word.split(),
         )
 
     def unusual_words(self) -> tuple[str, ...]:
         """Return what differs from eager, forward, one thread, CPU: `torchscript`, `backward`, `2 threads`, `n=64`."""
         plain = (RuntimeMode.EAGER, RuntimeMode.EXPLICIT)
         return (
-            *(() if self.runtime in plain else (self.runtime.value,)),
+            *(() if self.runtime in plain else (self.runtime_name,)),
             *(("backward",) if self.autograd is AutogradMode.FORWARD_BACKWARD else ()),
             *((f"{self.num_threads} threads",) if self.num_threads > 1 else ()),
             *((self.device,) if self.on_device else ()),

@@ -46,7 +46,7 @@ def python_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model
     else:
         parts += _eager_model(benchmark, device)
     if runtime is RuntimeMode.COMPILED:
-        parts += _compiled_model(benchmark)
+        parts += _compiled_model(benchmark, auto)
     gradient = _gradient(benchmark, stmt) if auto.autograd is AutogradMode.FORWARD_BACKWARD else []
     parts += _timed_first_call(gradient, stmt) if runtime is RuntimeMode.COMPILED else gradient
     if runtime is not RuntimeMode.EAGER:
@@ -86,10 +86,11 @@ def _eager_model(benchmark: GroupedBenchmark, device: str | None) -> list[str]:
     return [f"torch.manual_seed({SEED})", benchmark.py_model_setup, *moved]
 
 
-def _compiled_model(benchmark: GroupedBenchmark) -> list[str]:
+def _compiled_model(benchmark: GroupedBenchmark, auto: AutoLabels) -> list[str]:
     if benchmark.py_model_setup is not None:
-        return ["compiled_model = torch.compile(model)"]
-    return [_function(benchmark, "compiled_model", []), "compiled_model = torch.compile(compiled_model)"]
+        return [f"compiled_model = {auto.compile.call_text('model')}"]
+    compiled = auto.compile.call_text("compiled_model")
+    return [_function(benchmark, "compiled_model", []), f"compiled_model = {compiled}"]
 
 
 def _gradient(benchmark: GroupedBenchmark, stmt: str) -> list[str]:

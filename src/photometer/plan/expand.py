@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from photometer.definition.compile_variant import CompileVariant
 from photometer.definition.grouped import GroupedBenchmark
 from photometer.definition.suite import Suite, SuiteEntry, content_hash
 from photometer.definition.sweep import SizePoint
@@ -22,6 +23,7 @@ from photometer.plan.codegen_cpp import cpp_global_setup, cpp_setup, cpp_stateme
 from photometer.plan.codegen_python import python_setup, python_statement, scripting_source
 from photometer.plan.order_figures import order_figures
 from photometer.plan.probe import probe_args
+from photometer.plan.recompilation import other_sizes
 from photometer.plan.work_order import DEFAULT_RETRIES, DEFAULT_TIMEOUT_SECONDS, ScriptingJob, WorkOrder, WorkOrders
 
 
@@ -61,6 +63,7 @@ def materialize(
             order = _order(entry, auto, args, timeout_seconds=limit, retries=retries)
             if probe:
                 order = dataclasses.replace(order, args=probe_args(benchmark, auto, args))
+            order = dataclasses.replace(order, recompile_with=other_sizes(benchmark, auto, args.stmt))
             if job is not None:
                 jobs[job.id] = job
                 order = dataclasses.replace(order, model_id=job.id)
@@ -70,9 +73,10 @@ def materialize(
 
 def _variants(benchmark: GroupedBenchmark, available_devices: Collection[str] | None) -> Iterator[AutoLabels]:
     """Yield the labels of every combination of what the group is repeated over."""
-    runtimes = [RuntimeMode.EAGER]
-    runtimes += [RuntimeMode.TORCHSCRIPT] if benchmark.torchscript else []
-    runtimes += [RuntimeMode.COMPILED] if benchmark.compiled else []
+    plain = CompileVariant()
+    runtimes = [(RuntimeMode.EAGER, plain)]
+    runtimes += [(RuntimeMode.TORCHSCRIPT, plain)] if benchmark.torchscript else []
+    runtimes += [(RuntimeMode.COMPILED, variant) for variant in benchmark.compiled]
     autograds = [AutogradMode.FORWARD, *([AutogradMode.FORWARD_BACKWARD] if benchmark.autograd else [])]
     languages = (Language.PYTHON, Language.CPP)
     devices = [
@@ -81,8 +85,10 @@ def _variants(benchmark: GroupedBenchmark, available_devices: Collection[str] | 
         if available_devices is None or device.split(":")[0] == "cpu" or device in available_devices
     ]
     modes = itertools.product(runtimes, autograds, languages, benchmark.num_threads, devices)
-    for sizes, (runtime, autograd, language, num_threads, device) in itertools.product(benchmark.sizes, modes):
-        yield AutoLabels(runtime, autograd, language, num_threads, device, sizes)
+    for sizes, ((runtime, variant), autograd, language, num_threads, device) in itertools.product(
+        benchmark.sizes, modes
+    ):
+        yield AutoLabels(runtime, autograd, language, num_threads, device, sizes, variant)
 
 
 def _timer_args(benchmark: GroupedBenchmark, auto: AutoLabels, model_path: str) -> TimerArgs | None:

@@ -60,6 +60,8 @@ class WorkOrder:
     retries: int = DEFAULT_RETRIES
     # What else is to be known of it, if anything.
     figures: OrderFigures | None = None
+    # Of the first compiled size of a sweep: code that calls it with the others.
+    recompile_with: tuple[str, ...] = ()
 
     @property
     def counts_instructions(self) -> bool:

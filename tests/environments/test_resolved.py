@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from photometer.environments.resolved import install_words, resolve_environment
+from photometer.environments.installed_revision import install_words
+from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import parse_environment
 from photometer.environments.worktree import Worktrees
 from photometer.errors import EnvironmentSpecError

@@ -1,23 +1,54 @@
-"""`photometer cache`: how much the compiled C++ snippets take, and `--clear` to remove them."""
+"""`photometer cache`: what compiled C++ snippets and environments take on the disk, and options to remove them."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import enum
+import time
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.printing import show_text
+from photometer.cli.printing import complain, show_text
+
+if TYPE_CHECKING:
+    from photometer.environments.kept import KeptEnvironment, KeptEnvironments
 
 _MIB = 1024 * 1024
+_GIB = 1024 * _MIB
+_DAY_SECONDS = 86400.0
+
+
+class Part(str, enum.Enum):
+    SNIPPETS = "snippets"
+    ENVIRONMENTS = "environments"
 
 
 def register(app: typer.Typer) -> None:
-    app.command("cache", help="Show the cache of compiled C++ snippets, or clear it.")(cache)
+    app.command("cache", help="Show what compiled snippets and environments take, or remove them.")(cache)
 
 
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove all compiled snippets.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove everything that is not in use.")] = False,
+    only: Annotated[Part | None, typer.Option("--only", help="Show or clear this part only.")] = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option("--remove", metavar="NAME", help="Remove an environment; its first digits will do."),
+    ] = None,
+    unused: Annotated[
+        float | None,
+        typer.Option("--unused", metavar="DAYS", min=0.0, help="Remove environments not used for so many days."),
+    ] = None,
 ) -> None:
+    if remove or unused is not None:
+        _remove_some(remove or [], unused)
+        return
+    if only is not Part.ENVIRONMENTS:
+        _snippets(clear)
+    if only is not Part.SNIPPETS:
+        _environments(clear)
+
+
+def _snippets(clear: bool) -> None:
     from photometer.instruments.cpp.cache import SnippetCache
 
     snippets = SnippetCache()
@@ -27,3 +58,60 @@ def cache(
         show_text(f"removed {size} from {usage.folder}")
     else:
         show_text(f"{usage.folder}\n{size} of at most {usage.most_bytes // _MIB} MiB")
+
+
+def _environments(clear: bool) -> None:
+    from photometer.environments.kept import KeptEnvironments
+
+    kept = KeptEnvironments()
+    if clear:
+        gone, stayed = kept.clear()
+        _tell_removed(kept, gone)
+        _tell_in_use(stayed)
+        return
+    present = kept.present()
+    size = sum(each.size_bytes for each in present) / _GIB
+    shared = " (a file that several share is counted once)" if len(present) > 1 else ""
+    show_text(
+        f"{kept.folder}\n{len(present)} environments, {size:.1f} GiB of at most {kept.most_bytes // _GIB} GiB{shared}"
+    )
+    for each in present:
+        show_text(_line(each))
+
+
+def _line(each: KeptEnvironment) -> str:
+    used = "in use        " if each.in_use else f"used {time.strftime('%Y-%m-%d', time.localtime(each.used_at))}"
+    about = ", ".join(f"{name} {value}" for name, value in each.about)
+    return f"  {each.key}  {each.size_bytes / _MIB:7.0f} MiB  {used}  {each.title}  ({about})"
+
+
+def _remove_some(names: list[str], unused_days: float | None) -> None:
+    from photometer.environments.kept import KeptEnvironments
+
+    kept = KeptEnvironments()
+    present = kept.present()
+    chosen = [] if unused_days is None else [each for each in present if _idle_days(each) >= unused_days]
+    for name in names:
+        named = [each for each in present if each.key.startswith(name)]
+        if len(named) != 1:
+            raise typer.BadParameter(f"{len(named)} environments have a name that begins with {name!r}")
+        chosen += [each for each in named if each not in chosen]
+    gone = [each for each in chosen if kept.remove(each.key)]
+    _tell_removed(kept, gone)
+    _tell_in_use([each for each in chosen if each not in gone])
+
+
+def _idle_days(each: KeptEnvironment) -> float:
+    return (time.time() - each.used_at) / _DAY_SECONDS
+
+
+def _tell_removed(kept: KeptEnvironments, gone: list[KeptEnvironment]) -> None:
+    size = sum(each.size_bytes for each in gone) / _GIB
+    show_text(f"removed {len(gone)} environments, {size:.1f} GiB, from {kept.folder}")
+    if any(("made by", "uv") in each.about for each in gone):
+        show_text("uv keeps the packages themselves; `uv cache prune` or `uv cache clean` removes those, too")
+
+
+def _tell_in_use(stayed: list[KeptEnvironment]) -> None:
+    for each in stayed:
+        complain(f"{each.key} is in use by another photometer and stays: {each.title}")

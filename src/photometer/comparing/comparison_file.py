@@ -8,16 +8,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from photometer.analysis.comparison_result import ComparisonResult
 from photometer.errors import ResultsFileError
 from photometer.instruments.machine_facts import gather_machine
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.results_file import ResultsFile
-from photometer.model.results_format import Recordable
+from photometer.model.results_format import Recordable, make_header
 from photometer.model.results_reader import load_results
 from photometer.model.whole_file import not_written
+
+if TYPE_CHECKING:
+    from photometer.history.recorder import Recorder
 
 FILE_NAME = "comparison.json"
 _MUST_MATCH = ("base", "branch", "suite", "fingerprint")
@@ -30,14 +33,33 @@ class ComparisonFile:
     file: ResultsFile | None = None
     replicates: tuple[ComparisonReplicate, ...] = ()
     results: Mapping[str, ComparisonResult] = dataclasses.field(default_factory=dict)
+    recorder: Recorder | None = None
 
     def keep(self, record: Recordable | Mapping[str, Any]) -> None:
         if self.file is not None:
             self.file.append(record)
+        if self.recorder is not None:
+            self.recorder.add(record)
 
     def keep_all(self, records: Iterable[Recordable | Mapping[str, Any]]) -> None:
         for record in records:
             self.keep(record)
+
+
+def recording(kept: ComparisonFile, description: Mapping[str, Any], store: str) -> ComparisonFile:
+    """Return the file with a recorder, which writes to a history store too, also if there is no file.
+
+    The caller closes the recorder.
+    """
+    from photometer.history.recorder import open_recorder
+
+    if kept.file is None:
+        header = make_header(gather_machine(), {"comparison": dict(description)})
+        return dataclasses.replace(kept, recorder=open_recorder(store, header))
+    earlier = load_results(kept.file.path, recover=True)
+    recorder = open_recorder(store, earlier.header, file=kept.file.path)
+    recorder.add_all(earlier.records)
+    return dataclasses.replace(kept, recorder=recorder)
 
 
 def open_comparison(folder: Path | None, description: Mapping[str, Any], resume: bool) -> ComparisonFile:
@@ -67,7 +89,7 @@ def _taken_up(path: Path, description: Mapping[str, Any]) -> ComparisonFile:
     if not isinstance(described, Mapping):
         raise ResultsFileError(f"{path}: is not a comparison", remedy="Name the folder of the one to be resumed.")
     for name in _MUST_MATCH:
-        if described.get(name) != description[name]:
+        if not _is_same(described.get(name), description[name]):
             raise ResultsFileError(
                 f"{path}: its {name} is not the one asked for: {described.get(name)}, not {description[name]}",
                 remedy="Resume with the same sides and suite, or name another folder.",
@@ -81,3 +103,10 @@ def _taken_up(path: Path, description: Mapping[str, Any]) -> ComparisonFile:
     replicates = earlier.of(ComparisonReplicate)
     results = {result.order_id: result for result in earlier.of(ComparisonResult)}
     return ComparisonFile(ResultsFile(path), tuple(replicates), results)
+
+
+def _is_same(before: object, now: object) -> bool:
+    """Whether a side or suite is still the same. Files of 0.1 say nothing about a side's build of torch."""
+    if isinstance(before, Mapping) and isinstance(now, Mapping) and "torch_build" not in before:
+        now = {name: value for name, value in now.items() if name != "torch_build"}
+    return before == now

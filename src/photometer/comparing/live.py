@@ -31,7 +31,7 @@ from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import CheckedPlan, StartedSide, StartedSides, failure_of, preflight
 from photometer.comparing.request import ComparisonRequest, PlannedSuite
 from photometer.comparing.verdict_loop import Sample, run_to_verdicts
-from photometer.environments.resolved import ResolvedEnvironment, resolve_environment
+from photometer.environments.resolved import ResolvedEnvironment, resolve_environments
 from photometer.environments.worktree import Worktrees
 from photometer.errors import DefinitionError, PhotometerError, ToolMissing
 from photometer.execution.order_record import identified, task_spec_of
@@ -105,9 +105,7 @@ class LiveComparison:
         with contextlib.ExitStack() as stack:
             worktrees = stack.enter_context(Worktrees())
             self.observer.stage("making both environments")
-            base, branch = (
-                resolve_environment(spec, worktrees, install=self.request.install) for spec in self.request.specs
-            )
+            base, branch = resolve_environments(self.request.specs, worktrees, install=self.request.install)
             if self.request.output is not None:
                 stack.enter_context(hold_folder(self.request.output))
             self._file = open_comparison(self.request.output, self._description(base, branch), self.request.resume)

@@ -1,33 +1,27 @@
-"""From an EnvironmentSpec to an Environment that can be started: checked out, and installed if a command is given.
+"""From an EnvironmentSpec to an Environment that can be started: found, made, checked out, installed.
 
-In: a spec, the folder for worktrees, perhaps the user's install command. Out: a ResolvedEnvironment, which also says
-what exactly will run (the commit), for reports and for resuming.
+In: specs, the folder for worktrees, perhaps the user's install command. Out: ResolvedEnvironments, which also say
+what exactly will run (the commit, the packages, the build of torch), for reports and for resuming.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
-import re
-import shlex
-import subprocess
-from pathlib import Path
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from photometer.environments.command import stop_commands
+from photometer.environments.installed_revision import install_words, installed_revision
+from photometer.environments.installers import Installer, find_installer
+from photometer.environments.interpreter import Interpreter, describe, find_python
+from photometer.environments.kept import KeptEnvironments
+from photometer.environments.packaged import Packaged, packaged
 from photometer.environments.spec import EnvironmentSpec
 from photometer.environments.worktree import Checkout, Worktrees
 from photometer.errors import EnvironmentSpecError
 from photometer.model.environment import Environment
 from photometer.session.layout import of_fixed_length
-
-# Building an extension module takes minutes; building torch itself, an hour or two.
-INSTALL_SECONDS = 4 * 3600.0
-# Quoted text of a command, and what a shell would act on outside of it, or inside double quotes. The command is run
-# without a shell, and these would reach it as plain words.
-_QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\$`]|\\.)*"|\\.""", re.DOTALL)
-_ACTING = re.compile(r"[;|&<>$`\n]")
-_SITE_FOLDERS = "import json, site, sys; print(json.dumps([sys.base_prefix != sys.prefix, site.getsitepackages()]))"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +32,9 @@ class ResolvedEnvironment:
     environment: Environment
     checkout: Checkout | None = None
     is_installed: bool = False
+    packages: Packaged | None = None
+    # Version, headers, libraries and ABI of its torch; None if it has none of its own.
+    torch_build: str | None = None
 
     @property
     def imports_checkout(self) -> bool:
@@ -46,26 +43,52 @@ class ResolvedEnvironment:
 
     @property
     def name(self) -> str:
-        """As it was typed, with the commit behind a revision."""
-        return self.spec.text if self.checkout is None else f"{self.spec.text} ({self.checkout.name})"
+        """As it was typed, with the commit behind a revision and the torch that was found, if it was not named."""
+        found = [] if self.checkout is None else [self.checkout.name]
+        torch = None if self.packages is None else self.packages.torch
+        if torch is not None and torch not in self.spec.text:
+            found.append(f"torch {torch}")
+        return f"{self.spec.text} ({', '.join(found)})" if found else self.spec.text
 
     def identity(self) -> dict[str, Any]:
         """What must be equal for a comparison to be resumed; temporary folders are not in it."""
         return {
             "spec": self.spec.text,
-            "python": self.spec.interpreter,
+            "python": self.environment.python if self.packages is not None else self.spec.interpreter,
             "variables": [list(pair) for pair in self.spec.variables],
             "path": list(self.spec.path),
             "commit": None if self.checkout is None else self.checkout.commit,
             "tree": None if self.checkout is None else self.checkout.tree_digest,
             "is_installed": self.is_installed,
+            "torch_build": self.torch_build,
         }
 
 
+def resolve_environments(
+    specs: Sequence[EnvironmentSpec], worktrees: Worktrees, *, install: str | None = None
+) -> list[ResolvedEnvironment]:
+    """Make all of them, at the same time; the first that fails ends the others."""
+    with ThreadPoolExecutor(max(len(specs), 1)) as threads:
+        running = [threads.submit(resolve_environment, spec, worktrees, install=install) for spec in specs]
+        try:
+            return [each.result() for each in running]
+        except BaseException:
+            stop_commands()
+            raise
+
+
 def resolve_environment(
-    spec: EnvironmentSpec, worktrees: Worktrees, *, install: str | None = None
+    spec: EnvironmentSpec,
+    worktrees: Worktrees,
+    *,
+    install: str | None = None,
+    kept: KeptEnvironments | None = None,
+    installer: Installer | None = None,
 ) -> ResolvedEnvironment:
-    """Check out and install what is needed. `install` is run in the checkout, with a new venv first on PATH."""
+    """Make, check out and install what is needed; it stays until `worktrees` is closed.
+
+    `install` is run in the checkout, with a new environment first on PATH.
+    """
     if spec.results is not None:
         raise EnvironmentSpecError(
             f"{spec.text} is a results file and cannot be started", remedy="Name an environment."
@@ -73,79 +96,42 @@ def resolve_environment(
     if install is not None:
         # Before the checkout, which takes a while.
         install_words(install)
-    checkout = None if spec.git is None else worktrees.check_out(spec.git)
-    python = spec.interpreter
+    interpreter = _interpreter(spec)
+    packages = None
+    if spec.packages is not None:
+        kept = kept or KeptEnvironments()
+        packages = worktrees.hold(packaged(spec.packages, interpreter, kept, installer or find_installer()))
+        interpreter = describe(packages.python)
+    # A venv's python is a link; what it is called in the spec or in the cache is what starts it.
+    python = interpreter.executable if packages is None and spec.python_version else _as_named(spec, packages)
     paths = tuple(of_fixed_length(folder) for folder in spec.path)
-    if checkout is not None:
-        if install is not None:
-            python = _install(python, checkout.folder, worktrees.new_folder(), install)
-        else:
-            paths = (*checkout.import_paths, *paths)
+    checkout = None
+    is_installed = spec.git is not None and install is not None
+    if spec.git is not None and install is not None:
+        made = worktrees.hold(installed_revision(spec.git, interpreter, install, worktrees, kept or KeptEnvironments()))
+        python, checkout = made.python, made.checkout
+    elif spec.git is not None:
+        checkout = worktrees.check_out(spec.git)
+        paths = (*checkout.import_paths, *paths)
+    _need_torch(spec, interpreter, packages)
     environment = Environment(python, paths, spec.variables, spec.text)
-    return ResolvedEnvironment(spec, environment, checkout, checkout is not None and install is not None)
+    return ResolvedEnvironment(spec, environment, checkout, is_installed, packages, interpreter.torch_digest())
 
 
-def _install(python: str, source: Path, target: Path, command_text: str) -> str:
-    """Run the user's command in `source` with a new virtual environment that sees the packages of `python`."""
-    words = install_words(command_text)
-    _run([python, "-m", "venv", "--system-site-packages", str(target)], source, dict(os.environ))
-    fresh = target / "bin" / "python"
-    _show_parent_packages(python, fresh)
-    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-    path = f"{target / 'bin'}{os.pathsep}{variables.get('PATH', os.defpath)}"
-    _run(words, source, {**variables, "VIRTUAL_ENV": str(target), "PATH": path})
-    return str(fresh)
+def _interpreter(spec: EnvironmentSpec) -> Interpreter:
+    return describe(spec.interpreter) if spec.python_version is None else find_python(spec.python_version)
 
 
-def install_words(command_text: str) -> list[str]:
-    """Return the words of the install command; what only a shell understands is an error."""
-    if found := _ACTING.search(_QUOTED.sub("", command_text.strip())):
+def _as_named(spec: EnvironmentSpec, packages: Packaged | None) -> str:
+    return spec.interpreter if packages is None else packages.python
+
+
+def _need_torch(spec: EnvironmentSpec, interpreter: Interpreter, packages: Packaged | None) -> None:
+    """Say at once that an environment asked for by its packages or its version has no torch; others may find one."""
+    asked = packages is not None or spec.python_version is not None
+    if asked and interpreter.torch_folder is None and spec.git is None and not spec.path:
+        version = spec.python_version or interpreter.version
         raise EnvironmentSpecError(
-            f"--install {command_text!r} has {found.group()!r}, which only a shell understands; none is used",
-            remedy="Put the commands into a script in the repository, and give --install 'bash install.sh'.",
+            f"{spec.text}: Python {interpreter.version} has no torch there",
+            remedy=f'Ask for it: "python:{version} + pip:torch==VERSION".',
         )
-    try:
-        words = shlex.split(command_text)
-    except ValueError as error:
-        raise EnvironmentSpecError(f"--install {command_text!r}: {error}", remedy="Check its quotes.") from error
-    if not words:
-        raise EnvironmentSpecError("--install is empty", remedy='Give a command such as "pip install .".')
-    return words
-
-
-def _show_parent_packages(python: str, fresh: Path) -> None:
-    """Show the packages of `python` itself: --system-site-packages shows those of its base installation only."""
-    is_venv, folders = json.loads(_run([python, "-c", _SITE_FOLDERS], Path("/"), dict(os.environ)))
-    if not is_venv:
-        return
-    own = Path(json.loads(_run([str(fresh), "-c", _SITE_FOLDERS], Path("/"), dict(os.environ)))[1][0])
-    lines = [f"import site; site.addsitedir({folder!r})" for folder in folders]
-    (own / "photometer_parent.pth").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _run(command: list[str], folder: Path, variables: dict[str, str]) -> str:
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=variables,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=INSTALL_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnvironmentSpecError(
-            f"the environment could not be made: {error}", command=command, remedy="Check the install command."
-        ) from error
-    if done.returncode != 0:
-        raise EnvironmentSpecError(
-            "the environment could not be made",
-            command=command,
-            exit_status=done.returncode,
-            log=(done.stdout + done.stderr)[-8000:],
-            remedy="Run the command yourself in a checkout of that revision.",
-        )
-    return done.stdout

@@ -4,6 +4,8 @@
     PYTHON or VENV             another interpreter, or the folder of a virtual environment
     git:REV                    a revision of the repository here; git:REV@PATH of the one there
     git:merge-base:BRANCH      where this branch left BRANCH;  git:WORKTREE  the working tree as it is
+    pip:torch==2.12.1          an environment with these packages, made if need be and kept; also pip:-r FILE
+    python:3.12                an interpreter of that version; with pip:… the one that the packages are for
     env:NAME=VALUE  path:DIR   this interpreter with a variable, with a folder first on its path
     FILE.json                  a results file of an earlier run
 Several are joined by " + ": `venv + env:OMP_NUM_THREADS=2`.
@@ -16,8 +18,11 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from photometer.environments.interpreter import VERSION
+from photometer.environments.packages import PackageRequest, parse_packages
 from photometer.errors import EnvironmentSpecError
 from photometer.session.policy import RESERVED
 
@@ -26,7 +31,7 @@ WORKTREE = "WORKTREE"
 MERGE_BASE = "merge-base:"
 _FORMS = (
     "Give `current`, a Python interpreter or the folder of a virtual environment, git:REV, git:merge-base:BRANCH, "
-    "git:WORKTREE, env:NAME=VALUE, path:DIR, or a results file (.json)."
+    "git:WORKTREE, pip:PACKAGES, python:VERSION, env:NAME=VALUE, path:DIR, or a results file (.json)."
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -49,6 +54,8 @@ class EnvironmentSpec:
     variables: tuple[tuple[str, str], ...] = ()
     path: tuple[str, ...] = ()
     results: Path | None = None
+    packages: PackageRequest | None = None
+    python_version: str | None = None
 
     @property
     def interpreter(self) -> str:
@@ -75,25 +82,59 @@ def _with_part(spec: EnvironmentSpec, part: str, folder: Path) -> EnvironmentSpe
     kind, colon, rest = part.partition(":")
     if part == "current":
         return spec
-    if colon and kind == "git":
-        if spec.git is not None:
-            raise EnvironmentSpecError(f"{spec.text!r} names two git revisions", remedy="Name one per side.")
-        return dataclasses.replace(spec, git=_git_source(rest, part, folder))
-    if colon and kind == "env":
-        return dataclasses.replace(spec, variables=(*spec.variables, _variable(rest, part)))
-    if colon and kind == "path":
-        found = (folder / Path(rest).expanduser()).resolve()
-        if not rest or not found.is_dir():
-            raise EnvironmentSpecError(f"{part}: there is no folder {rest!r}", remedy="Give path:DIR an existing one.")
-        return dataclasses.replace(spec, path=(*spec.path, str(found)))
+    if colon and kind in _KINDS:
+        return _KINDS[kind](spec, rest, part, folder)
     if part.endswith(".json"):
         found = folder / Path(part).expanduser()
         if not found.is_file():
             raise EnvironmentSpecError(f"there is no results file {part}", remedy="Check its path.")
         return dataclasses.replace(spec, results=found)
-    if spec.python is not None:
-        raise EnvironmentSpecError(f"{spec.text!r} names two interpreters", remedy="Name one per side.")
+    _no_other_interpreter(spec)
     return dataclasses.replace(spec, python=_interpreter(part, folder))
+
+
+def _with_git(spec: EnvironmentSpec, rest: str, part: str, folder: Path) -> EnvironmentSpec:
+    if spec.git is not None:
+        raise EnvironmentSpecError(f"{spec.text!r} names two git revisions", remedy="Name one per side.")
+    return dataclasses.replace(spec, git=_git_source(rest, part, folder))
+
+
+def _with_variable(spec: EnvironmentSpec, rest: str, part: str, folder: Path) -> EnvironmentSpec:
+    return dataclasses.replace(spec, variables=(*spec.variables, _variable(rest, part)))
+
+
+def _with_path(spec: EnvironmentSpec, rest: str, part: str, folder: Path) -> EnvironmentSpec:
+    found = (folder / Path(rest).expanduser()).resolve()
+    if not rest or not found.is_dir():
+        raise EnvironmentSpecError(f"{part}: there is no folder {rest!r}", remedy="Give path:DIR an existing one.")
+    return dataclasses.replace(spec, path=(*spec.path, str(found)))
+
+
+def _with_packages(spec: EnvironmentSpec, rest: str, part: str, folder: Path) -> EnvironmentSpec:
+    wanted = parse_packages(rest, part, folder)
+    return dataclasses.replace(spec, packages=wanted if spec.packages is None else spec.packages + wanted)
+
+
+def _with_version(spec: EnvironmentSpec, rest: str, part: str, folder: Path) -> EnvironmentSpec:
+    if not VERSION.fullmatch(rest):
+        raise EnvironmentSpecError(f"{part!r} names no version", remedy="Write python:3.12, python:3.12.1, …")
+    _no_other_interpreter(spec)
+    return dataclasses.replace(spec, python_version=rest)
+
+
+# What may stand before a colon, and what it adds.
+_KINDS: dict[str, Callable[[EnvironmentSpec, str, str, Path], EnvironmentSpec]] = {
+    "git": _with_git,
+    "env": _with_variable,
+    "path": _with_path,
+    "pip": _with_packages,
+    "python": _with_version,
+}
+
+
+def _no_other_interpreter(spec: EnvironmentSpec) -> None:
+    if spec.python is not None or spec.python_version is not None:
+        raise EnvironmentSpecError(f"{spec.text!r} names two interpreters", remedy="Name one per side.")
 
 
 def _git_source(rest: str, part: str, folder: Path) -> GitSource:

@@ -14,8 +14,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 from photometer.environments.spec import MERGE_BASE, WORKTREE, GitSource
 from photometer.errors import EnvironmentSpecError
@@ -26,6 +29,8 @@ GIT_SECONDS = 600.0
 # Compiled extensions lie ignored in a developer's tree, and the tree does not run without them.
 EXTENSION_SUFFIXES = (".so", ".pyd", ".dylib")
 _PREFIX = "photometer-"
+
+_Made = TypeVar("_Made")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,10 +63,28 @@ class Worktrees:
         self.folder = make_folder()
         self._added: list[tuple[Path, Path]] = []
         self._count = 0
+        self._changes = threading.RLock()
+        self._held = contextlib.ExitStack()
+
+    def hold(self, made: AbstractContextManager[_Made]) -> _Made:
+        """Enter what a side needs and is kept elsewhere; it is left when this block ends."""
+        value = made.__enter__()
+        with self._changes:
+            self._held.push(made.__exit__)
+        return value
+
+    def commit_of(self, source: GitSource) -> str:
+        """Return the full name of the commit that a revision names."""
+        return resolve(_top(source), source.revision)
 
     def check_out(self, source: GitSource) -> Checkout:
         """The files of the revision; of WORKTREE a copy, so that the user may go on editing meanwhile."""
-        top = Path(_git(source.repository, "rev-parse", "--show-toplevel"))
+        # One at a time: sides are made in parallel, and git does not add two worktrees to one repository at once.
+        with self._changes:
+            return self._check_out(source)
+
+    def _check_out(self, source: GitSource) -> Checkout:
+        top = _top(source)
         _forget_left_behind(top)
         if source.revision == WORKTREE:
             return self._copy(top)
@@ -83,6 +106,7 @@ class Worktrees:
             with contextlib.suppress(EnvironmentSpecError):
                 _git(repository, "worktree", "remove", "--force", "--force", str(folder))
         self._added.clear()
+        self._held.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _copy(self, top: Path) -> Checkout:
@@ -112,6 +136,10 @@ class Worktrees:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _top(source: GitSource) -> Path:
+    return Path(_git(source.repository, "rev-parse", "--show-toplevel"))
 
 
 def has_modules(folder: Path) -> bool:

@@ -9,6 +9,7 @@ import dataclasses
 import itertools
 import re
 import time
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from photometer.errors import DefinitionError
 from photometer.execution.agenda import finished_steps
 from photometer.execution.run_settings import RunSettings
+from photometer.instruments.cpp.torch_build import build_fingerprint
 from photometer.instruments.machine_facts import gather_machine, short_flags
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.results_file import ResultsFile
@@ -67,8 +69,9 @@ def _continue(path: Path, about: Mapping[str, Any]) -> RunFile:
     results = load_results(path, recover=True)
     before = results.header.get("run")
     before = before if isinstance(before, Mapping) else {}
-    for name in ("suite", "fingerprint", "python", "torch"):
-        if before.get(name) != about[name]:
+    for name in ("suite", "fingerprint", "python", "torch", "torch_build"):
+        # Files of 0.1 say which version of torch, but not which build.
+        if before.get(name) != about[name] and not (name == "torch_build" and name not in before):
             raise DefinitionError(
                 f"{path} cannot be continued: its {name} was {before.get(name)!r} and is now {about[name]!r}",
                 remedy="Run without --resume; the former results are kept beside the new ones.",
@@ -78,10 +81,13 @@ def _continue(path: Path, about: Mapping[str, Any]) -> RunFile:
 
 def _about(plan: WorkOrders, settings: RunSettings, facts: TorchFacts) -> dict[str, Any]:
     return {
+        # Tells this run from all others, wherever its records go.
+        "id": uuid.uuid4().hex,
         "suite": plan.suite,
         "fingerprint": plan.fingerprint,
         "python": facts.executable,
         "torch": facts.torch,
+        "torch_build": build_fingerprint(Path(facts.torch_folder)),
         "min_run_time": settings.min_run_time,
         "repeats": settings.repeats,
     }

@@ -66,13 +66,17 @@ def _take(path: Path) -> int:
         os.close(descriptor)
 
 
-def flock_or_warn(descriptor: int, shown: Path, *, wait: bool = True) -> bool:
-    """Lock an open file, or raise BlockingIOError without `wait`. If there are no locks here, warn and return False."""
+def flock_or_warn(descriptor: int, shown: Path, *, wait: bool = True, shared: bool = False) -> bool:
+    """Lock an open file, or raise BlockingIOError without `wait`. If there are no locks here, warn and return False.
+
+    Several may hold a `shared` lock at a time; it takes the place of one that this descriptor holds.
+    """
     problem: object
     try:
         import fcntl
 
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        fcntl.flock(descriptor, kind | (0 if wait else fcntl.LOCK_NB))
     except ImportError as error:  # Windows
         problem = error
     except OSError as error:

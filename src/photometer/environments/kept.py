@@ -1,0 +1,198 @@
+"""KeptEnvironments: environments that were made once, each in a folder named by what it was made of.
+
+Whoever uses one holds a shared lock on it; making and removing need the lock alone. The record beside a folder is
+written last, so a folder without one is what a killed process has left, and is made anew. The least recently used go
+when there is too much.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from photometer.environments.shared_files import drop_unshared
+from photometer.instruments.code_folder import cache_root, make_code_folder
+from photometer.model.folder_lock import flock_or_warn
+from photometer.model.whole_file import write_text_whole
+
+# Some ten builds of torch with CUDA, of which most files are shared, or a hundred without.
+MOST_BYTES = 40 * 1024**3
+# All names have one length: that of a path shifts what lies in memory after it.
+_KEY = re.compile(r"[0-9a-f]{16}")
+
+
+def key_of(*parts: object) -> str:
+    """Return the name of what is made of these parts."""
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
+
+
+@dataclasses.dataclass(frozen=True)
+class KeptEnvironment:
+    """One of them. `title` says what was asked for, `about` what it was made of."""
+
+    key: str
+    folder: Path
+    title: str
+    about: tuple[tuple[str, str], ...]
+    size_bytes: int
+    used_at: float
+    in_use: bool
+
+
+class KeptEnvironments:
+    """Those in one folder, by default `environments` in photometer's cache."""
+
+    def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:
+        self.folder = cache_root() / "environments" if folder is None else folder
+        self.most_bytes = most_bytes
+        make_code_folder(self.folder)
+
+    @contextlib.contextmanager
+    def use(
+        self, key: str, title: str, make: Callable[[Path], None], about: Sequence[tuple[str, str]] = ()
+    ) -> Iterator[Path]:
+        """Yield the folder, made by `make` if it is not there; nobody removes it while the block runs."""
+        with self._opened(key) as lock:
+            flock_or_warn(lock, self.folder, shared=True)
+            while not self._is_whole(key):
+                # Released and taken anew by the kernel: another process may come between, hence the loop.
+                flock_or_warn(lock, self.folder)
+                if not self._is_whole(key):
+                    self._make(key, title, make, about)
+                    self.trim(keep=key)
+                flock_or_warn(lock, self.folder, shared=True)
+            with contextlib.suppress(FileNotFoundError):
+                os.utime(self._record(key))
+            yield self.folder / key
+
+    def present(self) -> list[KeptEnvironment]:
+        """Return all that are whole, the last used first. A file that several have is counted for the first of them."""
+        seen: set[tuple[int, int]] = set()
+        found = []
+        for record in sorted(self.folder.glob("*.json"), key=_used_at, reverse=True):
+            if not _KEY.fullmatch(record.stem) or not (self.folder / record.stem).is_dir():
+                continue
+            told = _read(record)
+            found.append(
+                KeptEnvironment(
+                    record.stem,
+                    self.folder / record.stem,
+                    str(told.get("title", "")),
+                    tuple((str(name), str(value)) for name, value in dict(told.get("about", {})).items()),
+                    _disk_bytes(self.folder / record.stem, seen),
+                    _used_at(record),
+                    self._is_held(record.stem),
+                )
+            )
+        return found
+
+    def remove(self, key: str) -> bool:
+        """Remove one; False if it is in use."""
+        with self._opened(key) as lock:
+            try:
+                flock_or_warn(lock, self.folder, wait=False)
+            except BlockingIOError:
+                return False
+            self._delete(key)
+        drop_unshared(self.folder / "files")
+        return True
+
+    def clear(self) -> tuple[list[KeptEnvironment], list[KeptEnvironment]]:
+        """Remove all that are not in use, and what killed processes have left. Return what went and what stayed."""
+        gone: list[KeptEnvironment] = []
+        stayed: list[KeptEnvironment] = []
+        for kept in self.present():
+            (gone if self.remove(kept.key) else stayed).append(kept)
+        for entry in self.folder.iterdir():
+            if _KEY.fullmatch(entry.name) and not self._record(entry.name).exists():
+                self.remove(entry.name)
+        return gone, stayed
+
+    def trim(self, *, keep: str = "") -> list[KeptEnvironment]:
+        """Remove the least recently used until the rest fits; return them. What is in use stays."""
+        kept = self.present()
+        excess = sum(each.size_bytes for each in kept) - self.most_bytes
+        gone = []
+        for each in reversed(kept):
+            if excess <= 0:
+                break
+            if each.key != keep and self.remove(each.key):
+                excess -= each.size_bytes
+                gone.append(each)
+        return gone
+
+    def _make(self, key: str, title: str, make: Callable[[Path], None], about: Sequence[tuple[str, str]]) -> None:
+        self._delete(key)
+        try:
+            make(self.folder / key)
+            text = json.dumps({"title": title, "about": dict(about), "made_at": time.time()}, indent=2)
+            write_text_whole(self._record(key), text + "\n")
+        except BaseException:
+            # Also after Ctrl-C: half an environment is worth nothing.
+            self._delete(key)
+            raise
+
+    def _delete(self, key: str) -> None:
+        # The record first: without it nobody takes the folder for whole.
+        self._record(key).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / key, ignore_errors=True)
+
+    def _is_whole(self, key: str) -> bool:
+        return self._record(key).is_file() and (self.folder / key).is_dir()
+
+    def _is_held(self, key: str) -> bool:
+        with self._opened(key) as lock:
+            try:
+                flock_or_warn(lock, self.folder, wait=False)
+            except BlockingIOError:
+                return True
+        return False
+
+    def _record(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
+
+    @contextlib.contextmanager
+    def _opened(self, key: str) -> Iterator[int]:
+        (self.folder / "locks").mkdir(mode=0o700, exist_ok=True)
+        descriptor = os.open(self.folder / "locks" / key, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+def _read(record: Path) -> dict[str, Any]:
+    try:
+        told = json.loads(record.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _used_at(record: Path) -> float:
+    try:
+        return record.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _disk_bytes(folder: Path, seen: set[tuple[int, int]]) -> int:
+    """Return what a folder takes on the disk, without the files in `seen`, to which its own are added."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                status = os.lstat(os.path.join(place, name))  # noqa: PTH118  a hundred thousand files
+                if (status.st_dev, status.st_ino) not in seen:
+                    seen.add((status.st_dev, status.st_ino))
+                    size += status.st_blocks * 512
+    return size

@@ -1,0 +1,82 @@
+"""packaged: the environment that a PackageRequest asks for, kept by its lock: made once, found again ever after.
+
+If the index cannot be asked, the lock that the same request had last is used, and a warning says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from photometer.environments.installers import Installer
+from photometer.environments.interpreter import Interpreter
+from photometer.environments.kept import KeptEnvironments, key_of
+from photometer.environments.packages import PackageRequest
+from photometer.errors import EnvironmentSpecError
+from photometer.instruments.code_folder import make_code_folder
+from photometer.model.whole_file import write_text_whole
+
+# Raised if what is in a kept environment changes: older ones are then not found any more.
+_FORM = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Packaged:
+    """An environment with packages. `key` tells it from others; `torch` is the version that it has, if any."""
+
+    folder: Path
+    key: str
+    torch: str | None
+
+    @property
+    def python(self) -> str:
+        return str(self.folder / "bin" / "python")
+
+
+@contextlib.contextmanager
+def packaged(
+    request: PackageRequest, interpreter: Interpreter, kept: KeptEnvironments, installer: Installer
+) -> Iterator[Packaged]:
+    """Yield the environment; it stays while the block runs."""
+    lock = _lock(request, interpreter, kept, installer)
+    files = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in _local_archives(request)]
+    key = key_of("packages", _FORM, installer.name, lock, interpreter.base, interpreter.version, interpreter.abi, files)
+    torch = torch_in(lock)
+    about = [("Python", interpreter.version), ("torch", torch or "none"), ("made by", installer.name)]
+    title = "pip:" + " ".join(request.lines)
+    with kept.use(key, title, lambda folder: installer.make(folder, interpreter, lock), about) as folder:
+        yield Packaged(folder, key, torch)
+
+
+def torch_in(lock: str) -> str | None:
+    """Return the version of torch that a lock names, in the form of uv or of pip."""
+    found = re.search(r"^torch(?:==(\S+)| @ \S*/torch-([^-/]+)-)", lock, re.MULTILINE)
+    return None if found is None else (found.group(1) or found.group(2)).replace("%2B", "+")
+
+
+def _lock(request: PackageRequest, interpreter: Interpreter, kept: KeptEnvironments, installer: Installer) -> str:
+    key = key_of("request", _FORM, installer.name, request.digest(), interpreter.base, interpreter.version)
+    memory = kept.folder / "locks-of-requests" / f"{key}.txt"
+    try:
+        lock = installer.lock(request, interpreter)
+    except EnvironmentSpecError as error:
+        if not memory.is_file():
+            raise
+        date = time.strftime("%Y-%m-%d", time.localtime(memory.stat().st_mtime))
+        warnings.warn(
+            f"{' '.join(request.lines)}: using the packages found on {date}, for now {error.message}", stacklevel=2
+        )
+        return memory.read_text(encoding="utf-8")
+    make_code_folder(memory.parent)
+    write_text_whole(memory, lock)
+    return lock
+
+
+def _local_archives(request: PackageRequest) -> list[Path]:
+    """Return the wheels and archives of the request itself: their content may change under one name."""
+    return [file for file in request.files if str(file) in request.lines]

@@ -1,0 +1,113 @@
+"""PackageRequest: what `pip:…` asks for: requirements, files of them, and where to look for packages.
+
+The words are those of `pip install`, so that what works there can be typed here; they are written into one requirements
+file, which uv and pip both read. Options that would install elsewhere or run code of ours are refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import shlex
+from pathlib import Path
+
+from photometer.errors import EnvironmentSpecError
+
+_FILES = {"-r": "-r", "--requirement": "-r", "-c": "-c", "--constraint": "-c"}
+_SOURCES = {
+    "-i": "--index-url",
+    "--index-url": "--index-url",
+    "--extra-index-url": "--extra-index-url",
+    "-f": "--find-links",
+    "--find-links": "--find-links",
+}
+_WHEELS_AND_ARCHIVES = (".whl", ".tar.gz", ".zip")
+_REMEDY = (
+    'Give requirements (pip:torch==2.12.1, pip:"torch numpy<2"), -r FILE, -c FILE, --index-url URL, '
+    "--extra-index-url URL, --find-links PLACE, --no-index or --pre."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class PackageRequest:
+    """`lines` are those of a requirements file, paths absolute. `files` are what they name on this machine."""
+
+    lines: tuple[str, ...] = ()
+    prereleases: bool = False
+    files: tuple[Path, ...] = ()
+
+    def __add__(self, other: PackageRequest) -> PackageRequest:
+        return PackageRequest(
+            (*self.lines, *other.lines), self.prereleases or other.prereleases, (*self.files, *other.files)
+        )
+
+    @property
+    def text(self) -> str:
+        return "".join(f"{line}\n" for line in self.lines)
+
+    def digest(self) -> str:
+        """Return what tells this request from others, with the content of the files that it names."""
+        contents = [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in self.files]
+        return hashlib.sha256(repr((self.lines, self.prereleases, contents)).encode()).hexdigest()
+
+
+def parse_packages(rest: str, part: str, folder: Path) -> PackageRequest:
+    """Return what the words after `pip:` ask for; relative paths are looked for in `folder`."""
+    try:
+        words = shlex.split(rest)
+    except ValueError as error:
+        raise EnvironmentSpecError(f"{part!r}: {error}", remedy="Check its quotes.") from error
+    request = PackageRequest()
+    left = iter(words)
+    for word in left:
+        name, equals, value = word.partition("=")
+        if word == "--pre":
+            request += PackageRequest(prereleases=True)
+        elif word == "--no-index":
+            request += PackageRequest((word,))
+        elif name in _FILES or name in _SOURCES:
+            value = value if equals else next(left, "")
+            if not value or value.startswith("-"):
+                raise EnvironmentSpecError(f"{part!r}: {name} names nothing", remedy=_REMEDY)
+            request += _named(name, value, part, folder)
+        elif word.startswith("-"):
+            raise EnvironmentSpecError(f"{part!r}: the option {word} is not taken here", remedy=_REMEDY)
+        else:
+            request += _requirement(word, part, folder)
+    if not any(not line.startswith("-") or line.startswith("-r ") for line in request.lines):
+        raise EnvironmentSpecError(f"{part!r} names no package", remedy=_REMEDY)
+    return request
+
+
+def _named(option: str, value: str, part: str, folder: Path) -> PackageRequest:
+    _one_line(value, part)
+    if option in _SOURCES:
+        place = folder / Path(value).expanduser()
+        # A folder of wheels is meant as seen from here; everything else is an address.
+        shown = str(place.resolve()) if "://" not in value and place.exists() else value
+        return PackageRequest((f"{_SOURCES[option]} {shown}",))
+    file = (folder / Path(value).expanduser()).resolve()
+    if not file.is_file():
+        raise EnvironmentSpecError(f"{part!r}: there is no file {value!r}", remedy="Check its path.")
+    return PackageRequest((f"{_FILES[option]} {file}",), files=(file,))
+
+
+def _requirement(word: str, part: str, folder: Path) -> PackageRequest:
+    _one_line(word, part)
+    place = (folder / Path(word).expanduser()).resolve()
+    if word.endswith(_WHEELS_AND_ARCHIVES) and "://" not in word:
+        if not place.is_file():
+            raise EnvironmentSpecError(f"{part!r}: there is no file {word!r}", remedy="Check its path.")
+        return PackageRequest((str(place),), files=(place,))
+    if word.startswith((".", "/", "~")) or word.endswith("/"):
+        # A folder may change from one day to the next under one name, and what is kept is kept by name and version.
+        raise EnvironmentSpecError(
+            f"{part!r}: a folder of sources cannot be kept as a package",
+            remedy='Give its revision: git:WORKTREE@DIR with --install "pip install .", or a wheel built from it.',
+        )
+    return PackageRequest((word,))
+
+
+def _one_line(value: str, part: str) -> None:
+    if any(character in value for character in "\n\r\0"):
+        raise EnvironmentSpecError(f"{part!r} has a line break", remedy=_REMEDY)

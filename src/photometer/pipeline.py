@@ -5,9 +5,11 @@ In comes what a user names, out comes a RunReport: where the results are, and th
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from photometer.analysis.check_results import CheckedBenchmark, check_results
 from photometer.analysis.ladder import Ladder
@@ -26,6 +28,12 @@ from photometer.model.results_reader import load_results
 from photometer.plan import materialize, select
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrders
 from photometer.session.session import Session
+
+if TYPE_CHECKING:
+    from photometer.history.writing import Origin
+    from photometer.model.results_format import Recordable
+
+    Keep = Callable[[Recordable | Mapping[str, Any]], object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,11 +56,17 @@ def run_suite(
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     resume: bool = False,
     observer: RunObserver | None = None,
+    store: str | None = None,
+    origin: Origin | None = None,
+    session: Session | None = None,
 ) -> RunReport:
-    """Measure a suite; every result is in `folder/results.json` the moment it is there."""
+    """Measure a suite; every result is in `folder/results.json` the moment it is there, and in the `store` if given.
+
+    `origin` says which commit is measured, if not the one checked out here; `session` is used instead of a new one.
+    """
     defined = load_suite(suite)
     observer = observer or NullObserver()
-    with LocalExecutor(Session(settings.environment)) as executor:
+    with LocalExecutor(session or Session(settings.environment)) as executor:
         facts = describe(executor)
         planned = materialize(defined, available_devices=facts.devices, timeout_seconds=timeout_seconds)
         plan = select(planned, expression, tags)
@@ -60,19 +74,39 @@ def run_suite(
             return RunReport(plan, None, RunTable())
         with hold_folder(folder):
             file = open_run_file(folder, plan, settings, facts, resume=resume)
-            run_plan(plan, settings, executor, facts, file.file.append, finished=file.finished, observer=observer)
-            climbs = settings.measures_ladder and is_ladder(plan)
-            ladder = climb(plan, executor.session, file, observer) if climbs else None
+            with _keeping(file, store, origin) as keep:
+                run_plan(plan, settings, executor, facts, keep, finished=file.finished, observer=observer)
+                climbs = settings.measures_ladder and is_ladder(plan)
+                ladder = climb(plan, executor.session, file, keep, observer) if climbs else None
             results = load_results(file.path)
     return RunReport(plan, file.path, tabulate_run(plan, results), ladder)
 
 
-def climb(plan: WorkOrders, session: Session, file: RunFile, observer: RunObserver) -> Ladder:
+@contextlib.contextmanager
+def _keeping(file: RunFile, store: str | None, origin: Origin | None) -> Iterator[Keep]:
+    """Yield what takes a record: the file, and then the store, which also gets what the file has already."""
+    if store is None:
+        yield file.file.append
+        return
+    from photometer.history.recorder import open_recorder
+
+    earlier = load_results(file.path, recover=True)
+    with open_recorder(store, earlier.header, origin=origin, file=file.path) as recorder:
+        recorder.add_all(earlier.records)
+
+        def keep(record: Recordable | Mapping[str, Any]) -> None:
+            file.file.append(record)
+            recorder.add(record)
+
+        yield keep
+
+
+def climb(plan: WorkOrders, session: Session, file: RunFile, keep: Keep, observer: RunObserver) -> Ladder:
     """Measure each rung of a suite of rungs beside the one it stands on, and keep the steps in the file."""
     counts = counted_instructions(load_results(file.path))
     ladder = measure_ladder(plan, session, instructions=counts, on_rung=observer.climbed)
     for step in ladder:
-        file.file.append(step)
+        keep(step)
     return ladder
 
 

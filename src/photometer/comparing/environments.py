@@ -34,6 +34,7 @@ def compare_environments(
     install: str | None = None,
     output: str | Path | None = None,
     resume: bool = False,
+    store: str | None = None,
     observer: Observer | None = None,
 ) -> EnvironmentComparison:
     """Return whether `branch` is slower than `base`, for each benchmark that `expression` and `tags` select.
@@ -41,8 +42,9 @@ def compare_environments(
     The sides are what `photometer compare` takes, or an Environment. `budget` is seconds of measuring for the whole
     suite, `margin` the relative change that does not matter, `fdr` the share of false verdicts among all that say
     slower or faster. `install` is a command that installs a git revision into a fresh environment. `output` is a folder
-    for the samples and verdicts; with `resume` an interrupted comparison there is continued. Two results files need no
-    suite. To do more while the environments can still be started, use `comparing.live.LiveComparison`.
+    for the samples and verdicts; with `resume` an interrupted comparison there is continued; `store` is a history store
+    that gets every record too. Two results files need no suite. To do more while the environments can still be started,
+    use `comparing.live.LiveComparison`.
     """
     request = ComparisonRequest(
         base,
@@ -54,6 +56,7 @@ def compare_environments(
         install,
         None if output is None else Path(output),
         resume,
+        store,
     )
     observer = observer or Observer()
     if not request.is_live:

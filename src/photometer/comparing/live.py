@@ -13,6 +13,7 @@ import contextlib
 import dataclasses
 import math
 import statistics
+import uuid
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
@@ -23,7 +24,7 @@ from photometer.analysis.judge import judge_replicates
 from photometer.analysis.suite_judge import SuiteJudge
 from photometer.analysis.verdict import Verdict
 from photometer.analysis.verdict_reason import reason_for_identical
-from photometer.comparing.comparison_file import ComparisonFile, open_comparison
+from photometer.comparing.comparison_file import ComparisonFile, open_comparison, recording
 from photometer.comparing.counts import CountedSuite, count_suite
 from photometer.comparing.explain import Explanation, explain
 from photometer.comparing.fork_sampler import ForkSampler, estimated, replicate_record
@@ -108,7 +109,11 @@ class LiveComparison:
             base, branch = resolve_environments(self.request.specs, worktrees, install=self.request.install)
             if self.request.output is not None:
                 stack.enter_context(hold_folder(self.request.output))
-            self._file = open_comparison(self.request.output, self._description(base, branch), self.request.resume)
+            description = self._description(base, branch)
+            self._file = open_comparison(self.request.output, description, self.request.resume)
+            if self.request.store is not None:
+                self._file = recording(self._file, description, self.request.store)
+                stack.enter_context(self._file.recorder or contextlib.nullcontext())
             self.sides = (self._started(base, stack), self._started(branch, stack))
             self._open = stack.pop_all()
         return self
@@ -270,6 +275,7 @@ class LiveComparison:
     def _description(self, base: ResolvedEnvironment, branch: ResolvedEnvironment) -> dict[str, object]:
         """Return what must be the same for a comparison to be resumed, and what it was judged by."""
         return {
+            "id": uuid.uuid4().hex,
             "base": base.identity(),
             "branch": branch.identity(),
             "suite": self.planned.plan.suite,

@@ -72,6 +72,8 @@ class ComparisonRequest:
     install: str | None = None
     output: Path | None = None
     resume: bool = False
+    # A history store, by path or URL, that gets every record too.
+    store: str | None = None
 
     @cached_property
     def specs(self) -> tuple[EnvironmentSpec, EnvironmentSpec]:

@@ -1,0 +1,95 @@
+"""Recorder: writes a run, a comparison or an `ab` into a store while it is measured, one record at a time.
+
+A record is in the results file first, and then here. A store that fails in the middle (a server that goes away, a full
+disk) does not end the measurement: it is said once, and `photometer history add` brings the rest later.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from photometer.errors import PhotometerError
+from photometer.history.connection import guarded
+from photometer.history.ingest import origin_of
+from photometer.history.repository import Repository
+from photometer.history.store import Store, open_store
+from photometer.history.writing import Origin
+from photometer.model.records import to_record
+from photometer.model.results_format import Recordable
+
+
+class StoreWarning(UserWarning):
+    """What is measured is not being stored; it is in its results file all the same."""
+
+
+class Recorder:
+    """Use as a context manager. What is added after a failure goes nowhere."""
+
+    def __init__(self, store: Store, header: Mapping[str, Any], origin: Origin, file: Path | None = None) -> None:
+        self._store = store
+        self._file = file
+        self.place = store.place
+        self._writer = store.open_run(header, origin)
+        self._failed = False
+
+    @property
+    def run_id(self) -> int:
+        return self._writer.run_id
+
+    def add(self, record: Recordable | Mapping[str, Any]) -> None:
+        """Write one record; it is there when this returns."""
+        self.add_all([record])
+
+    def add_all(self, records: Sequence[Recordable | Mapping[str, Any]]) -> None:
+        if self._failed or not records:
+            return
+        plain = [record if isinstance(record, Mapping) else to_record(record) for record in records]
+        try:
+            with guarded(self._store.engine.url):
+                self._writer.add(plain)
+        except PhotometerError as error:
+            self._give_up(error)
+
+    def finish(self) -> None:
+        """Say that the run is complete."""
+        if self._failed:
+            return
+        try:
+            with guarded(self._store.engine.url):
+                self._writer.finish()
+        except PhotometerError as error:
+            self._give_up(error)
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _give_up(self, error: PhotometerError) -> None:
+        self._failed = True
+        later = f" `photometer history add {self._file}` adds the rest later." if self._file is not None else ""
+        warnings.warn(f"results are no longer stored: {error.message}.{later}", StoreWarning, stacklevel=2)
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.finish()
+        self.close()
+
+
+def open_recorder(
+    place: str, header: Mapping[str, Any], *, origin: Origin | None = None, file: Path | None = None
+) -> Recorder:
+    """Open a store and begin (or continue) the run that the header describes."""
+    store = open_store(place)
+    try:
+        return Recorder(store, header, origin or origin_of(header, Repository.find()), file)
+    except BaseException:
+        store.close()
+        raise

@@ -1,0 +1,131 @@
+"""Repository: what history asks of git: who a commit is, which commits lie between two, what the project is called.
+
+It only reads. Names of remotes are shown without the user and password that a URL may hold.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from photometer.errors import EnvironmentSpecError
+from photometer.history.nouns import Commit
+
+# Counting the ancestors of a commit of a large repository takes a second or two.
+GIT_SECONDS = 60.0
+_FIELDS = "%H%x00%ct%x00%at%x00%P%x00%an%x00%s"
+_CREDENTIALS = re.compile(r"^[^/@]*@")
+
+
+class Repository:
+    """The git repository that a folder lies in; `top` is its root."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or Path.cwd()
+        self.top = Path(self._git("rev-parse", "--show-toplevel"))
+
+    @classmethod
+    def find(cls, folder: Path | None = None) -> Repository | None:
+        """Return the repository of a folder, or None if it lies in none or git is not there."""
+        try:
+            return cls(folder)
+        except EnvironmentSpecError:
+            return None
+
+    def project(self) -> str:
+        """Return a name that is the same in every clone: the remote's host and path, else the root folder's name."""
+        try:
+            url = self._git("config", "--get", "remote.origin.url")
+        except EnvironmentSpecError:
+            return self.top.name
+        return project_of_url(url) or self.top.name
+
+    def branch(self) -> str:
+        """Return the branch that is checked out, or an empty text."""
+        try:
+            return self._git("symbolic-ref", "--quiet", "--short", "HEAD")
+        except EnvironmentSpecError:
+            return ""
+
+    def resolve(self, revision: str) -> str:
+        """Return the full name of the commit that a revision names."""
+        return self._git("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
+
+    def commit(self, revision: str) -> Commit:
+        """Return who a commit is."""
+        sha = self.resolve(revision)
+        shown = self._git("show", "--no-patch", f"--format={_FIELDS}", sha)
+        name, committed, authored, parents, author, subject = shown.split("\0")
+        return Commit(
+            name, int(committed), int(authored), self._generation(name), tuple(parents.split()), author, subject
+        )
+
+    def find_commit(self, sha: str) -> Commit | None:
+        """Return the commit, or None if this repository does not have it."""
+        try:
+            return self.commit(sha)
+        except EnvironmentSpecError:
+            return None
+
+    def between(self, old: str, new: str) -> tuple[str, ...]:
+        """Return the commits after `old` up to `new`, oldest first, along first parents: merges count as one step."""
+        listed = self._git("rev-list", "--first-parent", "--reverse", f"{self.resolve(old)}..{self.resolve(new)}")
+        return tuple(listed.split())
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        try:
+            self._git("merge-base", "--is-ancestor", old, new)
+        except EnvironmentSpecError:
+            return False
+        return True
+
+    def _generation(self, sha: str) -> int:
+        if self._git("rev-parse", "--is-shallow-repository") == "true":
+            return 0
+        return int(self._git("rev-list", "--count", sha))
+
+    def _git(self, *arguments: str) -> str:
+        # No optional locks: looking at a repository must not write into it.
+        command = ["git", "--no-optional-locks", "-C", str(self.folder), *arguments]
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                timeout=GIT_SECONDS,
+                env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise EnvironmentSpecError(f"git could not be run: {error}", remedy="Install git.") from error
+        if done.returncode != 0:
+            raise EnvironmentSpecError(
+                f"git found nothing for {arguments[-1]!r} in {self.folder}",
+                log=done.stderr,
+                remedy="Run this in a git repository, and name revisions that it has.",
+            )
+        return done.stdout.strip("\n")
+
+
+def project_of_url(url: str) -> str:
+    """Return `host/owner/name` from a remote's URL of any form, without user, password and `.git`."""
+    text = url.strip()
+    _, scheme, rest = text.partition("://")
+    if not scheme:
+        # git@host:owner/name, or a path.
+        rest = re.sub(r"^([^/:]+):(?!/)", r"\1/", text)
+    rest = _CREDENTIALS.sub("", rest)
+    if rest.startswith(("/", ".")):
+        return Path(rest).name.removesuffix(".git")
+    return rest.partition("?")[0].removesuffix("/").removesuffix(".git")
+
+
+def known_commits(repository: Repository | None, shas: Iterable[str]) -> dict[str, Commit]:
+    """Return what is known of commits, by full name."""
+    found = {sha: None if repository is None else repository.find_commit(sha) for sha in set(shas)}
+    return {sha: commit for sha, commit in found.items() if commit is not None}

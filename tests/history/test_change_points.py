@@ -89,7 +89,10 @@ def test_a_new_level_is_believed_after_a_few_commits() -> None:
 
 def test_an_exact_history_steps_without_noise() -> None:
     (found,) = find_changes([1024.0] * 10 + [1100.0] * 10)
-    assert found == ChangePoint(10, pytest.approx(1024), pytest.approx(1100), pytest.approx(1100 / 1024 - 1), found.p)
+    assert isinstance(found, ChangePoint)
+    assert found.index == 10
+    assert (found.before, found.after) == (pytest.approx(1024), pytest.approx(1100))
+    assert found.relative_change == pytest.approx(1100 / 1024 - 1)
     assert find_changes([7.0] * 50) == ()
 
 

@@ -62,7 +62,7 @@ class ChangePoint:
 
 
 def find_changes(
-    values: Sequence[float], *, largest_p: float = LARGEST_P, smallest_change: float = SMALLEST_CHANGE
+    values: Sequence[float] | Values, *, largest_p: float = LARGEST_P, smallest_change: float = SMALLEST_CHANGE
 ) -> tuple[ChangePoint, ...]:
     """Return the steps of a history of one machine, oldest first. Values that are not finite are passed over.
 

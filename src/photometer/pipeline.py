@@ -16,7 +16,9 @@ from photometer.analysis.ladder import Ladder
 from photometer.analysis.run_table import RunTable, tabulate_run
 from photometer.comparing.ladder import counted_instructions, is_ladder, measure_ladder
 from photometer.definition import load_suite
+from photometer.definition.axes import with_axes
 from photometer.execution.executor import describe
+from photometer.execution.figure_pass import FigureSettings, asks_for_figures, measure_figures
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.observer import NullObserver, RunObserver
 from photometer.execution.probe_plan import probe_plan
@@ -64,7 +66,7 @@ def run_suite(
 
     `origin` says which commit is measured, if not the one checked out here; `session` is used instead of a new one.
     """
-    defined = load_suite(suite)
+    defined = with_axes(load_suite(suite), settings.axes, settings.where)
     observer = observer or NullObserver()
     with LocalExecutor(session or Session(settings.environment)) as executor:
         facts = describe(executor)
@@ -78,8 +80,19 @@ def run_suite(
                 run_plan(plan, settings, executor, facts, keep, finished=file.finished, observer=observer)
                 climbs = settings.measures_ladder and is_ladder(plan)
                 ladder = climb(plan, executor.session, file, keep, observer) if climbs else None
+                _take_figures(plan, executor.session, settings, file, keep, observer)
             results = load_results(file.path)
     return RunReport(plan, file.path, tabulate_run(plan, results), ladder)
+
+
+def _take_figures(
+    plan: WorkOrders, session: Session, settings: RunSettings, file: RunFile, keep: Keep, observer: RunObserver
+) -> None:
+    """Measure what is asked beside times and counts: rates, metrics, phases, energy."""
+    asked = FigureSettings(settings.rates, settings.energy)
+    if asks_for_figures(plan, asked):
+        records = load_results(file.path).records
+        measure_figures(plan, session, asked, keep, records=records, on_problem=observer.gave_up)
 
 
 @contextlib.contextmanager

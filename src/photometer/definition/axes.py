@@ -181,7 +181,7 @@ def _value(text: str) -> SizeValue:
     """Return a number, True, False, or else the text itself; `2^10` is a power."""
     power = re.fullmatch(r"(\d{1,9})\^(\d{1,2})", text)
     if power is not None:
-        return int(power[1]) ** int(power[2])
+        return int(int(power[1]) ** int(power[2]))
     try:
         value: object = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

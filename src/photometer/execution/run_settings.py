@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from photometer.definition.axes import SweepAxis
 from photometer.errors import DefinitionError
 from photometer.model.environment import Environment
 
@@ -25,6 +26,12 @@ class RunSettings:
     environment: Environment = dataclasses.field(default_factory=Environment.current)
     # Of a suite of rungs: each measured live beside the one it stands on, after all else.
     ladder: bool = True
+    # The work of each order beside its time, and the machine's peak; the energy that a GPU takes.
+    rates: bool = False
+    energy: bool = False
+    # Values in place of a suite's own sizes, and a filter of the points.
+    axes: tuple[SweepAxis, ...] = ()
+    where: str | None = None
 
     def __post_init__(self) -> None:
         if not self.wall and not self.instructions:

@@ -38,11 +38,9 @@ def order_figures(benchmark: GroupedBenchmark, auto: AutoLabels) -> OrderFigures
     asked = benchmark.figures
     if asked == NO_FIGURES:
         return None
-    python = auto.language is Language.PYTHON
     # A compiled or scripted step is one piece: its phases cannot be told apart, nor its variables read.
-    eager = python and auto.runtime is RuntimeMode.EAGER
-    output = benchmark.signature_output
-    metrics = asked.metrics if eager else tuple(name for name in asked.metrics if python and name == output)
+    eager = auto.language is Language.PYTHON and auto.runtime is RuntimeMode.EAGER
+    metrics = asked.metrics if eager else ()
     phases = asked.phases if eager else ()
     return OrderFigures(
         flops=asked.amount_at("flops", auto.sizes),

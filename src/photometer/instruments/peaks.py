@@ -1,0 +1,143 @@
+"""The peak of this machine: FLOPs per second of a matrix product, bytes per second of a copy; measured once and kept.
+
+In: a session, a device, a number of threads and a type. Out: a MachinePeak. It is kept in the user's cache folder by all
+that it depends on: processor or card, version of torch, device, threads, type.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from photometer.errors import PhotometerError, ResultsFileError
+from photometer.instruments.code_folder import cache_root, make_code_folder
+from photometer.instruments.machine_facts import gather_machine
+from photometer.model.records import from_record, to_record
+from photometer.model.whole_file import write_whole
+from photometer.model.work_of_run import MachinePeak
+from photometer.session.session import Session
+from photometer.worker.messages import Prepare, Time
+
+# Of each size the best of so many blocks: a peak is what can be reached, so that noise only lowers it.
+BLOCKS = 7
+# Several sizes, because no one size is the best on every machine; the largest takes 0.2 s on one core.
+CPU_MATRICES = (512, 1024, 2048)
+GPU_MATRICES = (4096, 8192, 16384)
+# Larger than any cache, so that memory is measured: 128 MiB on the CPU, 1 GiB on a card.
+CPU_COPY_BYTES = 128 << 20
+GPU_COPY_BYTES = 1 << 30
+# A block is at least so long: short ones are lost in the noise.
+BLOCK_SECONDS = 0.02
+MOST_RUNS = 200
+TIMEOUT_SECONDS = 120.0
+# Rates are compared with float32's if a type has no matrix product of its own.
+DEFAULT_DTYPE = "float32"
+DTYPES = ("float32", "float64", "bfloat16", "float16")
+_GPU_FOLDER = Path("/proc/driver/nvidia/gpus")
+
+
+def peak_of(
+    session: Session, *, device: str = "cpu", num_threads: int = 1, dtype: str = DEFAULT_DTYPE, again: bool = False
+) -> MachinePeak:
+    """Return the kept peak, or measure it now; `again` measures it anew."""
+    dtype = dtype if dtype in DTYPES else DEFAULT_DTYPE
+    # An accelerator's work does not depend on the host's threads.
+    num_threads = num_threads if is_cpu(device) else 1
+    wanted = MachinePeak(device, num_threads, dtype, 0.0, 0.0, _hardware(device), session.facts().torch)
+    path = _place(wanted)
+    kept = None if again else _kept(path, wanted)
+    if kept is not None:
+        return kept
+    measured = dataclasses.replace(
+        wanted,
+        flops_per_second=_best_matmul(session, wanted),
+        bytes_per_second=_best_copy(session, wanted),
+        date=time.strftime("%Y-%m-%d"),
+    )
+    _keep(path, measured)
+    return measured
+
+
+def is_cpu(device: str) -> bool:
+    return device.split(":")[0] == "cpu"
+
+
+def _best_matmul(session: Session, peak: MachinePeak) -> float:
+    best = 0.0
+    for size in CPU_MATRICES if is_cpu(peak.device) else GPU_MATRICES:
+        setup = _tensors(peak, f"({size}, {size})", "xy") + "\nz = x @ y"
+        seconds = _best_seconds(session, peak, "torch.mm(x, y, out=z)", setup)
+        best = max(best, 2.0 * size**3 / seconds)
+    return best
+
+
+def _best_copy(session: Session, peak: MachinePeak) -> float:
+    size = CPU_COPY_BYTES if is_cpu(peak.device) else GPU_COPY_BYTES
+    copied = dataclasses.replace(peak, dtype=DEFAULT_DTYPE)
+    setup = _tensors(copied, f"({size // 4},)", "xy")
+    return 2.0 * size / _best_seconds(session, peak, "x.copy_(y)", setup)
+
+
+def _tensors(peak: MachinePeak, shape: str, names: Sequence[str]) -> str:
+    # Random numbers: zeros draw less power, and a card then runs faster than with any real work.
+    made = f'torch.rand({shape}, device="{peak.device}").to(torch.{peak.dtype})'
+    return "\n".join(f"{name} = {made}" for name in names)
+
+
+def _best_seconds(session: Session, peak: MachinePeak, stmt: str, setup: str) -> float:
+    accelerator = not is_cpu(peak.device)
+    prepare = Prepare(
+        stmt,
+        setup,
+        num_threads=peak.num_threads,
+        warmup_runs=2,
+        device=peak.device if accelerator else "",
+        synchronize=accelerator,
+    )
+    with session.child() as child:
+        child.ask(prepare, TIMEOUT_SECONDS)
+        first = child.ask(Time(1), TIMEOUT_SECONDS).seconds
+        runs = int(min(max(BLOCK_SECONDS / max(first, 1e-9), 1), MOST_RUNS))
+        return min(child.ask(Time(runs), TIMEOUT_SECONDS).seconds for _ in range(BLOCKS)) / runs
+
+
+def _hardware(device: str) -> str:
+    """Return the name of the processor or of the card."""
+    if is_cpu(device):
+        machine = gather_machine()
+        return f"{machine.cpu_model or 'unknown processor'}, {machine.logical_cores} cores"
+    number = int(device.partition(":")[2] or 0)
+    cards = sorted(_GPU_FOLDER.glob("*/information")) if _GPU_FOLDER.is_dir() else []
+    if number >= len(cards):
+        return "unknown card"
+    found = [line for line in cards[number].read_text().splitlines() if line.startswith("Model:")]
+    return found[0].partition(":")[2].strip() if found else "unknown card"
+
+
+def _place(peak: MachinePeak) -> Path:
+    identity = [peak.machine, peak.torch, peak.device, peak.num_threads, peak.dtype]
+    name = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+    return cache_root() / "peaks" / f"{name}.json"
+
+
+def _kept(path: Path, wanted: MachinePeak) -> MachinePeak | None:
+    try:
+        peak = from_record(MachinePeak, json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, ResultsFileError):
+        return None
+    same = (peak.machine, peak.torch, peak.device, peak.num_threads, peak.dtype)
+    is_ours = same == (wanted.machine, wanted.torch, wanted.device, wanted.num_threads, wanted.dtype)
+    return peak if is_ours and peak.flops_per_second > 0 and peak.bytes_per_second > 0 else None
+
+
+def _keep(path: Path, peak: MachinePeak) -> None:
+    """Keep it for next time; a folder that cannot be written costs another measurement, not this one."""
+    try:
+        make_code_folder(path.parent)
+        write_whole(path, json.dumps(to_record(peak)).encode())
+    except (OSError, PhotometerError):
+        return

@@ -1,0 +1,47 @@
+"""WorkOfRun: FLOPs and bytes of one run of a statement. MachinePeak: the most that this machine does per second.
+
+Rates and the roofline come from both (analysis/rates.py).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from photometer.model.records import NotNegative, Positive
+from photometer.model.task import TaskSpec
+
+
+@dataclasses.dataclass(frozen=True)
+class WorkOfRun:
+    """`flops_given` and `bytes_given` say that the author gave the number; else it was counted in a run.
+
+    Counted bytes are those of the inputs and outputs: what a run must move if nothing is read twice.
+    """
+
+    KIND: ClassVar[str] = "work"
+
+    task_spec: TaskSpec
+    flops: NotNegative | None = None
+    bytes: NotNegative | None = None
+    flops_given: bool = False
+    bytes_given: bool = False
+    # The type that most of the FLOPs are done in: float32.
+    dtype: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class MachinePeak:
+    """What a matrix product and a copy reach on this machine, with a number of threads or on an accelerator."""
+
+    KIND: ClassVar[str] = "machine_peak"
+
+    device: str
+    num_threads: Positive
+    dtype: str
+    flops_per_second: NotNegative
+    bytes_per_second: NotNegative
+    # What was measured: the processor or the card, the version of torch, and when.
+    machine: str = ""
+    torch: str = ""
+    date: str = ""

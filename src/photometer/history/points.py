@@ -63,19 +63,14 @@ def _of_counts(record: Mapping[str, Any]) -> Iterator[Point]:
     fields = (("outside_allocator", INSTRUCTIONS), ("total", ALL_INSTRUCTIONS), ("allocator_calls", ALLOCATOR_CALLS))
     for field, metric in fields:
         values = [(int(repeat[field]) - int(baseline.get(field, 0))) / number for repeat in repeats]
-        # The value that most repeats have, the last of those: as InstructionCounts.stable.
-        stable = max(range(len(values)), key=lambda index: (values.count(values[index]), index))
-        yield Point(metric, values[stable], min(values), max(values))
+        yield _most_frequent(metric, values)
 
 
 def _of_device(record: Mapping[str, Any]) -> Iterator[Point]:
     for mode in record["modes"]:
-        seconds = mode.get("seconds_per_run") or ()
-        times = sorted(float(each) for each in seconds)
-        if times:
-            # "device hot", "graph replay", …: device_hot, device_graph_replay.
-            name = "device_" + str(mode["name"]).removeprefix("device ").replace(" ", "_")
-            yield Point(Metric(name, "s", is_exact=False), _at(times, 0.5), *_interval(times, 0.5))
+        # "device hot", "graph replay", …: device_hot, device_graph_replay.
+        name = "device_" + str(mode["name"]).removeprefix("device ").replace(" ", "_")
+        yield from _of_samples(Metric(name, "s", is_exact=False), mode.get("seconds_per_run") or ())
     if record.get("memory"):
         peak = float(record["memory"]["peak_bytes"])
         yield Point(DEVICE_PEAK_MEMORY, peak, peak, peak)
@@ -87,10 +82,60 @@ def _of_metadata(metadata: Any) -> Iterator[Point]:
         yield Point(Metric("compile_time", "s", is_exact=False), *(float(compile_seconds),) * 3)
 
 
+def _of_memory(record: Mapping[str, Any]) -> Iterator[Point]:
+    fields = (("peak_bytes", "peak_memory"), ("allocated_bytes", "allocated_memory"), ("allocations", "allocations"))
+    for prefix, repeats in (("", record["repeats"]), ("device_", record.get("device_repeats") or ())):
+        for field, name in fields if repeats else ():
+            unit = "allocations" if field == "allocations" else "bytes"
+            values = [float(repeat[field]) for repeat in repeats]
+            yield _most_frequent(Metric(prefix + name, unit, is_exact=True), values)
+
+
+def _of_metrics(record: Mapping[str, Any]) -> Iterator[Point]:
+    for each in record["metrics"]:
+        yield from _of_samples(Metric(f"metric {each['name']}", "", is_exact=False), each["values"])
+
+
+def _of_phases(record: Mapping[str, Any]) -> Iterator[Point]:
+    for each in record["phases"]:
+        yield from _of_samples(Metric(f"phase {each['name']}", "s", is_exact=False), each["seconds"])
+
+
+def _of_energy(record: Mapping[str, Any]) -> Iterator[Point]:
+    joules, unknown = float(record["joules_per_run"]), float(record["resolution_joules"])
+    yield Point(Metric("energy", "J", is_exact=False), joules, max(joules - unknown, 0.0), joules + unknown)
+
+
+def _of_compilation(record: Mapping[str, Any]) -> Iterator[Point]:
+    for field, name in (("compile_seconds", "compile_time"), ("warm_compile_seconds", "warm_compile_time")):
+        if record.get(field) is not None:
+            yield Point(Metric(name, "s", is_exact=False), *(float(record[field]),) * 3)
+    yield Point(Metric("graphs", "graphs", is_exact=True), *(float(record["graphs"]),) * 3)
+    breaks = float(sum(int(each.get("count", 1)) for each in record.get("breaks") or ()))
+    yield Point(Metric("graph_breaks", "breaks", is_exact=True), breaks, breaks, breaks)
+
+
+def _of_samples(metric: Metric, samples: Any) -> Iterator[Point]:
+    values = sorted(float(each) for each in samples)
+    if values:
+        yield Point(metric, _at(values, 0.5), *_interval(values, 0.5))
+
+
+def _most_frequent(metric: Metric, values: list[float]) -> Point:
+    """Return the value that most repeats have, the last of those, as InstructionCounts.stable."""
+    stable = max(range(len(values)), key=lambda index: (values.count(values[index]), index))
+    return Point(metric, values[stable], min(values), max(values))
+
+
 _READERS: dict[str, Callable[[Mapping[str, Any]], Iterator[Point]]] = {
     "measurement": _of_measurement,
     "instruction_counts": _of_counts,
     "device_measurement": _of_device,
+    "memory": _of_memory,
+    "metrics": _of_metrics,
+    "phases": _of_phases,
+    "energy": _of_energy,
+    "compile_report": _of_compilation,
 }
 
 

@@ -1,0 +1,179 @@
+"""What changed over the commits of a project: every step of an exact metric, and the steps of times beyond their noise.
+
+In: curves. Out: Changes, each with the commits between which it lies, its size, how certain it is, and whose it is: the
+code's (the instructions changed too), the machine's (they did not), or open.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import itertools
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from photometer.history.nouns import Benchmark, Commit, Curve, CurvePoint, Machine, Metric, StoredComparison
+from photometer.history.points import INSTRUCTIONS
+
+# Of a step in time, the commit is known to so many measured ones; a step in counts within them explains it.
+NEARBY = 2
+# Metrics that follow from others, so that a change of them would be told twice.
+FOLLOWING = frozenset({"time", "all_instructions", "allocator_calls", "allocated_memory", "device_allocated_memory"})
+# What a live comparison must have said for a step in time to be the code's.
+_CHANGED = ("slower", "faster")
+
+
+class Cause(enum.Enum):
+    """Whose change it is."""
+
+    CODE = "code"
+    MACHINE = "machine"
+    CONFIRMED = "confirmed"
+    REFUTED = "not confirmed"
+    OPEN = "open"
+
+
+@dataclasses.dataclass(frozen=True)
+class Level:
+    """The value of a metric at one commit: of several runs, the median, and all of their intervals together."""
+
+    commit: Commit
+    value: float
+    low: float
+    high: float
+    point: CurvePoint
+
+    def is_apart_from(self, other: Level) -> bool:
+        """Whether no repeat of one is like any of the other."""
+        return self.high < other.low or other.high < self.low
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A step between two measured commits. `p` is None if it is exact; `unmeasured` are the commits between them.
+
+    `unmeasured` is None if git does not know them any more. Of a time, `before` and `after` are the levels on both
+    sides; of a count, the values.
+    """
+
+    benchmark: Benchmark
+    metric: Metric
+    machine: Machine
+    project: str
+    last: Level
+    first: Level
+    before: float
+    after: float
+    cause: Cause
+    p: float | None = None
+    unmeasured: tuple[str, ...] | None = None
+    comparison: StoredComparison | None = None
+
+    @property
+    def relative(self) -> float:
+        return (self.after - self.before) / self.before if self.before else float("inf")
+
+    @property
+    def is_one_commit(self) -> bool:
+        """Whether it is certain which commit it was."""
+        return self.last.commit.sha in self.first.commit.parents[:1] or self.unmeasured == ()
+
+
+Between = Callable[[str, str], "tuple[str, ...] | None"]
+Compared = Mapping[tuple[str, str, int], StoredComparison]
+
+
+def find_all(curves: Iterable[Curve], *, between: Between, compared: Compared) -> list[Change]:
+    """Return the changes of all curves, the newest first. The curves of one benchmark must follow each other."""
+    found: list[Change] = []
+    gathered: list[Curve] = []
+    for curve in curves:
+        if gathered and curve.benchmark.id != gathered[0].benchmark.id:
+            found += _of_benchmark(gathered, compared)
+            gathered = []
+        gathered.append(curve)
+    found += _of_benchmark(gathered, compared)
+    known: dict[tuple[str, str], tuple[str, ...] | None] = {}
+    for index, change in enumerate(found):
+        ends = (change.last.commit.sha, change.first.commit.sha)
+        if ends not in known:
+            known[ends] = between(*ends)
+        found[index] = dataclasses.replace(change, unmeasured=known[ends])
+    return sorted(found, key=lambda change: (change.first.commit.place, abs(change.relative)), reverse=True)
+
+
+def levels_of(curve: Curve) -> list[Level]:
+    """Return one level per commit, oldest first."""
+    by_commit: dict[str, list[CurvePoint]] = {}
+    for point in curve.points:
+        by_commit.setdefault(point.commit.sha, []).append(point)
+    return [_level(points) for points in by_commit.values()]
+
+
+def steps_of(curve: Curve) -> Iterator[tuple[Level, Level]]:
+    """Yield the steps of an exact metric: neighbours of which no repeat is like one of the other."""
+    levels = levels_of(curve)
+    for last, first in itertools.pairwise(levels):
+        if first.is_apart_from(last):
+            yield last, first
+
+
+def _level(points: Sequence[CurvePoint]) -> Level:
+    if len(points) == 1:
+        only = points[0]
+        return Level(only.commit, only.value, only.low, only.high, only)
+    value = statistics.median_low(point.value for point in points)
+    chosen = next(point for point in reversed(points) if point.value == value)
+    return Level(chosen.commit, value, min(point.low for point in points), max(point.high for point in points), chosen)
+
+
+def _of_benchmark(curves: Sequence[Curve], compared: Compared) -> Iterator[Change]:
+    wanted = [curve for curve in curves if curve.metric.name not in FOLLOWING]
+    steps: dict[tuple[str, int, int], list[tuple[Level, Level]]] = {}
+    for curve in wanted:
+        if curve.metric.is_exact:
+            found = list(steps_of(curve))
+            if curve.metric.name == INSTRUCTIONS.name:
+                steps[_series(curve)] = found
+            for last, first in found:
+                yield Change(*_whose(curve), last, first, last.value, first.value, Cause.CODE)
+    for curve in wanted:
+        if not curve.metric.is_exact:
+            yield from _of_noisy(curve, steps.get(_series(curve)), compared)
+
+
+def _series(curve: Curve) -> tuple[str, int, int]:
+    return curve.project, curve.machine.id, curve.environment.id
+
+
+def _of_noisy(curve: Curve, counted: Sequence[tuple[Level, Level]] | None, compared: Compared) -> Iterator[Change]:
+    from photometer.history.change_points import find_changes
+
+    levels = levels_of(curve)
+    for found in find_changes([level.value for level in levels]):
+        last, first = levels[found.index - 1], levels[found.index]
+        earliest, latest = levels[max(found.index - NEARBY, 0)], levels[min(found.index + NEARBY, len(levels) - 1)]
+        nearby = earliest.commit.place, latest.commit.place
+        comparison = compared.get((last.commit.sha, first.commit.sha, curve.benchmark.id))
+        cause = _cause_of(counted, nearby, found.after > found.before, comparison)
+        yield Change(*_whose(curve), last, first, found.before, found.after, cause, p=found.p, comparison=comparison)
+
+
+def _cause_of(
+    counted: Sequence[tuple[Level, Level]] | None,
+    nearby: tuple[tuple[int, int, str], tuple[int, int, str]],
+    more: bool,
+    comparison: StoredComparison | None,
+) -> Cause:
+    if comparison is not None:
+        return Cause.CONFIRMED if comparison.verdict in _CHANGED else Cause.REFUTED
+    if counted is None:
+        return Cause.OPEN
+    explained = any(
+        nearby[0] <= first.commit.place <= nearby[1] and (first.value > last.value) == more for last, first in counted
+    )
+    return Cause.CODE if explained else Cause.MACHINE
+
+
+def _whose(curve: Curve) -> tuple[Benchmark, Metric, Machine, str]:
+    return curve.benchmark, curve.metric, curve.machine, curve.project

@@ -1,0 +1,161 @@
+"""What a history says, as text for a terminal: runs, curves, changes, two commits side by side.
+
+In: records of nouns.py and changes.py, and a width. Out: strings in which the text of users does nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Sequence
+
+from photometer.analysis.cause import FunctionChange
+from photometer.analysis.verdict_reason import percent
+from photometer.history.changes import Cause, Change, Level, levels_of
+from photometer.history.nouns import Commit, Curve, Metric, StoredRun
+from photometer.model.memory_measurement import format_bytes
+from photometer.model.units import format_seconds
+from photometer.model.visible_text import visible_line
+from photometer.report.text_width import pad, width_of
+
+FUNCTIONS_SHOWN = 3
+# A sparkline of more characters would be wider than a terminal.
+SPARKS = 48
+_BARS = "▁▂▃▄▅▆▇█"
+_CAUSE_WORDS = {
+    Cause.CODE: "the code's",
+    Cause.MACHINE: "the machine's, by its counts; --confirm compares the two commits live",
+    Cause.CONFIRMED: "confirmed by a live comparison",
+    Cause.REFUTED: "the machine's: a live comparison of the two commits shows no change",
+    Cause.OPEN: "open: it has no counts; --confirm compares the two commits live",
+}
+
+
+def format_value(value: float, metric: Metric) -> str:
+    """Return a value with its unit."""
+    if metric.unit == "s":
+        return format_seconds(value)
+    if metric.unit == "bytes":
+        return format_bytes(value)
+    if metric.unit == "instructions":
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.2f}".rstrip("0").rstrip(".")
+    return f"{value:,.6g}" + (f" {metric.unit}" if metric.unit else "")
+
+
+def format_change(relative: float) -> str:
+    return ("+" if relative > 0 else "") + percent(relative) if math.isfinite(relative) else "new"
+
+
+def format_day(seconds: int) -> str:
+    try:
+        return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%d")
+    except (OverflowError, ValueError, OSError):
+        return "unknown"
+
+
+def render_runs(runs: Sequence[StoredRun]) -> str:
+    """Return a line per run."""
+    heads = ("run", "date", "kind", "commit", "branch", "suite", "results", "machine")
+    return table(heads, [_run_cells(run) for run in runs], right=("run", "results"))
+
+
+def _run_cells(run: StoredRun) -> tuple[str, ...]:
+    commit = "" if run.commit is None else run.commit.short + ("+" if run.is_dirty else "")
+    if run.base_commit is not None:
+        commit = f"{run.base_commit.short}..{commit}"
+    failed = f" ({run.failures} failed)" if run.failures else ""
+    open_end = "" if run.is_complete else ", not finished"
+    day = format_day(run.started_at)
+    return (
+        str(run.id), day, run.kind, commit, run.branch, run.suite.name, f"{run.results}{failed}{open_end}",
+        f"{run.machine.name}; {run.environment.name}",
+    )  # fmt: skip
+
+
+def render_curve(curve: Curve, *, with_points: int = 0) -> str:
+    """Return the curve as a line of bars with its ends, and the last values by commit if asked for."""
+    levels = levels_of(curve)
+    head = f"  {curve.metric.name}: {len(levels)} commit{'' if len(levels) == 1 else 's'}, {curve.machine.name}"
+    ends = f"{_at(levels[0], curve.metric)} … {_at(levels[-1], curve.metric)}" if len(levels) > 1 else ""
+    lines = [f"{head}; {curve.environment.name}", f"    {sparks([level.value for level in levels])}  {ends}".rstrip()]
+    rows = [
+        (level.commit.short, format_day(level.commit.committed_at), format_value(level.value, curve.metric),
+         _interval(level, curve.metric), level.commit.subject)
+        for level in reversed(levels[-with_points:] if with_points else [])
+    ]  # fmt: skip
+    return visible_block(lines) + (table((), rows, indent=4) if rows else "")
+
+
+def _at(level: Level, metric: Metric) -> str:
+    return f"{format_value(level.value, metric)} ({level.commit.short})"
+
+
+def _interval(level: Level, metric: Metric) -> str:
+    if level.low == level.high:
+        return "exact" if metric.is_exact else ""
+    return f"{format_value(level.low, metric)} to {format_value(level.high, metric)}"
+
+
+def sparks(values: Sequence[float]) -> str:
+    """Return values as bars of eight heights; of more than fit, the median of neighbours."""
+    finite = [value for value in values if math.isfinite(value)]
+    if not finite:
+        return ""
+    size = max(1, math.ceil(len(finite) / SPARKS))
+    groups = [sorted(finite[start : start + size]) for start in range(0, len(finite), size)]
+    shown = [group[len(group) // 2] for group in groups]
+    low, high = min(shown), max(shown)
+    # What differs by less than a thousandth is flat to the eye, not a mountain.
+    span = max(high - low, abs(high) * 1e-3, 1e-300)
+    return "".join(_BARS[min(int((value - low) / span * len(_BARS)), len(_BARS) - 1)] for value in shown)
+
+
+def render_change(change: Change, functions: Iterable[FunctionChange] = ()) -> str:
+    """Return a change in two to four lines: what, by how much, where, whose."""
+    values = f"{format_value(change.before, change.metric)} → {format_value(change.after, change.metric)}"
+    certainty = "exact" if change.p is None else f"p = {change.p:.2g}"
+    lines = [
+        f"{format_change(change.relative):>9}  {change.benchmark.title}, {change.metric.name}: {values} ({certainty})",
+        f"           {where(change)}",
+    ]
+    told = [f"{each.function} ({each.instructions_per_run:+,.0f})" for each in functions][:FUNCTIONS_SHOWN]
+    if told:
+        lines.append(f"           most in {', '.join(told)}")
+    if change.p is not None:
+        lines.append(f"           {_CAUSE_WORDS[change.cause]}")
+    return visible_block(lines)
+
+
+def where(change: Change) -> str:
+    """Return the commit, or the interval of commits that are not measured yet."""
+    first, last = change.first.commit, change.last.commit
+    if change.is_one_commit:
+        return f"{format_day(first.committed_at)}  {_named(first)}"
+    if change.unmeasured is None:
+        return f"between {_named(last)} and {_named(first)}"
+    count = len(change.unmeasured) + 1
+    return f"one of {count} commits after {last.short} up to {_named(first)}"
+
+
+def _named(commit: Commit) -> str:
+    return f"{commit.short} {commit.subject}".rstrip() + (f" ({commit.author})" if commit.author else "")
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), indent: int = 0) -> str:
+    """Return aligned columns; the last one is not padded. Text of users is made harmless."""
+    shown = [[visible_line(cell) for cell in row] for row in ([heads] if heads else [])] + [
+        [visible_line(cell) for cell in row] for row in rows
+    ]
+    widths = [max(width_of(row[place]) for row in shown) for place in range(len(shown[0]))] if shown else []
+    lines = []
+    for row in shown:
+        cells = [
+            cell.rjust(widths[place]) if heads and heads[place] in right else pad(cell, widths[place])
+            for place, cell in enumerate(row)
+        ]
+        lines.append(" " * indent + "  ".join(cells).rstrip())
+    return "".join(line + "\n" for line in lines)
+
+
+def visible_block(lines: Iterable[str]) -> str:
+    return "".join(visible_line(line) + "\n" for line in lines)

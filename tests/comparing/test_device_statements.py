@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 import torch
 
 from photometer.analysis.judge import DEFAULT_CRITERIA
+from photometer.analysis.ranking import Ranking
 from photometer.analysis.verdict import Verdict
-from photometer.comparing.statements import ab_device, compare_statements
+from photometer.comparing.device_statements import DeviceSettings, rank_opened
+from photometer.comparing.many import Stopping
+from photometer.comparing.statements import ab, ab_device
 from photometer.errors import DefinitionError, DeviceMissing
 from photometer.instruments.device.statement import Statement
 from photometer.model.device_mode import ClockReading
@@ -17,16 +21,18 @@ from tests.instruments.device.fake_device import FakeDevice, FakeKernel, FakeSta
 def compare(device: FakeDevice, seconds_b: float, *, cold: bool = False, seed: int = 0) -> Verdict:
     noise = random.Random(seed)
     device.noise = lambda: noise.lognormvariate(0.0, 0.002)
-    a, b = (FakeStatement(device, (FakeKernel("k", s, s),)) for s in (1e-3, seconds_b))
-    return compare_statements(
-        Statement(a, dict),
-        Statement(b, dict),
+    return ranked(device, (1e-3, seconds_b), DeviceSettings(cold=cold, seed=seed)).pairs[0].verdict
+
+
+def ranked(device: FakeDevice, seconds: Sequence[float], settings: DeviceSettings, budget: float = 5.0) -> Ranking:
+    statements = [Statement(FakeStatement(device, (FakeKernel("k", each, each),)), dict) for each in seconds]
+    names = [f"s{place}" for place in range(len(seconds))]
+    return rank_opened(
+        names,
+        statements,
         device.accelerator(),
-        cold=cold,
-        budget=5.0,
-        source="auto",
-        criteria=DEFAULT_CRITERIA,
-        order=random.Random(seed),
+        settings,
+        Stopping(budget, criteria=DEFAULT_CRITERIA),
         clock=device.clock,
     )
 
@@ -45,7 +51,7 @@ def test_the_result_says_what_was_measured_and_cleans_up() -> None:
     device = FakeDevice()
     found = compare(device, 1.05e-3, cold=True)
     text = str(found)
-    assert text.startswith("slower: slower by ")
+    assert text.startswith("slower: ")
     assert "device time, cold cache, by events, on Fake 9000" in text
     assert device.released
     assert not device.is_attached
@@ -55,19 +61,8 @@ def test_time_is_up_without_a_verdict() -> None:
     device = FakeDevice()
     noise = random.Random(1)
     device.noise = lambda: noise.lognormvariate(0.0, 0.02)
-    statement = Statement(FakeStatement(device, (FakeKernel("k", 1e-3, 1e-3),)), dict)
     start = device.clock()
-    found = compare_statements(
-        statement,
-        statement,
-        device.accelerator(),
-        cold=False,
-        budget=1.0,
-        source="events",
-        criteria=DEFAULT_CRITERIA,
-        order=random.Random(0),
-        clock=device.clock,
-    )
+    found = ranked(device, (1e-3, 1e-3), DeviceSettings(source="events"), budget=1.0).pairs[0].verdict
     assert found.verdict == "undecided"
     assert device.clock() - start < 1.5
 
@@ -77,9 +72,23 @@ def test_throttling_throughout_is_noted() -> None:
     assert any("held back" in note for note in compare(device, 1.05e-3).notes)
 
 
+def test_several_are_ranked_by_device_time() -> None:
+    device = FakeDevice()
+    noise = random.Random(3)
+    device.noise = lambda: noise.lognormvariate(0.0, 0.001)
+    ranking = ranked(device, (1e-3, 1.1e-3, 1e-3), DeviceSettings(seed=1), budget=20.0)
+    assert ranking.groups == (("s0", "s2"), ("s1",)) or ranking.groups == (("s2", "s0"), ("s1",))
+    assert len(ranking.pairs) == 3
+    assert "device time" in ranking.measured_by
+
+
 def test_arguments_are_checked() -> None:
     with pytest.raises(DefinitionError, match="budget"):
         ab_device("pass", "pass", budget=0)
+    with pytest.raises(DefinitionError, match="cold"):
+        ab("pass", "pass", cold=True)
+    with pytest.raises(DefinitionError, match="Python"):
+        ab("int x;", "int y;", language="cpp", device="cuda")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
@@ -92,7 +101,7 @@ def test_without_a_device_the_message_is_clear() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device; this torch finds none")
 def test_more_work_is_slower_on_a_real_gpu() -> None:
     setup = "x = torch.randn(2**24, device='cuda'); y = torch.empty_like(x); n = 2**23"
-    found = ab_device("torch.add(x[:n], 1, out=y[:n])", "torch.add(x, 1, out=y)", setup, budget=2.0)
+    found = ab_device("torch.add(x[:n], 1, out=y[:n])", "torch.add(x, 1, out=y)", setup=setup, budget=2.0)
     assert found.verdict == "slower"
     same = ab_device(lambda: torch.ones(10, device="cuda"), lambda: torch.ones(10, device="cuda"), budget=2.0)
     assert same.verdict in ("same", "undecided")

@@ -12,7 +12,7 @@ SETUP = "x = torch.ones(64)"
 
 def test_twice_the_work_is_slower() -> None:
     seen: list[photometer.Verdict] = []
-    verdict = photometer.ab("torch.add(x, x)", "torch.add(x, x); torch.add(x, x)", SETUP, callback=seen.append)
+    verdict = photometer.ab("torch.add(x, x)", "torch.add(x, x); torch.add(x, x)", setup=SETUP, callback=seen.append)
     assert verdict.verdict == "slower"
     assert verdict.interval[0] > 1.3
     assert verdict.interval[0] <= verdict.ratio <= verdict.interval[1]
@@ -21,18 +21,19 @@ def test_twice_the_work_is_slower() -> None:
 
 
 def test_and_the_other_way_round_faster() -> None:
-    verdict = photometer.ab("torch.add(x, x); torch.add(x, x)", "torch.add(x, x)", SETUP)
+    verdict = photometer.ab("torch.add(x, x); torch.add(x, x)", "torch.add(x, x)", setup=SETUP)
     assert verdict.verdict == "faster"
 
 
 def test_own_setup_for_the_second() -> None:
-    verdict = photometer.ab("f()", "f()", "def f(): pass", setup_b="def f():\n    for _ in range(100): pass")
+    verdict = photometer.ab("f()", "f()", setup="def f(): pass", setup_b="def f():\n    for _ in range(100): pass")
     assert verdict.verdict == "slower"
 
 
 def test_mistakes_are_told() -> None:
-    with pytest.raises(SnippetError, match="NameError"):
+    with pytest.raises(SnippetError, match="NameError") as told:
         photometer.ab("nothing_here", "pass")
+    assert "setup=" in str(told.value)
     with pytest.raises(DefinitionError, match="budget"):
         photometer.ab("pass", "pass", budget=0)
     with pytest.raises(DefinitionError, match=r"C\+\+ only"):
@@ -44,7 +45,7 @@ def test_cpp() -> None:
     verdict = photometer.ab(
         "auto y = x + 1;",
         "auto y = x + 1; auto z = x + 1;",
-        "auto x = torch::ones({4});",
+        setup="auto x = torch::ones({4});",
         language="cpp",
     )
     assert verdict.verdict == "slower"

@@ -47,6 +47,8 @@ MAY_USE_EACH_OTHER = {DOORS, ("cli", "__main__")}
 UPWARD_IMPORTS = {
     ("model", "report.notebook"),
     ("analysis", "report.notebook"),
+    # print(ranking) is the table that the command prints.
+    ("analysis", "report.ranking_text"),
     # Printing a record shows what the command shows.
     ("model", "report.device_text"),
     ("analysis", "report.verdict_text"),

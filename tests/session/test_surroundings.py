@@ -71,7 +71,7 @@ def different(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
 @pytest.mark.slow
 def test_every_command_gives_a_child_the_same_surroundings(tmp_path: Path, snapshot: str) -> None:
     photometer = ("-m", "photometer")
-    library = f"import photometer; photometer.ab('pass', 'pass', {snapshot!r}, budget=0.5)"
+    library = f"import photometer; photometer.ab('pass', 'pass', setup={snapshot!r}, budget=0.5)"
     commands = {
         "run": (*photometer, "run", "suite.py", "--no-instructions", "--min-run-time", "0.01", "-q", "-o", "run"),
         "check": (*photometer, "check", "suite.py", "-q"),

@@ -21,6 +21,7 @@ from typing import Any
 from photometer.errors import WorkerCrashed, WorkerTimeout
 from photometer.session.child_process import ChildGone, ChildProcess
 from photometer.session.cores import pin
+from photometer.session.session import ServerKind
 from photometer.worker.child import serve_requests
 from photometer.worker.messages import Hello, decode_reply
 from photometer.worker.protocol import Disconnected, MessageBuffer, pack_message
@@ -47,6 +48,19 @@ def fork_here(names: Mapping[str, Any], cores: Sequence[int] = ()) -> Iterator[C
             child.leave()
     finally:
         line.close()
+
+
+class ForksHere:
+    """Lends forks of this process, as a session lends those of its servers. Their statements see `names`."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self._names = names
+
+    @contextlib.contextmanager
+    def child(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[ChildProcess]:  # noqa: B008
+        """Yield a fresh fork. There are no kinds of this process: its layout is drawn in the fork."""
+        with fork_here(self._names, cores) as child:
+            yield child
 
 
 class _OwnLine:

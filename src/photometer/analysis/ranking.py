@@ -1,0 +1,123 @@
+"""Ranking: what a comparison of several statements says: fastest first, in groups that are not shown to differ.
+
+In: the verdict on every pair, corrected for their number. Out: a frozen record; report/ranking_text.py writes it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from photometer.analysis.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class PairVerdict:
+    """Two of the statements: the second against the first."""
+
+    first: str
+    second: str
+    verdict: Verdict
+
+    @property
+    def differ(self) -> bool:
+        return self.verdict.verdict in ("slower", "faster")
+
+
+@dataclass(frozen=True)
+class RankedStatement:
+    """Its rank (1 is the fastest; equal ranks are not shown to differ), its time, and the verdict against the first
+    statement that was given, which has none itself."""
+
+    name: str
+    rank: int
+    seconds: float
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Ranking:
+    """All statements, fastest first. `reference` is the one that was given first; `pairs` has every pair of them."""
+
+    KIND: ClassVar[str] = "ranking"
+
+    reference: str
+    statements: tuple[RankedStatement, ...]
+    pairs: tuple[PairVerdict, ...]
+
+    def __iter__(self) -> Iterator[RankedStatement]:
+        return iter(self.statements)
+
+    def __len__(self) -> int:
+        return len(self.statements)
+
+    def __getitem__(self, name: str) -> RankedStatement:
+        for statement in self.statements:
+            if statement.name == name:
+                return statement
+        raise KeyError(name)
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Names in groups that are not shown to differ from their fastest, the fastest group first."""
+        ranks = dict.fromkeys(statement.rank for statement in self.statements)
+        return tuple(tuple(each.name for each in self.statements if each.rank == rank) for rank in ranks)
+
+    @property
+    def fastest(self) -> tuple[str, ...]:
+        """The fastest statement, and those that are not shown to differ from it."""
+        return self.groups[0]
+
+    @property
+    def decided(self) -> bool:
+        """Whether every pair has a verdict."""
+        return all(pair.verdict.decided for pair in self.pairs)
+
+    @property
+    def measured_by(self) -> str:
+        return self.pairs[0].verdict.measured_by
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was noticed on the way, each once."""
+        return tuple(dict.fromkeys(note for pair in self.pairs for note in pair.verdict.notes))
+
+    def pair(self, one: str, other: str) -> PairVerdict:
+        """Return the verdict on two of them, as it was measured: look which is its `first`."""
+        for pair in self.pairs:
+            if {pair.first, pair.second} == {one, other}:
+                return pair
+        raise KeyError((one, other))
+
+    def __str__(self) -> str:
+        from photometer.report.ranking_text import render_ranking
+
+        return render_ranking(self).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<Ranking of {len(self)}: {' < '.join(' ≈ '.join(group) for group in self.groups)}>"
+
+
+def rank_statements(names: Sequence[str], pairs: Sequence[PairVerdict]) -> Ranking:
+    """Rank by the estimated time. A new group begins with the first that is shown to differ from the group's fastest.
+
+    The order is that of the ratios to the first statement, which were all measured side by side.
+    """
+    reference = names[0]
+    against = {pair.second: pair.verdict for pair in pairs if pair.first == reference}
+    seconds = {reference: _reference_seconds(list(against.values()))}
+    seconds |= {name: seconds[reference] * against[name].ratio for name in names[1:]}
+    found = {frozenset((pair.first, pair.second)): pair for pair in pairs}
+    ranked: list[RankedStatement] = []
+    leader, rank = "", 0
+    for place, name in enumerate(sorted(names, key=seconds.__getitem__), start=1):
+        if not leader or found[frozenset((leader, name))].differ:
+            leader, rank = name, place
+        ranked.append(RankedStatement(name, rank, seconds[name], against.get(name)))
+    return Ranking(reference, tuple(ranked), tuple(pairs))
+
+
+def _reference_seconds(verdicts: Sequence[Verdict]) -> float:
+    """Of pairs that were measured apart each has its own; the fastest was disturbed least."""
+    return min(verdict.base_seconds for verdict in verdicts)

@@ -1,0 +1,198 @@
+"""Statements that need objects of this process: callables, and text with globals.
+
+In: contenders. Out: a source of replicates, and words for how it takes them. Fresh forks of this process are the rule:
+they have its objects, and what differs between processes is sampled. What does not survive a fork (CUDA, a pool of
+threads) is measured in turn in this one process, and the result says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import random
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from photometer.comparing.contenders import Contender
+from photometer.comparing.fork_sampler import Contestants, ForkSampler
+from photometer.comparing.many import ReplicateSource
+from photometer.errors import SnippetError, WorkerError, WorkerTimeout
+from photometer.instruments.clock import choose_clock, timer
+from photometer.instruments.replicate import DEFAULT_TIMEOUT_SECONDS, Replicate, Side, alternate
+from photometer.session.cores import on_cores, quietest_core
+from photometer.session.forks_here import ForksHere, can_fork, fork_here
+from photometer.worker.messages import Prepare, Time
+from photometer.worker.python_loop import PythonLoop
+from photometer.worker.threads import set_torch_threads
+from photometer.worker.user_error import describe_exception
+
+# Parallel work that every pool has a share in; a fork whose pool is the parent's never finishes it.
+PARALLEL_WORK = "torch.ones(1 << 20).add_(1).sum()"
+# A healthy fork takes 20 ms.
+PARALLEL_SECONDS = 3.0
+# A first run that takes so long, and so many times the second, compiles or loads something: once here, not per fork.
+LAZY_SECONDS = 0.3
+LAZY_FACTOR = 10.0
+# Modules of torch that may have opened an accelerator. Asked this way none of them is opened, nor even counted: after
+# torch.cuda.is_available() a fork can no longer open CUDA.
+ACCELERATORS = ("cuda", "xpu", "mtia", "hpu", "npu")
+STARTS_ACCELERATOR = " or ".join(
+    f"getattr(getattr(torch, {name!r}, None), 'is_initialized', bool)()" for name in ACCELERATORS
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class CallableSource:
+    """Where replicates come from; `is_forked` says whether each is a fresh sample of processes."""
+
+    source: ReplicateSource
+    measured_by: str
+    is_forked: bool
+
+
+def open_source(
+    contenders: Sequence[Contender], *, num_threads: int, seconds: float, seed: int | None = None
+) -> CallableSource:
+    """Try every contender once, and return the best way to measure them that this process allows."""
+    reason = why_not_forked(num_threads) or _rehearse(contenders, num_threads)
+    if reason is not None:
+        in_turn = InTurn(contenders, num_threads=num_threads, seconds=seconds, seed=seed)
+        return CallableSource(in_turn, f"wall time, in turn in this one process: {reason}", False)
+    sides = tuple(
+        Side(ForksHere(each.names), Prepare(each.stmt, each.setup, num_threads=num_threads))  # type: ignore[arg-type]
+        for each in contenders
+    )
+    return CallableSource(
+        ForkSampler([Contestants(sides)], seconds=seconds, seed=seed), "wall time, in forks of this process", True
+    )
+
+
+def why_not_forked(num_threads: int) -> str | None:
+    """Return why forks of this process cannot measure, or None."""
+    if not can_fork():
+        return f"a process cannot safely be forked on {sys.platform}"
+    if accelerator_was_started():
+        return "an accelerator was started in it, which does not survive a fork"
+    if num_threads > 1 and _has_native_threads() and not _pool_survives(num_threads):
+        return f"its pool of threads was started, and {num_threads} threads of a fork would wait for it forever"
+    return None
+
+
+def accelerator_was_started() -> bool:
+    torch = sys.modules.get("torch")
+    modules = [getattr(torch, name, None) for name in ACCELERATORS]
+    return any(getattr(module, "is_initialized", bool)() for module in modules)
+
+
+def _has_native_threads() -> bool:
+    """Whether there are threads that Python has not started. Some libraries have harmless ones, so a trial decides."""
+    try:
+        return len(os.listdir("/proc/self/task")) > threading.active_count()  # noqa: PTH208
+    except OSError:
+        return True
+
+
+def _pool_survives(num_threads: int) -> bool:
+    try:
+        with fork_here({}) as child:
+            child.ask(Prepare(PARALLEL_WORK, num_threads=num_threads, warmup_runs=1), PARALLEL_SECONDS)
+    except WorkerTimeout:
+        return False
+    return True
+
+
+def _rehearse(contenders: Sequence[Contender], num_threads: int) -> str | None:
+    """Run each in a fork first. Return why forks will not do, if that shows; raise the statement's own error."""
+    for contender in contenders:
+        try:
+            tried = _try_in_fork(contender, num_threads)
+        except SnippetError as error:
+            if "forked subprocess" in error.message:
+                return "CUDA was asked about in it, and cannot be started in a fork"
+            raise named(error, contender.name) from None
+        if tried.starts_accelerator:
+            return "the statements start an accelerator, which every fork would do anew"
+        if tried.first_seconds > max(LAZY_SECONDS, LAZY_FACTOR * tried.second_seconds):
+            if num_threads > 1:
+                return f"the first run takes {tried.first_seconds:.1f} s, and would in every fork"
+            # Compiled code is inherited. One thread only: a pool that starts here would be lost to the forks.
+            run_here(contender, num_threads)
+    return why_not_forked(num_threads)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Tried:
+    first_seconds: float
+    second_seconds: float
+    starts_accelerator: bool
+
+
+def _try_in_fork(contender: Contender, num_threads: int) -> _Tried:
+    prepare = Prepare(contender.stmt, contender.setup, num_threads=num_threads, warmup_runs=1)
+    with fork_here(contender.names) as child:
+        first = child.ask(prepare, DEFAULT_TIMEOUT_SECONDS).first_seconds
+        second = child.ask(Time(1), DEFAULT_TIMEOUT_SECONDS).seconds
+        try:
+            child.ask(Prepare(f"assert not ({STARTS_ACCELERATOR})", warmup_runs=1))
+        except SnippetError:
+            return _Tried(first, second, True)
+    return _Tried(first, second, False)
+
+
+def named(error: WorkerError, name: str) -> WorkerError:
+    """Return the error with the statement's name before its message."""
+    error.message = f"{name}: {error.message}"
+    error.args = (error.message,)
+    return error
+
+
+def run_here(contender: Contender, num_threads: int) -> None:
+    """Run it once in this process."""
+    try:
+        with set_torch_threads(num_threads):
+            _loop(contender, time.perf_counter).timeit(1)
+    except Exception as error:
+        told = describe_exception(error)
+        message = f"{contender.name}: {told['type']}: {told['message']}"
+        raise SnippetError(message, exception_type=told["type"], log=told["traceback"]) from error
+
+
+def _loop(contender: Contender, clock: Any) -> PythonLoop:
+    import torch
+
+    return PythonLoop(contender.stmt, contender.setup, clock, {"torch": torch, **contender.names})
+
+
+class InTurn:
+    """Replicates in this process: blocks alternate as in forks, but all share its memory, pages and caches."""
+
+    def __init__(
+        self, contenders: Sequence[Contender], *, num_threads: int, seconds: float, seed: int | None = None
+    ) -> None:
+        self._contenders = contenders
+        self._num_threads = num_threads
+        self._seconds = seconds
+        self._order = random.Random(seed)
+        core = quietest_core() if num_threads == 1 else None
+        self._cores = () if core is None else (core,)
+        for contender in contenders:
+            run_here(contender, num_threads)
+        # Now it is known whether a statement has started an accelerator, whose queue the clock must wait for.
+        self._clock = choose_clock(timer)
+
+    def take(self, benchmark: int, turn: int) -> Replicate:
+        """Take one replicate. Loops and set-ups are made anew: where they lie is part of what is sampled."""
+        began = time.perf_counter()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(on_cores(self._cores))
+            stack.enter_context(set_torch_threads(self._num_threads))
+            loops = [_loop(contender, self._clock) for contender in self._contenders]
+            # In random order: what is made first lies elsewhere than what is made last.
+            opened = {id(loop): loop for loop in self._order.sample(loops, len(loops))}
+            blocks = {key: stack.enter_context(loop.open_blocks()) for key, loop in opened.items()}
+            replicate = alternate([blocks[id(loop)] for loop in loops], seconds=self._seconds, order=self._order)
+        return dataclasses.replace(replicate, whole_seconds=time.perf_counter() - began)

@@ -1,0 +1,124 @@
+"""Several statements to a ranking: groups, correction, the wall-clock limit. No clock is waited for."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from photometer.analysis.ranking import Ranking
+from photometer.comparing.many import PairsSampler, Stopping, WithinLimit, pairs_of, rank
+from photometer.comparing.verdict_loop import Sample
+from photometer.errors import DefinitionError, SnippetError
+from photometer.instruments.replicate import Replicate
+
+NAMES = ("a", "b", "c", "d")
+
+
+class MadeUp:
+    """Replicates of statements that take so long, with a little noise of the replicate and of the blocks."""
+
+    def __init__(self, seconds: Sequence[float], *, noise: float = 1e-3, seed: int = 0) -> None:
+        self._seconds = seconds
+        self._noise = noise
+        self._draw = random.Random(seed)
+        self.taken = 0
+
+    def take(self, benchmark: int, turn: int) -> Replicate:
+        self.taken += 1
+        sides = []
+        for seconds in self._seconds:
+            own = seconds * self._draw.lognormvariate(0.0, self._noise)
+            sides.append(tuple(own * (1 + 1e-3 * self._draw.random()) for _ in range(30)))
+        return Replicate(tuple(sides), (1,) * len(sides), 0.3, 0.4)
+
+
+def ranked(*seconds: float, budget: float = 30.0, **options: float) -> Ranking:
+    source = MadeUp(seconds, **options)  # type: ignore[arg-type]
+    return rank(NAMES[: len(seconds)], PairsSampler(source, len(seconds)), Stopping(budget))
+
+
+def test_ranks_and_groups() -> None:
+    ranking = ranked(2e-6, 1e-6, 1e-6, 3e-6)
+    assert [set(group) for group in ranking.groups] == [{"b", "c"}, {"a"}, {"d"}]
+    assert [statement.rank for statement in ranking] == [1, 1, 3, 4]
+    assert ranking.reference == "a"
+    assert ranking["a"].verdict is None
+    assert ranking["d"].verdict is not None
+    assert ranking["d"].verdict.verdict == "slower"
+    assert ranking.pair("c", "b").verdict.verdict == "same"
+    assert ranking["b"].seconds == pytest.approx(1e-6, rel=0.02)
+    assert ranking.decided
+
+
+def test_two_statements_are_a_ranking_of_one_pair() -> None:
+    ranking = ranked(1e-6, 1.1e-6)
+    assert len(ranking.pairs) == 1
+    assert ranking.pairs[0].verdict.ratio == pytest.approx(1.1, rel=0.01)
+
+
+def test_what_is_not_shown_to_differ_shares_a_rank() -> None:
+    ranking = ranked(1e-6, 1.002e-6, 1.001e-6, budget=1.5, noise=0.02)
+    assert not ranking.decided
+    assert len(ranking.groups) == 1
+    assert "Undecided" in str(ranking)
+
+
+def test_more_pairs_want_more_evidence() -> None:
+    """A difference that two statements alone are called for in few replicates takes more among many."""
+    alone, among = MadeUp((1e-6, 1.01e-6), noise=0.004, seed=5), MadeUp([1e-6, 1.01e-6] * 5, noise=0.004, seed=5)
+    rank(NAMES[:2], PairsSampler(alone, 2), Stopping(100.0))
+    rank([f"s{i}" for i in range(10)], PairsSampler(among, 10), Stopping(10.0))
+    assert alone.taken < among.taken
+
+
+def test_the_callback_sees_each_replicate_once() -> None:
+    seen: list[tuple[Ranking, float]] = []
+    source = MadeUp((1e-6, 2e-6, 3e-6))
+    rank(NAMES[:3], PairsSampler(source, 3), Stopping(30.0), on_look=lambda *look: seen.append(look))
+    assert len(seen) == source.taken
+    assert seen[0][1] < seen[-1][1]
+
+
+def test_an_error_is_raised() -> None:
+    class Fails:
+        def take(self, benchmark: int, turn: int) -> Replicate:
+            raise SnippetError("NameError: x")
+
+    with pytest.raises(SnippetError, match="NameError"):
+        rank(NAMES[:2], PairsSampler(Fails(), 2), Stopping(1.0))
+
+
+def test_the_limit_is_wall_clock_time() -> None:
+    now = [0.0]
+
+    class Slow:
+        taken = 0
+
+        def sample(self, benchmark: int, turn: int) -> Sample:
+            now[0] += 4.0
+            self.taken += 1
+            return Sample(benchmark, (), 0.1)
+
+    slow = Slow()
+    limited = WithinLimit(slow, budget=10.0, deadline=10.0, clock=lambda: now[0])
+    assert limited.sample(0, 0).seconds == 0.1
+    assert limited.sample(0, 1).seconds == 10.0, "one more would end at 12 s"
+
+
+def test_the_limit_ends_a_comparison() -> None:
+    source = MadeUp((1e-6, 1.0005e-6), noise=0.02)
+    ranking = rank(NAMES[:2], PairsSampler(source, 2), Stopping(1e6, limit=1e-6))
+    assert source.taken == 1
+    assert ranking.pairs[0].verdict.verdict == "undecided"
+
+
+@pytest.mark.parametrize("stopping", [{"budget": 0.0}, {"budget": 1.0, "limit": -1.0}, {"budget": float("nan")}])
+def test_impossible_times_are_told(stopping: dict[str, float]) -> None:
+    with pytest.raises(DefinitionError, match="positive"):
+        Stopping(**stopping)  # type: ignore[arg-type]
+
+
+def test_pairs() -> None:
+    assert pairs_of(3) == ((0, 1), (0, 2), (1, 2))

@@ -9,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from photometer.cli import cache as command
+from photometer.environments.kept import KeptEnvironments, key_of
 from photometer.instruments.cpp.cache import SnippetCache
 
 
@@ -40,3 +41,36 @@ def test_it_clears(cache: SnippetCache) -> None:
     assert "removed 2 snippets" in run("--clear")
     assert cache.usage().snippets == 0
     assert "0 snippets in 0 libraries" in run()
+
+
+def test_environments_are_listed_and_removed(cache: SnippetCache, tmp_path: Path) -> None:
+    kept = KeptEnvironments()
+    keys = [key_of(name) for name in ("one", "two")]
+    for key in keys:
+        with kept.use(key, f"pip:torch {key[:2]}\x1b[31m", lambda folder: folder.mkdir(), [("made by", "uv")]):
+            pass
+    output = run("--only", "environments")
+    assert "2 environments, 0.0 GiB of at most 40 GiB" in output
+    assert all(key in output for key in keys)
+    assert "\x1b" not in output
+    assert "snippets" not in output
+    output = run("--remove", keys[0][:6])
+    assert "removed 1 environments" in output
+    assert "uv cache prune" in output
+    assert [each.key for each in kept.present()] == [keys[1]]
+    assert "removed 0 environments" in run("--unused", "1")
+    assert "removed 1 environments" in run("--unused", "0")
+
+
+def test_a_name_that_fits_none_is_a_mistake(cache: SnippetCache) -> None:
+    app = typer.Typer()
+    command.register(app)
+    assert CliRunner().invoke(app, ["--remove", "abc"]).exit_code == 2
+
+
+def test_what_is_in_use_stays_and_is_named(cache: SnippetCache) -> None:
+    kept = KeptEnvironments()
+    with kept.use(key_of("one"), "pip:torch", lambda folder: folder.mkdir()):
+        assert "in use" in run("--clear", "--only", "environments")
+        assert len(kept.present()) == 1
+    assert cache.usage().snippets == 2

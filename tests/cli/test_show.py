@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from photometer.cli import main
-from photometer.model.machine import Machine
+from photometer.model.machine import Machine, TorchBuild
 from photometer.model.measurement import Measurement
 from photometer.model.results_file import ResultsFile, save_measurements
 from photometer.model.task import TaskSpec
@@ -119,3 +119,15 @@ def test_damaged_missing_and_empty_files(results: Path, tmp_path: Path, capsys: 
 
 def test_unknown_format_is_a_usage_error(results: Path) -> None:
     assert run(results, "--format", "pdf") == 2
+
+
+def test_files_of_different_torch_are_not_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = []
+    for version, microseconds in (("2.12.1", 1), ("2.13.0", 5)):
+        paths.append(tmp_path / f"{version}.json")
+        machine = Machine(torch=TorchBuild(version=version))
+        save_measurements(paths[-1], [made(microseconds * 1e-6, "a", "x")], machine=machine)
+    assert run(*paths) == 0
+    out = capsys.readouterr().out
+    assert "(torch 2.12.1)" in out
+    assert "(torch 2.13.0)" in out

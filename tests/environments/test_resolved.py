@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -70,24 +69,6 @@ def test_results_cannot_be_started(tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text("{}")
     with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match="cannot be started"):
         resolve_environment(parse_environment("old.json", tmp_path), worktrees)
-
-
-@pytest.mark.slow
-def test_install_runs_in_the_checkout_with_a_fresh_environment(repository: Path) -> None:
-    script = "import sys, pathlib; pathlib.Path(sys.prefix, 'installed').write_text(str(pathlib.Path.cwd()))"
-    with Worktrees() as worktrees:
-        side = resolve_environment(
-            parse_environment("git:HEAD", repository), worktrees, install=f'python -c "{script}"'
-        )
-        assert side.checkout is not None
-        assert not side.imports_checkout
-        assert side.environment.path == ()
-        fresh = Path(side.environment.python).parents[1]
-        assert (fresh / "installed").read_text() == str(side.checkout.folder)
-        # It sees the packages of the interpreter it was made from, also where that is a venv itself.
-        command = [side.environment.python, "-c", "import numpy, sys; print(sys.prefix)"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert done.stdout.strip() == str(fresh)
 
 
 @pytest.mark.parametrize(("command", "told"), [("'", "quot"), ("", "is empty")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,12 +50,20 @@ def show(
     transpose: Annotated[bool, typer.Option("--transpose", help="Turn rows into columns.")] = False,
     recover: Annotated[bool, typer.Option("--recover", help="Show what is whole in a damaged file.")] = False,
 ) -> None:
+    from photometer.analysis.torch_builds import torch_names
     from photometer.errors import ResultsFileError
     from photometer.model.results_reader import load_results
     from photometer.tables import Compare
 
     loaded = [load_results(path, recover) for path in files]
-    measurements = [m for results in loaded for m in _with_samples(results.path, _measurements(results, by_file))]
+    # What was measured with different builds of torch is never merged.
+    names: Sequence[str | None]
+    names = [each.path.stem for each in loaded] if by_file else torch_names([each.machine for each in loaded])
+    measurements = [
+        m
+        for results, name in zip(loaded, names, strict=True)
+        for m in _with_samples(results.path, _measurements(results, name))
+    ]
     _tell_what_is_left_out(loaded)
     if not measurements:
         raise ResultsFileError(
@@ -76,8 +85,9 @@ def show(
     _write(text, output)
 
 
-def _measurements(results: Results, by_file: bool) -> list[Measurement]:
-    if not by_file:
+def _measurements(results: Results, name: str | None) -> list[Measurement]:
+    """Return the measurements of a file, with its name in their env if it has one."""
+    if name is None:
         return results.measurements
     from photometer.model.measurement import Measurement
 
@@ -85,9 +95,7 @@ def _measurements(results: Results, by_file: bool) -> list[Measurement]:
         Measurement(
             m.number_per_run,
             m.raw_times,
-            dataclasses.replace(
-                m.task_spec, env=results.path.stem if m.env is None else f"{results.path.stem}: {m.env}"
-            ),
+            dataclasses.replace(m.task_spec, env=name if m.env is None else f"{name}: {m.env}"),
             m.metadata,
             m.conditions,
         )

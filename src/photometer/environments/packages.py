@@ -22,6 +22,8 @@ _SOURCES = {
     "--find-links": "--find-links",
 }
 _WHEELS_AND_ARCHIVES = (".whl", ".tar.gz", ".zip")
+# What stands between a package and its version, perhaps with spaces around it.
+_OPERATORS = ("<", ">", "=", "!", "~", ",")
 _REMEDY = (
     'Give requirements (pip:torch==2.12.1, pip:"torch numpy<2"), -r FILE, -c FILE, --index-url URL, '
     "--extra-index-url URL, --find-links PLACE, --no-index or --pre."
@@ -53,12 +55,8 @@ class PackageRequest:
 
 def parse_packages(rest: str, part: str, folder: Path) -> PackageRequest:
     """Return what the words after `pip:` ask for; relative paths are looked for in `folder`."""
-    try:
-        words = shlex.split(rest)
-    except ValueError as error:
-        raise EnvironmentSpecError(f"{part!r}: {error}", remedy="Check its quotes.") from error
     request = PackageRequest()
-    left = iter(words)
+    left = iter(_words(rest, part))
     for word in left:
         name, equals, value = word.partition("=")
         if word == "--pre":
@@ -77,6 +75,23 @@ def parse_packages(rest: str, part: str, folder: Path) -> PackageRequest:
     if not any(not line.startswith("-") or line.startswith("-r ") for line in request.lines):
         raise EnvironmentSpecError(f"{part!r} names no package", remedy=_REMEDY)
     return request
+
+
+def _words(rest: str, part: str) -> list[str]:
+    """Return the words; `torch >= 2.4` is one. Quotes around all of them are what a shell has left in place."""
+    try:
+        words = shlex.split(rest)
+        if len(words) == 1:
+            words = shlex.split(words[0])
+    except ValueError as error:
+        raise EnvironmentSpecError(f"{part!r}: {error}", remedy="Check its quotes.") from error
+    joined: list[str] = []
+    for word in words:
+        if joined and (word.startswith(_OPERATORS) or joined[-1].endswith(_OPERATORS)):
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
 
 
 def _named(option: str, value: str, part: str, folder: Path) -> PackageRequest:

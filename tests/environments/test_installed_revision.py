@@ -1,0 +1,119 @@
+"""Revisions installed by the user's command: built once, found again, whole also if imported from their source."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from photometer.environments.installed_revision import SOURCE_NAME, is_imported_from
+from photometer.environments.kept import KeptEnvironments
+from photometer.environments.resolved import ResolvedEnvironment, resolve_environment
+from photometer.environments.spec import parse_environment
+from photometer.environments.worktree import Worktrees
+from photometer.errors import EnvironmentSpecError
+from tests.environments.test_worktree import git
+
+# Writes down where it ran, and leaves a path to its source as an editable installation does.
+INSTALL = """\
+import pathlib, sys, sysconfig
+here = pathlib.Path.cwd()
+(pathlib.Path(sys.prefix) / "installed").write_text(str(here))
+(pathlib.Path(sysconfig.get_path("purelib")) / "editable.pth").write_text(str(here / "src"))
+"""
+PROJECT = """\
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+[project]
+name = "package"
+version = "1.0"
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PHOTOMETER_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "repository"
+    (folder / "src" / "package").mkdir(parents=True)
+    (folder / "src" / "package" / "__init__.py").write_text("VALUE = 'committed'\n")
+    (folder / "install.py").write_text(INSTALL)
+    (folder / "pyproject.toml").write_text(PROJECT)
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    return folder
+
+
+def resolved(repository: Path, revision: str, install: str) -> ResolvedEnvironment:
+    with Worktrees() as worktrees:
+        return resolve_environment(parse_environment(f"git:{revision}", repository), worktrees, install=install)
+
+
+def printed(side: ResolvedEnvironment, code: str) -> str:
+    command = [side.environment.python, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd="/").stdout.strip()
+
+
+@pytest.mark.slow
+def test_a_revision_is_built_once_and_outlives_its_checkout(repository: Path) -> None:
+    side = resolved(repository, "HEAD", "python install.py")
+    assert side.checkout is not None
+    assert side.is_installed
+    assert not side.imports_checkout
+    assert side.environment.path == ()
+    fresh = Path(side.environment.python).parents[1]
+    assert (fresh / "installed").read_text() == str(side.checkout.folder)
+    # It is imported from its source, which stays; git knows nothing of it any more.
+    assert printed(side, "import package; print(package.VALUE)") == "committed"
+    assert not (side.checkout.folder / ".git").exists()
+    assert len(git(repository, "worktree", "list").splitlines()) == 1
+    # It sees the packages of the interpreter it was made from, also where that is a venv itself.
+    assert printed(side, "import numpy, sys; print(sys.prefix)") == str(fresh)
+    # The second time nothing is built, and nothing checked out; another name of the same commit is the same.
+    (fresh / "installed").write_text("not built again")
+    again = resolved(repository, git(repository, "rev-parse", "HEAD"), "python install.py")
+    assert again.environment.python == side.environment.python
+    assert (fresh / "installed").read_text() == "not built again"
+    (found,) = KeptEnvironments().present()
+    assert found.title == "git:HEAD"
+    assert ("installed by", "python install.py") in found.about
+
+
+@pytest.mark.nightly
+def test_the_working_tree_is_kept_by_its_state(repository: Path) -> None:
+    command = "python -m pip install --no-build-isolation --no-deps ."
+    committed = resolved(repository, "HEAD", command)
+    (repository / "src" / "package" / "__init__.py").write_text("VALUE = 'changed'\n")
+    changed = resolved(repository, "WORKTREE", command)
+    assert printed(committed, "import package; print(package.VALUE)") == "committed"
+    assert printed(changed, "import package; print(package.VALUE)") == "changed"
+    assert resolved(repository, "WORKTREE", command).environment == changed.environment
+    # Nothing leads to the sources, so they are gone.
+    assert not list((KeptEnvironments().folder).glob(f"*/{SOURCE_NAME}"))
+
+
+@pytest.mark.nightly
+def test_a_command_that_fails_leaves_nothing(repository: Path) -> None:
+    with pytest.raises(EnvironmentSpecError, match="could not be made") as told:
+        resolved(repository, "HEAD", "python -c 'raise SystemExit(\"no compiler\")'")
+    assert "no compiler" in str(told.value.log)
+    assert KeptEnvironments().present() == []
+    assert len(git(repository, "worktree", "list").splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["pth", "finder", "link", "none"])
+def test_what_leads_to_the_source_is_found(kind: str, tmp_path: Path) -> None:
+    site = tmp_path / "lib" / "python3.12" / "site-packages"
+    site.mkdir(parents=True)
+    source = tmp_path / SOURCE_NAME
+    (source / "loop").mkdir(parents=True)
+    (source / "loop" / "inner").symlink_to(source)
+    if kind == "pth":
+        (site / "x.pth").write_text(f"{source}/src\n")
+    elif kind == "finder":
+        (site / "__editable___x_finder.py").write_text(f"MAPPING = {{'x': '{source}/x'}}\n")
+    elif kind == "link":
+        (site / "x.so").symlink_to(source / "x.so")
+    assert is_imported_from(tmp_path, source) is (kind != "none")

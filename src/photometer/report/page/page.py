@@ -19,9 +19,10 @@ from photometer.report.page.page_data import page_data
 from photometer.report.page.view_fuzz import fuzz_view
 from photometer.report.page.view_report import ReportView
 
-_FOLDER = Path(__file__).parent
+# Its scripts and its style are shared with the site of a history.
+REPORT_FOLDER = _FOLDER = Path(__file__).parent
 # In this order: each uses those before it.
-_SCRIPTS = ("dom", "format", "scale", "figure", "distribution", "icicle", "table", "details", "page")
+_SCRIPTS = ("dom", "format", "scale", "figure", "distribution", "icicle", "table", "details", "theme", "page")
 
 
 def render_report(view: ReportView) -> str:
@@ -52,8 +53,12 @@ def render_fuzz_page(found: FuzzMap, title: str = "Fuzzed inputs", notes: Sequen
 
 def page_script() -> str:
     """Return all scripts as one, in a scope of its own."""
-    texts = [(_FOLDER / "script" / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
-    return '"use strict";\n(() => {\n' + "\n".join(texts) + "})();\n"
+    return combined_script([_FOLDER / "script" / f"{name}.js" for name in _SCRIPTS])
+
+
+def combined_script(paths: Sequence[Path]) -> str:
+    """Return scripts as one, in a scope of its own; each uses those before it."""
+    return '"use strict";\n(() => {\n' + "\n".join(path.read_text(encoding="utf-8") for path in paths) + "})();\n"
 
 
 def content_policy(script: str, style: str) -> str:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE
 from photometer.analysis.ranking import Ranking
-from photometer.comparing.many import PairsSampler, Stopping, WithinLimit, pairs_of, rank
+from photometer.comparing.many import Stopping, WithinLimit, pairs_of, rank_side_by_side
 from photometer.comparing.verdict_loop import Sample
 from photometer.errors import DefinitionError, SnippetError
 from photometer.instruments.replicate import Replicate
+from photometer.stats.false_discovery import log_evidence_needed
 
 NAMES = ("a", "b", "c", "d")
 
@@ -36,7 +38,7 @@ class MadeUp:
 
 def ranked(*seconds: float, budget: float = 30.0, **options: float) -> Ranking:
     source = MadeUp(seconds, **options)  # type: ignore[arg-type]
-    return rank(NAMES[: len(seconds)], PairsSampler(source, len(seconds)), Stopping(budget))
+    return rank_side_by_side(NAMES[: len(seconds)], source, Stopping(budget))
 
 
 def test_ranks_and_groups() -> None:
@@ -65,18 +67,27 @@ def test_what_is_not_shown_to_differ_shares_a_rank() -> None:
     assert "Undecided" in str(ranking)
 
 
-def test_more_pairs_want_more_evidence() -> None:
-    """A difference that two statements alone are called for in few replicates takes more among many."""
-    alone, among = MadeUp((1e-6, 1.01e-6), noise=0.004, seed=5), MadeUp([1e-6, 1.01e-6] * 5, noise=0.004, seed=5)
-    rank(NAMES[:2], PairsSampler(alone, 2), Stopping(100.0))
-    rank([f"s{i}" for i in range(10)], PairsSampler(among, 10), Stopping(10.0))
-    assert alone.taken < among.taken
+def test_a_part_of_the_pairs_needs_the_evidence_that_stands_among_all() -> None:
+    rate = DEFAULT_FALSE_DISCOVERY_RATE
+    some = log_evidence_needed([0.0] * 10, rate=rate * 10 / 190, alone=0.5)
+    assert some == pytest.approx(log_evidence_needed([0.0] * 190, rate=rate, alone=0.5))
+
+
+def test_neighbours_that_are_open_get_the_rest_of_the_budget() -> None:
+    """Both are surely slower than the first at once; which of the two is slower takes longer."""
+    source = MadeUp((1e-6, 2e-6, 2.02e-6), noise=0.004, seed=2)
+    ranking = rank_side_by_side(NAMES[:3], source, Stopping(30.0))
+    assert ranking.groups == (("a",), ("b",), ("c",))
+    assert ranking.pair("b", "c").verdict.replicates == source.taken
+    against_first = MadeUp((1e-6, 2e-6), noise=0.004, seed=2)
+    rank_side_by_side(NAMES[:2], against_first, Stopping(30.0))
+    assert against_first.taken < source.taken
 
 
 def test_the_callback_sees_each_replicate_once() -> None:
     seen: list[tuple[Ranking, float]] = []
     source = MadeUp((1e-6, 2e-6, 3e-6))
-    rank(NAMES[:3], PairsSampler(source, 3), Stopping(30.0), on_look=lambda *look: seen.append(look))
+    rank_side_by_side(NAMES[:3], source, Stopping(30.0), on_look=lambda *look: seen.append(look))
     assert len(seen) == source.taken
     assert seen[0][1] < seen[-1][1]
 
@@ -87,7 +98,7 @@ def test_an_error_is_raised() -> None:
             raise SnippetError("NameError: x")
 
     with pytest.raises(SnippetError, match="NameError"):
-        rank(NAMES[:2], PairsSampler(Fails(), 2), Stopping(1.0))
+        rank_side_by_side(NAMES[:2], Fails(), Stopping(1.0))
 
 
 def test_the_limit_is_wall_clock_time() -> None:
@@ -109,7 +120,7 @@ def test_the_limit_is_wall_clock_time() -> None:
 
 def test_the_limit_ends_a_comparison() -> None:
     source = MadeUp((1e-6, 1.0005e-6), noise=0.02)
-    ranking = rank(NAMES[:2], PairsSampler(source, 2), Stopping(1e6, limit=1e-6))
+    ranking = rank_side_by_side(NAMES[:2], source, Stopping(1e6, limit=1e-6))
     assert source.taken == 1
     assert ranking.pairs[0].verdict.verdict == "undecided"
 

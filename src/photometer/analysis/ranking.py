@@ -112,7 +112,8 @@ def rank_statements(names: Sequence[str], pairs: Sequence[PairVerdict]) -> Ranki
     ranked: list[RankedStatement] = []
     leader, rank = "", 0
     for place, name in enumerate(sorted(names, key=seconds.__getitem__), start=1):
-        if not leader or found[frozenset((leader, name))].differ:
+        pair = found.get(frozenset((leader, name)))
+        if not leader or (pair is not None and pair.differ):
             leader, rank = name, place
         ranked.append(RankedStatement(name, rank, seconds[name], against.get(name)))
     return Ranking(reference, tuple(ranked), tuple(pairs))

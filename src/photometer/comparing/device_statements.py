@@ -15,7 +15,7 @@ from typing import Any
 
 from photometer.analysis.ranking import PairVerdict, Ranking, rank_statements
 from photometer.comparing.contenders import Contender
-from photometer.comparing.many import OnLook, Stopping, pairs_of, rank
+from photometer.comparing.many import OnLook, Stopping, pairs_of, rank_apart
 from photometer.comparing.verdict_loop import Sample
 from photometer.instruments.clock import Clock
 from photometer.instruments.device.accelerator import Accelerator
@@ -86,7 +86,7 @@ def rank_opened(
             for a, b in pairs_of(len(statements))
         ]
         sampler = DeviceSampler(pairs, clock)
-        ranking = rank(names, sampler, stopping, together=False, on_look=on_look)
+        ranking = rank_apart(names, sampler, stopping, on_look=on_look)
     finally:
         accelerator.queue.release()
         if accelerator.profiler is not None:

@@ -1,7 +1,9 @@
-"""Two or more statements to a Ranking: every pair is a contest of the one loop, corrected for their number.
+"""Two or more statements to a Ranking: every pair gets a verdict, corrected for their number.
 
-In: something that takes replicates of all statements side by side. Out: the Ranking. As each replicate has blocks of
-all statements, it says something of every pair; the loop goes on until every pair is decided or the budget is spent.
+In: something that takes replicates. Out: the Ranking. On the host a replicate has blocks of all statements side by
+side, so that it says something of every pair: the loop first decides all against the first statement, then neighbours
+in the ranking that are still open, and at the end every pair is judged by all replicates. On a device, each pair is
+sampled by itself.
 """
 
 from __future__ import annotations
@@ -12,18 +14,25 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, Criteria
+from photometer.analysis.judge import (
+    DEFAULT_FALSE_DISCOVERY_RATE,
+    Criteria,
+    correct_for_suite,
+    judge_replicates,
+)
 from photometer.analysis.ranking import PairVerdict, Ranking, rank_statements
-from photometer.analysis.suite_judge import SuiteJudge
+from photometer.analysis.suite_judge import SuiteJudge, held_back
 from photometer.analysis.verdict import Verdict
 from photometer.comparing.verdict_loop import Sample, Sampler, run_to_verdicts
 from photometer.errors import DefinitionError
 from photometer.instruments.clock import Clock
 from photometer.instruments.replicate import REPLICATE_SECONDS, Replicate
-from photometer.stats.replicate import estimate_replicate
+from photometer.stats.replicate import ReplicateEstimate, estimate_replicate
 
 OnLook = Callable[[Ranking, float], object]
 """The ranking so far, and the measuring seconds spent."""
+
+Pair = tuple[int, int]
 
 
 class ReplicateSource(Protocol):
@@ -32,18 +41,31 @@ class ReplicateSource(Protocol):
     def take(self, benchmark: int, turn: int) -> Replicate: ...
 
 
-class PairsSampler:
-    """One benchmark, whose replicates are estimated for every pair of its sides."""
+@dataclasses.dataclass(frozen=True)
+class Stopping:
+    """When to stop: seconds of measuring, seconds on the wall since `began` (None: no limit), and how sure to be."""
 
-    def __init__(self, source: ReplicateSource, sides: int) -> None:
-        self._source = source
-        self._pairs = pairs_of(sides)
+    budget: float
+    limit: float | None = None
+    criteria: Criteria = Criteria()  # noqa: RUF009 - frozen, so sharing it is safe
+    began: float = dataclasses.field(default_factory=time.monotonic)
 
-    def sample(self, benchmark: int, turn: int) -> Sample:
-        replicate = self._source.take(benchmark, turn)
-        times = replicate.seconds_per_run
-        estimates = tuple(estimate_replicate(times[first], times[second]) for first, second in self._pairs)
-        return Sample(benchmark, estimates, replicate.measuring_seconds)
+    def __post_init__(self) -> None:
+        for name, seconds in (("budget", self.budget), ("limit", self.limit)):
+            if seconds is not None and not seconds > 0:
+                raise DefinitionError(f"{name} must be positive, not {seconds!r}", remedy="Give it in seconds.")
+
+    def limited(self, sampler: Sampler) -> Sampler:
+        return sampler if self.limit is None else WithinLimit(sampler, self.budget, self.began + self.limit)
+
+    def judge(self, contests: int, all_pairs: int) -> SuiteJudge:
+        """Return a judge of some of the pairs, who asks for the evidence that stands among all of them (e-BH)."""
+        return SuiteJudge(
+            contests,
+            self.criteria,
+            rate=DEFAULT_FALSE_DISCOVERY_RATE * contests / all_pairs,
+            seconds_per_replicate=min(REPLICATE_SECONDS, self.budget),
+        )
 
 
 class WithinLimit:
@@ -64,94 +86,153 @@ class WithinLimit:
         return dataclasses.replace(sample, seconds=max(sample.seconds, self._budget))
 
 
-@dataclasses.dataclass(frozen=True)
-class Stopping:
-    """When to stop: seconds of measuring, seconds on the wall since `began` (None: no limit), and how sure to be."""
-
-    budget: float
-    limit: float | None = None
-    criteria: Criteria = Criteria()  # noqa: RUF009 - frozen, so sharing it is safe
-    began: float = dataclasses.field(default_factory=time.monotonic)
-
-    def __post_init__(self) -> None:
-        for name, seconds in (("budget", self.budget), ("limit", self.limit)):
-            if seconds is not None and not seconds > 0:
-                raise DefinitionError(f"{name} must be positive, not {seconds!r}", remedy="Give it in seconds.")
-
-
-def pairs_of(sides: int) -> tuple[tuple[int, int], ...]:
+def pairs_of(sides: int) -> tuple[Pair, ...]:
     return tuple(itertools.combinations(range(sides), 2))
 
 
-def rank(
+def rank_side_by_side(
     names: Sequence[str],
-    sampler: Sampler,
+    source: ReplicateSource,
     stopping: Stopping,
     *,
-    together: bool = True,
     on_look: OnLook | None = None,
     measured_by: str = "",
 ) -> Ranking:
-    """Run to the ranking; an error of a statement is raised.
+    """Run to the ranking of statements whose replicates are taken together; an error of a statement is raised."""
+    field = _Field(source)
+    looks = _Looks(names, on_look, measured_by)
+    against_first = tuple((0, side) for side in range(1, len(names)))
+    spent = field.run(against_first, stopping, looks)
+    ranking = looks.ranking(field.verdicts(pairs_of(len(names)), stopping.criteria))
+    neighbours = _open_neighbours(names, ranking)
+    if neighbours and spent < stopping.budget:
+        field.run(neighbours, stopping, looks)
+        ranking = looks.ranking(field.verdicts(pairs_of(len(names)), stopping.criteria))
+    return ranking
 
-    `together`: a sample is of all statements and has an estimate for every pair. Otherwise each pair is a benchmark
-    of its own, sampled apart from the others.
-    """
+
+def rank_apart(names: Sequence[str], sampler: Sampler, stopping: Stopping, *, on_look: OnLook | None = None) -> Ranking:
+    """Run to the ranking of statements whose pairs are sampled apart: benchmark p is pair p of `pairs_of`."""
     pairs = pairs_of(len(names))
-    judge = SuiteJudge(
-        len(pairs),
-        stopping.criteria,
-        rate=DEFAULT_FALSE_DISCOVERY_RATE,
-        seconds_per_replicate=min(REPLICATE_SECONDS, stopping.budget),
-    )
-    looks = _Looks(names, on_look, measured_by, together=together)
-    if stopping.limit is not None:
-        sampler = WithinLimit(sampler, stopping.budget, stopping.began + stopping.limit)
+    judge = stopping.judge(len(pairs), len(pairs))
+    looks = _Looks(names, on_look)
     outcome = run_to_verdicts(
-        1 if together else len(pairs),
-        sampler,
+        len(pairs),
+        stopping.limited(sampler),
         judge,
         budget_seconds=stopping.budget,
-        others=len(pairs) if together else 1,
-        on_verdict=looks.add,
+        on_verdict=lambda place, verdict, spent: looks.add(pairs[place], verdict, spent),
     )
     for error in outcome.failed.values():
         raise error
-    verdicts = judge.verdicts()
-    for pair, verdict in enumerate(verdicts):
-        if verdict is not None:
-            looks.known[pair] = verdict
-    return looks.ranking()
+    judged = dict(zip(pairs, judge.verdicts(), strict=True))
+    return looks.ranking({pair: verdict for pair, verdict in judged.items() if verdict is not None})
+
+
+class _Field:
+    """All statements side by side, and every replicate of them so far."""
+
+    def __init__(self, source: ReplicateSource) -> None:
+        self._source = source
+        self._replicates: list[Replicate] = []
+        self._estimates: dict[tuple[int, Pair], ReplicateEstimate] = {}
+
+    def take(self, benchmark: int, turn: int, contests: Sequence[Pair]) -> Sample:
+        self._replicates.append(self._source.take(benchmark, turn))
+        return self._sample(len(self._replicates) - 1, contests)
+
+    def _sample(self, place: int, contests: Sequence[Pair]) -> Sample:
+        """Return a replicate as a sample of some of the pairs."""
+        estimates = tuple(self._estimate(place, pair) for pair in contests)
+        return Sample(0, estimates, self._replicates[place].measuring_seconds)
+
+    def _estimate(self, place: int, pair: Pair) -> ReplicateEstimate:
+        if (place, pair) not in self._estimates:
+            times = self._replicates[place].seconds_per_run
+            self._estimates[place, pair] = estimate_replicate(times[pair[0]], times[pair[1]])
+        return self._estimates[place, pair]
+
+    def run(self, contests: Sequence[Pair], stopping: Stopping, looks: _Looks) -> float:
+        """Take replicates until these pairs are decided, and return the measuring seconds spent so far."""
+        sides = len(looks.names)
+        known = [self._sample(place, contests) for place in range(len(self._replicates))]
+        outcome = run_to_verdicts(
+            1,
+            stopping.limited(_Chosen(self, contests)),
+            stopping.judge(len(contests), len(pairs_of(sides))),
+            budget_seconds=stopping.budget,
+            others=len(contests),
+            known=known,
+            # The last pair of a new replicate tells: then all of them are up to date.
+            on_verdict=lambda place, verdict, spent: looks.add(
+                contests[place], verdict, spent, tell=place == len(contests) - 1 and verdict.replicates > len(known)
+            ),
+        )
+        for error in outcome.failed.values():
+            raise error
+        return outcome.measuring_seconds
+
+    def verdicts(self, pairs: Sequence[Pair], criteria: Criteria) -> dict[Pair, Verdict]:
+        """Judge every pair by all replicates, corrected for their number; forecasts are of those with the first."""
+        judged = [
+            held_back(
+                judge_replicates(
+                    [self._estimate(place, pair) for place in range(len(self._replicates))],
+                    criteria,
+                    forecast=pair[0] == 0,
+                )
+            )
+            for pair in pairs
+        ]
+        return dict(zip(pairs, correct_for_suite(judged), strict=True))
+
+
+class _Chosen:
+    """Samples of the field, as estimates of some pairs."""
+
+    def __init__(self, field: _Field, contests: Sequence[Pair]) -> None:
+        self._field = field
+        self._contests = contests
+
+    def sample(self, benchmark: int, turn: int) -> Sample:
+        return self._field.take(benchmark, turn, self._contests)
 
 
 class _Looks:
-    """What is known of each pair so far, and whom to tell once per replicate."""
+    """What is known of each pair so far, and whom to tell after each replicate."""
 
-    def __init__(self, names: Sequence[str], on_look: OnLook | None, measured_by: str, *, together: bool) -> None:
-        self._names = names
-        self._together = together
+    def __init__(self, names: Sequence[str], on_look: OnLook | None, measured_by: str = "") -> None:
+        self.names = names
         self._on_look = on_look
         self._measured_by = measured_by
-        self.known: dict[int, Verdict] = {}
-        self._pairs = pairs_of(len(names))
+        self._known: dict[Pair, Verdict] = {}
 
-    def add(self, pair: int, verdict: Verdict, spent_seconds: float) -> None:
-        self.known[pair] = verdict
-        complete = len(self.known) == len(self._pairs)
-        ends_a_replicate = not self._together or pair == len(self._pairs) - 1
-        if self._on_look is not None and complete and ends_a_replicate:
-            self._on_look(self.ranking(), spent_seconds)
+    def add(self, pair: Pair, verdict: Verdict, spent_seconds: float, *, tell: bool = True) -> None:
+        self._known[pair] = verdict
+        everyone_is_known = all((0, side) in self._known for side in range(1, len(self.names)))
+        if self._on_look is not None and tell and everyone_is_known:
+            self._on_look(self.ranking(self._known), spent_seconds)
 
-    def ranking(self) -> Ranking:
-        if len(self.known) < len(self._pairs):
+    def ranking(self, verdicts: dict[Pair, Verdict]) -> Ranking:
+        if any((0, side) not in verdicts for side in range(1, len(self.names))):
             raise DefinitionError(
-                "the time was over before every pair had a replicate", remedy="Give more time: budget=, limit=."
+                "the time was over before every statement had a replicate", remedy="Give more time: budget=, limit=."
             )
         pairs = [
-            PairVerdict(self._names[a], self._names[b], self._with_source(self.known[pair]))
-            for pair, (a, b) in enumerate(self._pairs)
+            PairVerdict(self.names[a], self.names[b], self._with_source(verdict))
+            for (a, b), verdict in verdicts.items()
         ]
-        return rank_statements(self._names, pairs)
+        return rank_statements(self.names, pairs)
 
     def _with_source(self, verdict: Verdict) -> Verdict:
         return dataclasses.replace(verdict, measured_by=self._measured_by) if self._measured_by else verdict
+
+
+def _open_neighbours(names: Sequence[str], ranking: Ranking) -> tuple[Pair, ...]:
+    """Return the neighbours in the ranking, neither of them the reference, that have no verdict yet."""
+    place = {name: index for index, name in enumerate(names)}
+    order = [place[statement.name] for statement in ranking]
+    pairs = [(min(pair), max(pair)) for pair in itertools.pairwise(order)]
+    return tuple(
+        pair for pair in pairs if 0 not in pair and not ranking.pair(names[pair[0]], names[pair[1]]).verdict.decided
+    )

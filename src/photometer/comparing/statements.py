@@ -22,7 +22,7 @@ from photometer.comparing.callables import open_source
 from photometer.comparing.contenders import Contender, Stmt, gather_contenders
 from photometer.comparing.device_statements import ANY, DeviceSettings, rank_on_device
 from photometer.comparing.fork_sampler import Contestants, ForkSampler
-from photometer.comparing.many import OnLook, PairsSampler, Stopping, rank
+from photometer.comparing.many import OnLook, Stopping, rank_side_by_side
 from photometer.errors import BuildError, DefinitionError, SnippetError
 from photometer.instruments.device.options import SourceChoice
 from photometer.instruments.replicate import REPLICATE_SECONDS, Side
@@ -223,9 +223,9 @@ def _in_servers(request: AbRequest, on_look: OnLook | None) -> Ranking:
     with Session(request.environment) as session:
         sides = tuple(Side(session, each) for each in prepare)
         source = ForkSampler([Contestants(sides)], seconds=_replicate_seconds(request), seed=request.seed)
-        return rank(
+        return rank_side_by_side(
             [contender.name for contender in request.contenders],
-            PairsSampler(source, len(sides)),
+            source,
             request.stopping,
             on_look=on_look,
         )
@@ -242,9 +242,9 @@ def _in_this_process(request: AbRequest, on_look: OnLook | None) -> Ranking:
     if not opened.is_forked:
         bias = max(stopping.criteria.shared_bias, ONE_PROCESS_BIAS)
         stopping = dataclasses.replace(stopping, criteria=dataclasses.replace(stopping.criteria, shared_bias=bias))
-    return rank(
+    return rank_side_by_side(
         [contender.name for contender in request.contenders],
-        PairsSampler(opened.source, len(request.contenders)),
+        opened.source,
         stopping,
         on_look=on_look,
         measured_by=opened.measured_by,

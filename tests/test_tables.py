@@ -45,11 +45,11 @@ def test_a_plain_table_says_what_torchs_says(envs: list[str | None], threads: li
 
 def test_only_measurements_are_taken() -> None:
     with pytest.raises(ValueError, match="not int"):
-        Compare([1])  # type: ignore[list-item]
+        Compare([1])
     compare = Compare(FOUR)
     before = str(compare)
     with pytest.raises(DefinitionError):
-        compare.extend_results([made(1, "new"), "x"])  # type: ignore[list-item]
+        compare.extend_results([made(1, "new"), "x"])
     assert str(compare) == before
 
 

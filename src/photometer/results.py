@@ -1,47 +1,158 @@
 """Save and load: the interactive door to results files.
 
-    photometer.save("before.json", measurements)
+    photometer.save("before.json", results)
     photometer.Compare(photometer.load("before.json"))
 
-For records of other kinds, the machine's facts or damaged files, see model/results_file.py and results_reader.py.
+Every kind of result can be saved: measurements of the host or a device, counts, verdicts, and torch's own measurements.
+For the machine's facts, raw records or damaged files, see model/results_file.py and results_reader.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from photometer.errors import DefinitionError
 from photometer.instruments.machine_facts import gather_machine
 from photometer.model.measurement import Measurement
-from photometer.model.results_file import ResultsFile, load_measurements, save_measurements
+from photometer.model.records import from_record
+from photometer.model.results_file import ResultsFile
+from photometer.model.results_format import Recordable
+from photometer.model.results_reader import Results, load_results
+from photometer.model.torch_results import adopted
+
+if TYPE_CHECKING:
+    import pandas
+
+    from photometer.model.machine import Machine
+
+# Kinds that are what a comparison was judged by, not results of their own; the page and `--resume` read them.
+EVIDENCE = frozenset({"comparison_replicate", "comparison_stacks", "comparison_failure"})
 
 
-def save(path: str | Path, measurements: Measurement | Iterable[Measurement], *, append: bool = False) -> None:
-    """Write measurements, with the facts of this machine, in place of what is there; or add them to it."""
-    several = [measurements] if isinstance(measurements, Measurement) else list(measurements)
+def save(path: str | Path, results: Any, *, append: bool = False) -> None:
+    """Write one result or several, with the facts of this machine, in place of what is there; or add them to it."""
+    several = [record for result in _each(results) for record in _recordable(result)]
     if not append:
-        save_measurements(path, several, machine=gather_machine())
+        ResultsFile.create(path, machine=gather_machine(), records=several, overwrite=True)
         return
     file = ResultsFile.open_or_create(path, machine=gather_machine())
-    for measurement in several:
-        file.append(measurement)
+    for record in several:
+        file.append(record)
 
 
-def load(path: str | Path, *, recover: bool = False) -> list[Measurement]:
-    """Return the measurements in a results file. Nothing in it is executed; damage is an error that names the place."""
-    return load_measurements(path, recover)
+def load(path: str | Path, *, recover: bool = False) -> LoadedResults:
+    """Return the results in a file, in its order. Nothing in it is executed; damage is an error that names the place.
+
+    With `recover`, whole records of a damaged file are returned.
+    """
+    return LoadedResults(load_results(path, recover))
+
+
+class LoadedResults(list[Any]):
+    """The results of a file: a list of measurements, counts and verdicts, and what the file says besides."""
+
+    def __init__(self, results: Results) -> None:
+        types = {kind: noun for kind, noun in record_types().items() if kind not in EVIDENCE}
+        wanted = [(n, record) for n, record in enumerate(results.records, start=1) if record["kind"] in types]
+        super().__init__(results.noun(number, types[record["kind"]]) for number, record in wanted)
+        self._orders = [record.get("order") for _, record in wanted]
+        self._results = results
+
+    @property
+    def path(self) -> Path:
+        return self._results.path
+
+    @property
+    def machine(self) -> Machine | None:
+        return self._results.machine
+
+    @property
+    def measurements(self) -> list[Measurement]:
+        """Those of the host's clock, without results of other kinds."""
+        return [result for result in self if isinstance(result, Measurement)]
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return a DataFrame with one row per result; a suite's variants and sizes are columns. Needs pandas."""
+        from photometer.analysis.result_rows import FIRST_COLUMNS, rows_of
+        from photometer.model.data_frame import data_frame
+
+        rows = (
+            {**row, **_variant(order)}
+            for result, order in zip(self, self._orders, strict=True)
+            for row in rows_of(result)
+        )
+        return data_frame(rows, FIRST_COLUMNS)
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self._results.kinds.items() if kind not in EVIDENCE)
+        return f"<photometer.LoadedResults of {str(self.path)!r}: {kinds or 'nothing'}>"
+
+    def _repr_html_(self) -> str:
+        from photometer.tables import Compare
+
+        return Compare(self).to_html()
+
+
+def _each(results: Any) -> list[Any]:
+    """Return one or several results as a list; some kinds can be iterated over, and are one result all the same."""
+    if _is_result(results) or not isinstance(results, Iterable):
+        return [results]
+    return list(results)
+
+
+def _is_result(value: Any) -> bool:
+    from photometer.analysis.comparison_result import EnvironmentComparison
+    from photometer.analysis.verdict import Verdict
+
+    return hasattr(adopted(value), "KIND") or isinstance(value, EnvironmentComparison | Verdict | Mapping)
+
+
+def _recordable(result: Any) -> list[Recordable | Mapping[str, Any]]:
+    """Return what stands in a file for one result. Of an environment comparison it is one record per benchmark."""
+    from photometer.analysis.comparison_result import EnvironmentComparison
+    from photometer.analysis.ranking import PairVerdict, rank_statements
+    from photometer.analysis.verdict import Verdict
+
+    result = adopted(result)
+    if isinstance(result, EnvironmentComparison):
+        return [*result.results, *result.failures]
+    if isinstance(result, Verdict):
+        return [rank_statements(("first", "second"), [PairVerdict("first", "second", result)])]
+    if _is_result(result):
+        return [result]
+    raise DefinitionError(
+        f"{type(result).__name__} is no result that can be saved",
+        remedy="Give what a Timer, ab or compare_environments returns, or a list of these.",
+    )
+
+
+def _variant(order: Any) -> dict[str, Any]:
+    """Return the columns of a suite's order: its variant, and one per size."""
+    if not isinstance(order, Mapping):
+        return {}
+    from photometer.plan.auto_labels import AutoLabels
+
+    auto = from_record(AutoLabels, order.get("auto")) if "auto" in order else None
+    return {"order": order.get("id"), **({} if auto is None else auto.as_dict())}
 
 
 def record_types() -> dict[str, type]:
     """Return the type of each kind of record. A "failure" has none: whoever writes one says in it what is known."""
     from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
     from photometer.analysis.ladder import LadderStep
+    from photometer.analysis.ranking import Ranking
+    from photometer.model.callgrind_stats import CallgrindStats
     from photometer.model.comparison_replicate import ComparisonReplicate
     from photometer.model.device_measurement import DeviceMeasurement
+    from photometer.model.energy import EnergyOfRun
     from photometer.model.fuzz_trial import FuzzTrial
     from photometer.model.instruction_counts import InstructionCounts
+    from photometer.model.observed_run import ObservedMetrics, PhaseTimes
     from photometer.model.packed_stacks import ComparisonStacks
+    from photometer.model.processor_counts import ProcessorCounts
+    from photometer.model.work_of_run import MachinePeak, WorkOfRun
 
     types = (
         Measurement,
@@ -53,6 +164,14 @@ def record_types() -> dict[str, type]:
         ComparisonFailure,
         FuzzTrial,
         LadderStep,
+        Ranking,
+        CallgrindStats,
+        ProcessorCounts,
+        WorkOfRun,
+        MachinePeak,
+        ObservedMetrics,
+        PhaseTimes,
+        EnergyOfRun,
     )
     return {noun.KIND: noun for noun in types}
 

@@ -10,15 +10,21 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from photometer.analysis.table import Colorize, RatioStyle, Reference, Table, TableRequest, transpose
+from photometer.analysis.tabled import CountFigure, tabled
 from photometer.analysis.tabulate import tabulate
 from photometer.errors import DefinitionError
+from photometer.model.data_frame import data_frame
 from photometer.model.measurement import Measurement
 from photometer.report.escape import encodable
-from photometer.report.tables.csv_json import render_csv, render_json
+from photometer.report.tables.csv_json import CSV_FIELDS, cell_rows, render_csv, render_json
 from photometer.report.tables.markup import render_html, render_markdown
 from photometer.report.tables.terminal import render_terminal
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Colorize", "Compare"]
 
@@ -32,8 +38,12 @@ class Compare:
     The methods that change how a table looks may be called in any order and at any time; results may be added later.
     """
 
-    def __init__(self, results: Iterable[Measurement]) -> None:
-        self._results: list[Measurement] = []
+    def __init__(self, results: Iterable[object]) -> None:
+        """Take results of any kind, torch's own measurements among them.
+
+        A device measurement has a column per mode. Counts of instructions are in tables of their own, after the times.
+        """
+        self._results: list[Measurement | CountFigure] = []
         self._trim_significant_figures = False
         self._colorize = Colorize.NONE
         self._highlight_warnings = False
@@ -42,16 +52,10 @@ class Compare:
         self._transposed = False
         self.extend_results(results)
 
-    def extend_results(self, results: Iterable[Measurement]) -> None:
-        """Add measurements; replicates of earlier ones are merged with them."""
-        results = list(results)
-        for result in results:
-            if not isinstance(result, Measurement):
-                raise DefinitionError(
-                    f"Compare takes measurements, not {type(result).__name__}",
-                    remedy="Give it what Timer.blocked_autorange() and its siblings return.",
-                )
-        self._results.extend(results)
+    def extend_results(self, results: Iterable[object]) -> None:
+        """Add results; replicates of earlier ones are merged with them."""
+        alone = hasattr(results, "KIND") or not isinstance(results, Iterable)
+        self._results += [figure for result in ([results] if alone else results) for figure in tabled(result)]
 
     def trim_significant_figures(self) -> None:
         """Show only the digits that the measurement's confidence interval supports."""
@@ -125,6 +129,10 @@ class Compare:
     def to_json(self) -> str:
         """Return one document with all tables, with times in seconds."""
         return render_json(self.tables())
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return a DataFrame with one row per cell, and times in seconds. Needs pandas."""
+        return data_frame(cell_rows(self.tables()), CSV_FIELDS)
 
     def _repr_html_(self) -> str:
         return self.to_html()

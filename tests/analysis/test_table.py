@@ -13,7 +13,7 @@ def test_rows_and_cells_in_order_without_holes() -> None:
     rows = (Row("r", (Cell(1.0, 1), None)), Row("s", (None, Cell(2.0, 1))))
     table = Table("l", "s", 1.0, ("a", "b"), (Block(1, (EnvGroup(None, rows),)),), TableRequest())
     assert [row.name for _, _, row in table.rows()] == ["r", "s"]
-    assert [cell.seconds for cell in table.cells()] == [1.0, 2.0]
+    assert [cell.value for cell in table.cells()] == [1.0, 2.0]
     assert not table.has_envs
 
 
@@ -22,7 +22,7 @@ def test_rows_and_columns_change_places_and_cells_stay() -> None:
     turned = transpose(table)
     assert turned.columns == ("a", "b")
     assert [row.name for _, _, row in turned.rows()] == ["x", "y"]
-    assert [[cell and round(cell.seconds) for cell in row.cells] for _, _, row in turned.rows()] == [[1, 2], [3, None]]
+    assert [[cell and round(cell.value) for cell in row.cells] for _, _, row in turned.rows()] == [[1, 2], [3, None]]
     assert list(turned.cells()) == [table.blocks[0].groups[0].rows[i].cells[j] for i, j in ((0, 0), (1, 0), (0, 1))]
 
 

@@ -62,7 +62,7 @@ def test_replicates_are_merged() -> None:
     [table] = tabulate([Measurement(1, [1.0], spec), Measurement(10, [20.0, 30.0], spec)])
     [cell] = table.cells()
     assert cell.samples == 3
-    assert cell.seconds == 2.0
+    assert cell.value == 2.0
 
 
 def test_one_without_replicates_keeps_what_it_knows() -> None:
@@ -74,14 +74,14 @@ def test_one_without_replicates_keeps_what_it_knows() -> None:
 def test_tasks_that_differ_only_in_setup_are_both_shown() -> None:
     [table] = tabulate([made(1, setup="n = 1"), made(2, setup="n = 2"), made(3, column="other", setup="n = 3")])
     cells = by_name(table)
-    assert cells[1, None, "r", "c"].seconds == pytest.approx(1, rel=0.05)
-    assert cells[1, None, "r (2)", "c"].seconds == pytest.approx(2, rel=0.05)
+    assert cells[1, None, "r", "c"].value == pytest.approx(1, rel=0.05)
+    assert cells[1, None, "r (2)", "c"].value == pytest.approx(2, rel=0.05)
     assert (1, None, "r", "other") in cells
 
 
 def test_unit_suits_the_smallest() -> None:
     [table] = tabulate([made(3e-6), made(2e-3, "slow")])
-    assert (table.unit, table.seconds_per_unit) == ("us", 1e-6)
+    assert (table.unit, table.unit_size) == ("us", 1e-6)
 
 
 def test_a_measurement_without_samples_is_an_error() -> None:

@@ -88,7 +88,7 @@ def test_the_callers_list_is_copied() -> None:
     times = [1.0, 2.0]
     m = Measurement(1, times, SPEC)
     times.append(3.0)
-    assert m.raw_times == (1.0, 2.0)
+    assert m.raw_times == [1.0, 2.0]
 
 
 def test_pickle_and_equality() -> None:
@@ -143,7 +143,7 @@ def test_merge_joins_replicates_and_keeps_order() -> None:
         [Measurement(10, [1.0, 2.0], SPEC), Measurement(1, [5.0], other), Measurement(2, [6.0], SPEC)]
     )
     assert [m.task_spec for m in merged] == [SPEC, other]
-    assert merged[0].raw_times == (0.1, 0.2, 3.0)
+    assert merged[0].raw_times == [0.1, 0.2, 3.0]
     assert merged[0].number_per_run == 1
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from photometer.analysis.cause import InstructionChange
 from photometer.analysis.verdict import VERDICT_WORDS, Verdict, VerdictWord
@@ -16,6 +16,9 @@ from photometer.analysis.verdict_reason import change
 from photometer.model.machine import MachineNoise
 from photometer.model.records import Key
 from photometer.model.visible_text import visible
+
+if TYPE_CHECKING:
+    import pandas
 
 Outcome = Literal["slower", "failed", "undecided", "fine", "nothing"]
 # The order in which a reader wants to see them.
@@ -113,6 +116,13 @@ class EnvironmentComparison:
         from photometer.report.notebook import comparison_html
 
         return comparison_html(self)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return a DataFrame with one row per benchmark, what matters most first. Needs pandas."""
+        from photometer.analysis.result_rows import rows_of
+        from photometer.model.data_frame import data_frame
+
+        return data_frame(row for result in self.by_importance for row in rows_of(result))
 
     def __len__(self) -> int:
         return len(self.results)

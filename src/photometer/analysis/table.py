@@ -14,6 +14,9 @@ from photometer.model.diagnosis import Suspicion
 
 RatioStyle = Literal["×", "%"]
 
+# The unit of a table of counts, in place of one of time.
+COUNT_UNIT = "instructions"
+
 _Item = TypeVar("_Item", bound=Hashable)
 
 
@@ -68,7 +71,9 @@ class TableRequest:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    seconds: float
+    """`value` is in seconds, or in instructions per run if the table is one of counts."""
+
+    value: float
     samples: int
     significant_figures: int | None = None
     spread: float | None = None
@@ -108,10 +113,15 @@ class Table:
 
     label: str | None
     unit: str
-    seconds_per_unit: float
+    unit_size: float
     columns: tuple[str | None, ...]
     blocks: tuple[Block, ...]
     request: TableRequest
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether the cells are instructions per run, not seconds."""
+        return self.unit == COUNT_UNIT
 
     @property
     def has_envs(self) -> bool:

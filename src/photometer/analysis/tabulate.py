@@ -1,4 +1,4 @@
-"""From measurements to finished tables: one per label, one row per sub_label (else stmt), one column per description.
+"""From results to finished tables: one per label, one row per sub_label (else stmt), one column per description.
 
 Rows are in blocks by number of threads, and in these in groups by env. Cells are compared within a column of a block,
 never across descriptions. Replicates (equal task specs) are merged. Everything is in the order first seen, except that
@@ -10,8 +10,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from photometer.analysis.table import (
+    COUNT_UNIT,
     Block,
     Cell,
     Colorize,
@@ -23,6 +25,7 @@ from photometer.analysis.table import (
     TableRequest,
     ordered_unique,
 )
+from photometer.analysis.tabled import CountFigure, Tabled
 from photometer.errors import DefinitionError
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
@@ -49,19 +52,35 @@ class _RowKey:
     ordinal: int
 
 
+_Figure = TypeVar("_Figure", bound=Tabled)
 # Cells of one row by column, and rows of one block.
-_Cells = dict[int, Measurement]
+_Cells = dict[int, Tabled]
 _Rows = dict[_RowKey, _Cells]
 
 
-def tabulate(measurements: Iterable[Measurement], request: TableRequest = MEDIANS_ONLY) -> list[Table]:
-    """Return the tables, in the order in which their labels are first seen."""
-    by_label: dict[str | None, list[Measurement]] = {}
-    for measurement in merge_replicates(measurements):
-        by_label.setdefault(measurement.label, []).append(measurement)
+def tabulate(figures: Iterable[Measurement | CountFigure], request: TableRequest = MEDIANS_ONLY) -> list[Table]:
+    """Return the tables, in the order in which their labels are first seen; those of counts follow those of times."""
+    figures = list(figures)
+    times = merge_replicates(figure for figure in figures if isinstance(figure, Measurement))
+    # Of two counts of one task the later one stands: they do not get better by being put together.
+    counts = {figure.task_spec: figure for figure in figures if isinstance(figure, CountFigure)}
     if request.reference is not None:
-        _check_reference(request.reference, by_label)
-    return [_table(label, group, request) for label, group in by_label.items()]
+        _check_reference(request.reference, [*times, *counts.values()])
+    return [
+        *(_table(label, group, request, *_time_unit(group)) for label, group in _by_label(times).items()),
+        *(_table(label, group, request, COUNT_UNIT, 1.0) for label, group in _by_label(counts.values()).items()),
+    ]
+
+
+def _by_label(figures: Iterable[_Figure]) -> dict[str | None, list[_Figure]]:
+    by_label: dict[str | None, list[_Figure]] = {}
+    for figure in figures:
+        by_label.setdefault(figure.label, []).append(figure)
+    return by_label
+
+
+def _time_unit(measurements: Sequence[Measurement]) -> tuple[str, float]:
+    return select_unit(min(m.median for m in measurements))
 
 
 def merge_replicates(measurements: Iterable[Measurement]) -> list[Measurement]:
@@ -72,8 +91,7 @@ def merge_replicates(measurements: Iterable[Measurement]) -> list[Measurement]:
     return [group[0] if len(group) == 1 else Measurement.merge(group)[0] for group in groups.values()]
 
 
-def _check_reference(reference: Reference, by_label: Mapping[str | None, Sequence[Measurement]]) -> None:
-    everything = [m for group in by_label.values() for m in group]
+def _check_reference(reference: Reference, everything: Sequence[Tabled]) -> None:
     if not everything:
         return
     for wanted, what, present in (
@@ -87,11 +105,12 @@ def _check_reference(reference: Reference, by_label: Mapping[str | None, Sequenc
             )
 
 
-def _table(label: str | None, measurements: Sequence[Measurement], request: TableRequest) -> Table:
+def _table(
+    label: str | None, measurements: Sequence[Tabled], request: TableRequest, unit: str, unit_size: float
+) -> Table:
     columns = ordered_unique(m.description for m in measurements)
     envs = ordered_unique(m.env for m in measurements)
     by_threads = _place(measurements, {description: i for i, description in enumerate(columns)})
-    unit, seconds_per_unit = select_unit(min(m.median for m in measurements))
     blocks = []
     for num_threads in sorted(by_threads):
         rows = by_threads[num_threads]
@@ -101,10 +120,10 @@ def _table(label: str | None, measurements: Sequence[Measurement], request: Tabl
             of_env[key.env].append(row)
         groups = tuple(EnvGroup(env, tuple(members)) for env, members in of_env.items() if members)
         blocks.append(Block(num_threads, groups))
-    return Table(label, unit, seconds_per_unit, tuple(columns), tuple(blocks), request)
+    return Table(label, unit, unit_size, tuple(columns), tuple(blocks), request)
 
 
-def _place(measurements: Sequence[Measurement], column_of: Mapping[str | None, int]) -> dict[int, _Rows]:
+def _place(measurements: Sequence[Tabled], column_of: Mapping[str | None, int]) -> dict[int, _Rows]:
     """Put every measurement into its block, row and column. Two that differ only in set-up go into two rows."""
     taken: dict[tuple[int, str | None, str, int], int] = {}
     by_threads: dict[int, _Rows] = {}
@@ -118,7 +137,7 @@ def _place(measurements: Sequence[Measurement], column_of: Mapping[str | None, i
 
 
 def _finish_block(rows: _Rows, width: int, request: TableRequest) -> dict[_RowKey, Row]:
-    fastest: dict[int, Measurement] = {}
+    fastest: dict[int, Tabled] = {}
     if request.colorize is Colorize.COLUMNWISE or (request.reference is not None and request.reference.is_fastest):
         for cells in rows.values():
             for column, m in cells.items():
@@ -138,8 +157,8 @@ def _finish_block(rows: _Rows, width: int, request: TableRequest) -> dict[_RowKe
 
 
 def _reference_for(
-    key: _RowKey, column: int, rows: _Rows, fastest: Mapping[int, Measurement], reference: Reference | None
-) -> Measurement | None:
+    key: _RowKey, column: int, rows: _Rows, fastest: Mapping[int, Tabled], reference: Reference | None
+) -> Tabled | None:
     if reference is None:
         return None
     if reference.is_fastest:
@@ -150,9 +169,9 @@ def _reference_for(
     return rows.get(wanted, {}).get(column)
 
 
-def _cell(m: Measurement, request: TableRequest, best: float | None, reference: Measurement | None) -> Cell:
+def _cell(m: Tabled, request: TableRequest, best: float | None, reference: Tabled | None) -> Cell:
     return Cell(
-        seconds=m.median,
+        value=m.median,
         samples=len(m.raw_times),
         significant_figures=m.significant_figures if request.significant_figures else None,
         spread=_spread(m) if request.warnings else None,
@@ -165,7 +184,7 @@ def _cell(m: Measurement, request: TableRequest, best: float | None, reference: 
     )
 
 
-def _spread(m: Measurement) -> float | None:
+def _spread(m: Tabled) -> float | None:
     return _share(m.iqr, m.median)
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionFigures
+from photometer.model.records import Positive
 from photometer.model.task import TaskSpec
 
 _BUILD_FOLDERS = (
@@ -34,8 +36,10 @@ def standardized_function(function: str) -> str:
 class CallgrindStats:
     """One repeat. The baseline is the same number of runs of `pass`, empty if it was not asked for."""
 
+    KIND: ClassVar[str] = "callgrind_stats"
+
     task_spec: TaskSpec
-    number_per_run: int
+    number_per_run: Positive
     built_with_debug_symbols: bool
     baseline_inclusive_stats: FunctionCounts
     baseline_exclusive_stats: FunctionCounts

@@ -10,9 +10,10 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import Annotated, NamedTuple, overload
 
 from photometer.errors import MeasurementError
+from photometer.model.records import Key
 
 SHOWN_ROWS = 18
 """As many rows as leave room for a prompt on a terminal of 24 lines."""
@@ -40,10 +41,10 @@ class FunctionCount(NamedTuple):
 class FunctionCounts:
     """Counts of functions, largest first. `inclusive` counts hold those of the functions called as well."""
 
-    _data: tuple[FunctionCount, ...]
+    _data: Annotated[tuple[FunctionCount, ...], Key("functions")]
     inclusive: bool
     truncate_rows: bool = True
-    _linewidth: int | None = None
+    _linewidth: Annotated[int | None, Key("linewidth")] = None
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int], *, inclusive: bool) -> FunctionCounts:

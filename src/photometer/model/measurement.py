@@ -14,8 +14,10 @@ from typing import Any, ClassVar
 
 from photometer.errors import MeasurementError
 from photometer.model.diagnosis import WIDE_SPREAD, Conditions, Suspicion, diagnose
+from photometer.model.fixed_list import FixedList
 from photometer.model.records import NotNegative, Positive
 from photometer.model.task import TaskSpec
+from photometer.model.torch_results import adopted
 from photometer.model.units import format_seconds, select_unit
 from photometer.model.visible_text import visible
 from photometer.stats.interval import median_interval
@@ -37,7 +39,8 @@ class Measurement:
     KIND: ClassVar[str] = "measurement"
 
     number_per_run: Positive
-    raw_times: tuple[NotNegative, ...]
+    # As in torch, but it cannot be changed (see fixed_list.py).
+    raw_times: list[NotNegative]
     task_spec: TaskSpec
     metadata: dict[Any, Any] | None = None
     conditions: Conditions | None = None
@@ -54,7 +57,7 @@ class Measurement:
             raise MeasurementError(f"number_per_run must be at least 1, not {number_per_run}")
         self.__dict__.update(
             number_per_run=int(number_per_run),
-            raw_times=tuple(raw_times),
+            raw_times=FixedList(raw_times),
             task_spec=task_spec,
             metadata=metadata,
             conditions=conditions,
@@ -223,9 +226,12 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """Make one measurement of all replicates (equal task specs), as times of single runs; metadata is dropped."""
+        """Make one measurement of all replicates (equal task specs), as times of single runs; metadata is dropped.
+
+        Measurements of torch.utils.benchmark may be among them.
+        """
         groups: dict[TaskSpec, list[Measurement]] = {}
-        for measurement in measurements:
+        for measurement in map(adopted, measurements):
             groups.setdefault(measurement.task_spec, []).append(measurement)
         merged = []
         for task_spec, group in groups.items():

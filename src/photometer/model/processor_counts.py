@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
+from typing import ClassVar
 
 from photometer.errors import MeasurementError
+from photometer.model.records import Positive
 from photometer.model.task import TaskSpec
 from photometer.model.visible_text import visible
 
@@ -17,8 +19,10 @@ from photometer.model.visible_text import visible
 class ProcessorCounts:
     """Instructions in user mode of each repeat of `number_per_run` runs, and of as many runs of nothing."""
 
+    KIND: ClassVar[str] = "processor_counts"
+
     task_spec: TaskSpec
-    number_per_run: int
+    number_per_run: Positive
     instructions: tuple[int, ...]
     loop_instructions: tuple[int, ...]
 
@@ -35,7 +39,7 @@ class ProcessorCounts:
     @property
     def spread(self) -> float:
         """Largest less smallest repeat, as a share of the median."""
-        return (max(self.instructions) - min(self.instructions)) / statistics.median(self.instructions)
+        return (max(self.instructions) - min(self.instructions)) / (statistics.median(self.instructions) or 1)
 
     def __repr__(self) -> str:
         return f"<photometer.ProcessorCounts {self.instructions_per_run:,.1f} per run, spread {self.spread:.3%}>"

@@ -201,6 +201,9 @@ def _read_as(hint: Any) -> tuple[Any, _Revive | None]:
         return _read_union(parts)
     if origin is tuple:
         return _read_tuple(parts)
+    if origin is list:
+        hint, revive = _read_as(parts[0])
+        return list.__class_getitem__(hint), revive and (lambda values: list(map(revive, values)))
     if dataclasses.is_dataclass(hint):
         return _reading(typing.cast(Any, hint))
     return _read_plain(hint)

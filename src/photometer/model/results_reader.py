@@ -62,16 +62,19 @@ class Results:
 
     def of(self, noun: type[_Noun]) -> list[_Noun]:
         """Return the nouns in the records of this kind; an error names the file, the record and the field."""
-        found = []
         with _no_garbage():
-            for number, record in enumerate(self.records, start=1):
-                if record["kind"] != noun.KIND:
-                    continue
-                try:
-                    found.append(from_record(noun, record))
-                except ResultsFileError as error:
-                    raise ResultsFileError(f"{self.path}, record {number} ({noun.KIND}): {error.message}") from error
-        return found
+            return [
+                self.noun(number, noun)
+                for number, record in enumerate(self.records, start=1)
+                if record["kind"] == noun.KIND
+            ]
+
+    def noun(self, number: int, noun: type[_Noun]) -> _Noun:
+        """Return the noun in one record; the first has the number 1."""
+        try:
+            return from_record(noun, self.records[number - 1])
+        except ResultsFileError as error:
+            raise ResultsFileError(f"{self.path}, record {number} ({noun.KIND}): {error.message}") from error
 
     @property
     def measurements(self) -> list[Measurement]:

@@ -14,6 +14,8 @@ from photometer.model.units import trim_sigfig, unit_to_english
 
 # As torch prints them, if significant figures are not asked for.
 PLAIN_DECIMALS = 1
+# Counts are of a hundred runs or so; these digits tell a cost that comes once in a while.
+COUNT_DECIMALS = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +33,9 @@ def cell_text(cell: Cell, table: Table) -> CellText:
 
 
 def number_text(cell: Cell, table: Table) -> str:
-    value = cell.seconds / table.seconds_per_unit
+    value = cell.value / table.unit_size
+    if table.has_counts:
+        return f"{value:,.{COUNT_DECIMALS}f}"
     if cell.significant_figures is None or value <= 0:
         return f"{value:.{PLAIN_DECIMALS}f}"
     trimmed = trim_sigfig(value, cell.significant_figures)
@@ -69,14 +73,18 @@ def warning_note(cell: Cell) -> str:
 
 def legend_lines(table: Table) -> list[str]:
     """Return the lines below a table: its unit, and what each kind of note in it means."""
-    lines = [f"Times are in {unit_to_english(table.unit)}s ({table.unit})."]
+    if table.has_counts:
+        lines = ["Instructions per run, less those of the empty loop."]
+    else:
+        lines = [f"Times are in {unit_to_english(table.unit)}s ({table.unit})."]
     reference, style = table.request.reference, table.request.ratio_style
     if reference is not None:
         if style is not None:
             example = "(1.25×)" if style == "×" else "(+25.0%)"
             lines.append(f"{example} is 1.25 times {reference_words(reference)}.")
         if any(cell.indistinguishable for cell in table.cells()):
-            lines.append("(≈) No significant difference: the 95 % intervals overlap.")
+            why = "the repeats overlap" if table.has_counts else "the 95 % intervals overlap"
+            lines.append(f"(≈) No significant difference: {why}.")
     return lines + _warning_lines(table)
 
 

@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from photometer.analysis.table import Cell, Table
@@ -32,9 +32,39 @@ CSV_FIELDS = (
     "ratio",
     "no_significant_difference",
     "warnings",
+    "instructions_per_run",
 )
+_TEXT_FIELDS = frozenset({"label", "env", "row", "column"})
 JSON_FORMAT = "photometer-table"
 JSON_VERSION = 1
+
+
+def cell_rows(tables: Iterable[Table]) -> Iterator[dict[str, Any]]:
+    """Yield what CSV_FIELDS names of every cell, as values. A field that was not asked for is None."""
+    for table in tables:
+        compared = table.request.reference is not None
+        for block, group, row in table.rows():
+            for head, cell in zip(table.columns, row.cells, strict=True):
+                if cell is None:
+                    continue
+                seconds = (None, (None, None)) if table.has_counts else (cell.value, cell.interval or (None, None))
+                yield {
+                    "label": table.label,
+                    "num_threads": block.num_threads,
+                    "env": group.env,
+                    "row": row.name,
+                    "column": head,
+                    "median_seconds": seconds[0],
+                    "samples": cell.samples,
+                    "significant_figures": cell.significant_figures,
+                    "spread": cell.spread,
+                    "low_seconds": seconds[1][0],
+                    "high_seconds": seconds[1][1],
+                    "ratio": cell.ratio,
+                    "no_significant_difference": cell.indistinguishable if compared else None,
+                    "warnings": " ".join(suspicion.kind.value for suspicion in cell.warnings),
+                    "instructions_per_run": cell.value if table.has_counts else None,
+                }
 
 
 def render_csv(tables: Iterable[Table]) -> str:
@@ -42,32 +72,15 @@ def render_csv(tables: Iterable[Table]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(CSV_FIELDS)
-    for table in tables:
-        compared = table.request.reference is not None
-        for block, group, row in table.rows():
-            for head, cell in zip(table.columns, row.cells, strict=True):
-                if cell is None:
-                    continue
-                low, high = cell.interval or (None, None)
-                writer.writerow(
-                    [
-                        csv_text(table.label or ""),
-                        block.num_threads,
-                        csv_text(group.env or ""),
-                        csv_text(row.name),
-                        csv_text(head or ""),
-                        repr(cell.seconds),
-                        cell.samples,
-                        cell.significant_figures,
-                        cell.spread,
-                        low,
-                        high,
-                        cell.ratio,
-                        ("yes" if cell.indistinguishable else "no") if compared else None,
-                        " ".join(suspicion.kind.value for suspicion in cell.warnings),
-                    ]
-                )
+    for row in cell_rows(tables):
+        writer.writerow([_csv_field(name, row[name]) for name in CSV_FIELDS])
     return out.getvalue()
+
+
+def _csv_field(name: str, value: Any) -> Any:
+    if name in _TEXT_FIELDS:
+        return csv_text(value or "")
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
 
 def render_json(tables: Iterable[Table]) -> str:
@@ -91,7 +104,7 @@ def _table_json(table: Table) -> dict[str, Any]:
                         "rows": [
                             {
                                 "name": row.name,
-                                "cells": [_cell_json(cell) for cell in row.cells],
+                                "cells": [_cell_json(cell, table) for cell in row.cells],
                             }
                             for row in group.rows
                         ],
@@ -104,15 +117,17 @@ def _table_json(table: Table) -> dict[str, Any]:
     }
 
 
-def _cell_json(cell: Cell | None) -> dict[str, Any] | None:
+def _cell_json(cell: Cell | None, table: Table) -> dict[str, Any] | None:
     if cell is None:
         return None
-    record: dict[str, Any] = {"median_seconds": cell.seconds, "samples": cell.samples}
+    record: dict[str, Any] = {_value_name(table): cell.value, "samples": cell.samples}
     optional = {
         "significant_figures": cell.significant_figures,
         "spread": cell.spread,
         # The interval of one sample is infinite, and JSON has no infinity.
-        "interval_seconds": None if cell.interval is None else [x if math.isfinite(x) else None for x in cell.interval],
+        "interval_seconds": None
+        if cell.interval is None or table.has_counts
+        else [x if math.isfinite(x) else None for x in cell.interval],
         "standing": None if cell.standing is None else cell.standing.value,
         "ratio": cell.ratio,
     }
@@ -124,3 +139,7 @@ def _cell_json(cell: Cell | None) -> dict[str, Any] | None:
     if cell.warnings:
         record["warnings"] = [to_record(suspicion) for suspicion in cell.warnings]
     return record
+
+
+def _value_name(table: Table) -> str:
+    return "instructions_per_run" if table.has_counts else "median_seconds"

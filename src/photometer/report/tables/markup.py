@@ -124,11 +124,13 @@ def _html_cell(cell: Cell | None, table: Table) -> str:
     style = _CELL + ";text-align:right;white-space:nowrap" + (f";background:{background}" if background else "")
     text = cell_text(cell, table)
     note = f' <span style="opacity:.75">{html_text(text.note)}</span>' if text.note else ""
-    return f'<td style="{style}" title="{html_text(_details(cell))}">{html_text(text.number)}{note}</td>'
+    return f'<td style="{style}" title="{html_text(_details(cell, table))}">{html_text(text.number)}{note}</td>'
 
 
-def _details(cell: Cell) -> str:
-    parts = [f"median {format_seconds(cell.seconds)}"]
+def _details(cell: Cell, table: Table) -> str:
+    if table.has_counts:
+        return f"{cell.value:,.4f} per run, " + ("1 repeat" if cell.samples == 1 else f"{cell.samples} repeats")
+    parts = [f"median {format_seconds(cell.value)}"]
     if cell.interval is not None:
         parts.append(f"95 % interval {format_seconds(cell.interval[0])} to {format_seconds(cell.interval[1])}")
     parts.append("1 sample" if cell.samples == 1 else f"{cell.samples} samples")

@@ -1,0 +1,194 @@
+"""Results as rows of plain values: what `to_dataframe()` shows of each kind.
+
+In: any result. Out: one dict per figure, with what it is of first. Times are in seconds, counts per run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from photometer.analysis.comparison_result import ComparisonResult
+from photometer.analysis.ladder import LadderStep
+from photometer.analysis.ranking import Ranking
+from photometer.analysis.verdict import Verdict
+from photometer.model.callgrind_stats import CallgrindStats
+from photometer.model.device_measurement import DeviceMeasurement
+from photometer.model.fuzz_trial import FuzzTrial
+from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.measurement import Measurement
+from photometer.model.processor_counts import ProcessorCounts
+from photometer.model.records import to_record
+from photometer.model.task import TaskSpec
+from photometer.model.torch_results import adopted
+
+Row = dict[str, Any]
+# The columns that stand first, whatever the kinds of the results.
+FIRST_COLUMNS = ("kind", "label", "sub_label", "description", "env", "num_threads", "stmt")
+
+
+def rows_of(result: object) -> list[Row]:
+    """Return the rows of one result; of a kind that has no rows of its own, the fields of its record."""
+    result = adopted(result)
+    for kind, make in _MAKERS.items():
+        if isinstance(result, kind):
+            return list(make(result))
+    return [{name: value for name, value in to_record(result).items() if not isinstance(value, list | dict)}]
+
+
+def verdict_row(verdict: Verdict) -> Row:
+    """Return the figures of a verdict. An end of an interval that is not known yet is None."""
+    low, high = (end if math.isfinite(end) else None for end in verdict.interval)
+    return {
+        "verdict": verdict.verdict,
+        "ratio": verdict.ratio,
+        "ratio_low": low,
+        "ratio_high": high,
+        "difference_seconds": verdict.difference_seconds,
+        "base_seconds": verdict.base_seconds,
+        "p": verdict.p,
+        "replicates": verdict.replicates,
+        "margin": verdict.margin,
+        "measured_by": verdict.measured_by,
+        "reason": verdict.reason,
+    }
+
+
+def _task(kind: str, spec: TaskSpec) -> Row:
+    values = (kind, spec.label, spec.sub_label, spec.description, spec.env, spec.num_threads, spec.stmt)
+    return dict(zip(FIRST_COLUMNS, values, strict=True))
+
+
+def _measurement(m: Measurement) -> Iterator[Row]:
+    head = _task(m.KIND, m.task_spec)
+    if not m.raw_times:
+        yield {**head, "samples": 0}
+        return
+    low, high = m.interval
+    yield {
+        **head,
+        "median_seconds": m.median,
+        "low_seconds": low,
+        "high_seconds": high,
+        "mean_seconds": m.mean,
+        "minimum_seconds": m.minimum,
+        "iqr_seconds": m.iqr,
+        "samples": len(m.raw_times),
+        "number_per_run": m.number_per_run,
+        "warnings": " ".join(suspicion.kind.value for suspicion in m.warnings),
+    }
+
+
+def _device(m: DeviceMeasurement) -> Iterator[Row]:
+    for mode in m.modes:
+        if mode.measured:
+            low, high = mode.interval
+            yield {
+                **_task(m.KIND, m.task_spec),
+                "device": m.device_name,
+                "mode": mode.name.value,
+                "median_seconds": mode.median,
+                "low_seconds": low,
+                "high_seconds": high,
+                "samples": len(mode.seconds_per_run),
+                "number_per_run": mode.runs_per_block,
+                "bound": m.bound,
+            }
+
+
+def _counts(counts: InstructionCounts) -> Iterator[Row]:
+    yield {
+        **_task(counts.KIND, counts.task_spec),
+        "instructions_per_run": counts.instructions_per_run,
+        "outside_allocator_per_run": counts.outside_allocator_per_run,
+        "allocator_calls_per_run": counts.allocator_calls_per_run,
+        "samples": len(counts.repeats),
+        "number_per_run": counts.number_per_run,
+        "exact": counts.is_exact,
+    }
+
+
+def _callgrind(stats: CallgrindStats) -> Iterator[Row]:
+    own = stats.counts() - stats.baseline_exclusive_stats.sum()
+    yield {
+        **_task(stats.KIND, stats.task_spec),
+        "instructions_per_run": own / stats.number_per_run,
+        "samples": 1,
+        "number_per_run": stats.number_per_run,
+    }
+
+
+def _processor(counts: ProcessorCounts) -> Iterator[Row]:
+    yield {
+        **_task(counts.KIND, counts.task_spec),
+        "instructions_per_run": counts.instructions_per_run,
+        "samples": len(counts.instructions),
+        "number_per_run": counts.number_per_run,
+    }
+
+
+def _verdict(verdict: Verdict) -> Iterator[Row]:
+    yield {"kind": "verdict", **verdict_row(verdict)}
+
+
+def _comparison(result: ComparisonResult) -> Iterator[Row]:
+    change = result.instructions
+    yield {
+        "kind": result.KIND,
+        "title": result.title,
+        **verdict_row(result.judged),
+        "instruction_ratio": None if change is None else change.ratio,
+        "cause": result.cause,
+    }
+
+
+def _ranking(ranking: Ranking) -> Iterator[Row]:
+    for statement in ranking:
+        yield {
+            "kind": ranking.KIND,
+            "stmt": statement.name,
+            "rank": statement.rank,
+            "seconds": statement.seconds,
+            "reference": statement.name == ranking.reference,
+            **({} if statement.verdict is None else verdict_row(statement.verdict)),
+        }
+
+
+def _ladder(step: LadderStep) -> Iterator[Row]:
+    yield {
+        "kind": step.KIND,
+        "label": step.call,
+        "sub_label": step.rung,
+        "median_seconds": step.seconds,
+        "below": step.below,
+        "added_seconds": step.added_seconds,
+        "instructions_per_run": step.instructions,
+    }
+
+
+def _trial(trial: FuzzTrial) -> Iterator[Row]:
+    yield {
+        "kind": trial.KIND,
+        "stmt": trial.text,
+        "index": trial.index,
+        **trial.params,
+        "elements": trial.elements,
+        **{f"seconds_{i}": seconds for i, seconds in enumerate(trial.seconds_per_run, start=1)},
+        "ratio": None if trial.log_ratio is None else math.exp(trial.log_ratio),
+        "failure": None if trial.failure is None else trial.failure.message,
+    }
+
+
+_MAKERS: Mapping[type, Callable[[Any], Iterable[Row]]] = {
+    Measurement: _measurement,
+    DeviceMeasurement: _device,
+    InstructionCounts: _counts,
+    CallgrindStats: _callgrind,
+    ProcessorCounts: _processor,
+    Verdict: _verdict,
+    ComparisonResult: _comparison,
+    Ranking: _ranking,
+    LadderStep: _ladder,
+    FuzzTrial: _trial,
+}

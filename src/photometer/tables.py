@@ -6,6 +6,7 @@ cells without a proven difference, transposing, and Markdown, HTML, CSV and JSON
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import sys
@@ -19,6 +20,7 @@ from photometer.errors import DefinitionError
 from photometer.model.data_frame import data_frame
 from photometer.model.measurement import Measurement
 from photometer.report.escape import encodable
+from photometer.report.plots import Plot, plot_tables
 from photometer.report.tables.csv_json import CSV_FIELDS, cell_rows, render_csv, render_json
 from photometer.report.tables.markup import render_html, render_markdown
 from photometer.report.tables.terminal import render_terminal
@@ -91,15 +93,17 @@ class Compare:
 
     def tables(self) -> list[Table]:
         """Return the finished tables as data."""
-        request = TableRequest(
+        tables = tabulate(self._results, self._request())
+        return [transpose(table) for table in tables] if self._transposed else tables
+
+    def _request(self) -> TableRequest:
+        return TableRequest(
             significant_figures=self._trim_significant_figures,
             warnings=self._highlight_warnings,
             colorize=self._colorize,
             reference=self._reference,
             ratio_style=self._ratio_style,
         )
-        tables = tabulate(self._results, request)
-        return [transpose(table) for table in tables] if self._transposed else tables
 
     def __str__(self) -> str:
         return self.to_text()
@@ -133,6 +137,11 @@ class Compare:
     def to_dataframe(self) -> pandas.DataFrame:
         """Return a DataFrame with one row per cell, and times in seconds. Needs pandas."""
         return data_frame(cell_rows(self.tables()), CSV_FIELDS)
+
+    def plot(self) -> Plot:
+        """Return a picture of the medians with their intervals, for a notebook or a file."""
+        asked = dataclasses.replace(self._request(), reference=self._reference or Reference())
+        return plot_tables(tabulate(self._results, asked))
 
     def _repr_html_(self) -> str:
         return self.to_html()

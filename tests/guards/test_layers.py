@@ -17,6 +17,7 @@ DOORS = (
     "timing",
     "tables",
     "comparing",
+    "commits",
     "dispatch_ladder",
     "flames",
     "pull_request",
@@ -46,6 +47,8 @@ MAY_USE_EACH_OTHER = {DOORS, ("cli", "__main__")}
 # A notebook asks the record itself for its HTML (`_repr_html_`), and all HTML is written in report/.
 UPWARD_IMPORTS = {
     ("model", "report.notebook"),
+    ("model", "report.plots"),
+    ("analysis", "report.plots"),
     ("analysis", "report.notebook"),
     # print(ranking) is the table that the command prints.
     ("analysis", "report.ranking_text"),

@@ -20,6 +20,8 @@ from photometer.model.visible_text import visible
 if TYPE_CHECKING:
     import pandas
 
+    from photometer.report.plots import Plot
+
 Outcome = Literal["slower", "failed", "undecided", "fine", "nothing"]
 # The order in which a reader wants to see them.
 _RANK: dict[str, int] = {"slower": 0, "undecided": 1, "faster": 2, "same": 3, "identical": 4}
@@ -111,6 +113,12 @@ class EnvironmentComparison:
         from photometer.report.verdict_text import render_verdicts
 
         return render_verdicts(self).rstrip("\n")
+
+    def plot(self) -> Plot:
+        """Return a picture of all changes with their intervals, for a notebook or a file."""
+        from photometer.report.plots import plot_comparison
+
+        return plot_comparison(self)
 
     def _repr_html_(self) -> str:
         from photometer.report.notebook import comparison_html

@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from photometer.analysis.verdict import Verdict
+
+if TYPE_CHECKING:
+    import pandas
+
+    from photometer.report.plots import Plot
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,26 @@ class Ranking:
 
         return render_ranking(self).rstrip("\n")
 
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return a DataFrame with one row per statement, fastest first. Needs pandas."""
+        from photometer.analysis.result_rows import rows_of
+        from photometer.model.data_frame import data_frame
+
+        return data_frame(rows_of(self))
+
+    def plot(self) -> Plot:
+        """Return a picture of the times, for a notebook or a file."""
+        from photometer.report.plots import plot_ranking
+
+        return plot_ranking(self)
+
+    def _repr_html_(self) -> str:
+        from photometer.report.notebook import ranking_html
+
+        return ranking_html(self)
+
     def __repr__(self) -> str:
-        return f"<Ranking of {len(self)}: {' < '.join(' ≈ '.join(group) for group in self.groups)}>"
+        return f"<photometer.Ranking of {len(self)}: {' < '.join(' ≈ '.join(group) for group in self.groups)}>"
 
 
 def rank_statements(names: Sequence[str], pairs: Sequence[PairVerdict]) -> Ranking:

@@ -6,9 +6,12 @@ A frozen record with nothing of text layout or colour in it. ``judge`` makes the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from photometer.model.records import HighEnd, LowEnd
+
+if TYPE_CHECKING:
+    from photometer.report.plots import Plot
 
 VerdictWord = Literal["slower", "faster", "same", "identical", "undecided"]
 VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
@@ -69,6 +72,12 @@ class Verdict:
 
         replicates = f"{self.replicates} replicate{'' if self.replicates == 1 else 's'}"
         return f"<photometer.Verdict {self.verdict}: {change(self.ratio)} ({span(self.interval)}), {replicates}>"
+
+    def plot(self) -> Plot:
+        """Return a picture of the change and its interval, for a notebook or a file."""
+        from photometer.report.plots import plot_verdict
+
+        return plot_verdict(self)
 
     def _repr_html_(self) -> str:
         from photometer.report.notebook import verdict_html

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from photometer.model.device_mode import DeviceMode, ModeName
 from photometer.model.task import TaskSpec
+
+if TYPE_CHECKING:
+    from photometer.report.plots import Plot
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,6 +160,12 @@ class DeviceMeasurement:
         from photometer.report.device_text import render_device
 
         return render_device(self).rstrip("\n")
+
+    def plot(self) -> Plot:
+        """Return a picture of the modes, for a notebook or a file."""
+        from photometer.report.plots import plot_device
+
+        return plot_device(self)
 
     def _repr_html_(self) -> str:
         from photometer.report.notebook import device_html

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from photometer.errors import MeasurementError
 from photometer.model.function_counts import FunctionCount
 from photometer.model.task import TaskSpec
 from photometer.model.visible_text import visible
+
+if TYPE_CHECKING:
+    from photometer.report.plots import Plot
 
 SHOWN_CAUSES = 3
 """So many functions are named in a sentence about a difference; all that were kept are in the record."""
@@ -166,6 +169,12 @@ class InstructionCounts:
         if not self.frozen_layout:
             lines.append("  not frozen: " + "; ".join(self.reasons))
         return "\n".join(lines)
+
+    def plot(self) -> Plot:
+        """Return a picture of the costliest functions, for a notebook or a file."""
+        from photometer.report.plots import plot_counts
+
+        return plot_counts(self)
 
     def _repr_html_(self) -> str:
         from photometer.report.notebook import counts_html

@@ -10,7 +10,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from photometer.errors import MeasurementError
 from photometer.model.diagnosis import WIDE_SPREAD, Conditions, Suspicion, diagnose
@@ -22,6 +22,9 @@ from photometer.model.units import format_seconds, select_unit
 from photometer.model.visible_text import visible
 from photometer.stats.interval import median_interval
 from photometer.stats.summary import mean, quantile, standard_deviation
+
+if TYPE_CHECKING:
+    from photometer.report.plots import Plot
 
 MOST_SIGNIFICANT_FIGURES = 4
 # Below this no clock of a usual machine resolves a difference, however many samples agree. torch says 25 ns for one
@@ -218,6 +221,12 @@ class Measurement:
         for suspicion in self.warnings:
             yield f"  WARNING: {suspicion.message}"
             yield f"           {suspicion.remedy}"
+
+    def plot(self) -> Plot:
+        """Return a picture of the blocks in the order measured, for a notebook or a file."""
+        from photometer.report.plots import plot_measurement
+
+        return plot_measurement(self)
 
     def _repr_html_(self) -> str:
         from photometer.report.notebook import measurement_html

@@ -145,10 +145,12 @@ def record_types() -> dict[str, type]:
     from photometer.analysis.ranking import Ranking
     from photometer.model.callgrind_stats import CallgrindStats
     from photometer.model.comparison_replicate import ComparisonReplicate
+    from photometer.model.compile_report import CompileReport
     from photometer.model.device_measurement import DeviceMeasurement
     from photometer.model.energy import EnergyOfRun
     from photometer.model.fuzz_trial import FuzzTrial
     from photometer.model.instruction_counts import InstructionCounts
+    from photometer.model.memory_measurement import MemoryMeasurement
     from photometer.model.observed_run import ObservedMetrics, PhaseTimes
     from photometer.model.packed_stacks import ComparisonStacks
     from photometer.model.processor_counts import ProcessorCounts
@@ -158,6 +160,8 @@ def record_types() -> dict[str, type]:
         Measurement,
         InstructionCounts,
         DeviceMeasurement,
+        MemoryMeasurement,
+        CompileReport,
         ComparisonResult,
         ComparisonReplicate,
         ComparisonStacks,

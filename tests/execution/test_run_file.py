@@ -46,7 +46,7 @@ def test_resume_knows_what_is_finished_also_in_a_torn_file(tmp_path: Path) -> No
         first.file.append(record(kind, order))
     first.path.write_bytes(first.path.read_bytes()[:-20])
     second = open_run_file(tmp_path, PLAN, SETTINGS, FACTS, resume=True)
-    failed = {("2", step) for step in ("time", "count", "device")}
+    failed = {("2", step) for step in ("time", "count", "device", "memory", "compile")}
     assert second.finished == {("1", "time"), ("1", "count"), *failed}
     second.file.append(record("measurement", "3"))
     assert len(load_results(second.path).records) == 4

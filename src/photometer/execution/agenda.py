@@ -12,12 +12,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from photometer.execution.executor import Step
 from photometer.model.language import Language
+from photometer.plan.auto_labels import RuntimeMode
 from photometer.plan.work_order import ScriptingJob, WorkOrder, WorkOrders
 
 # Steps during which nothing else may run on the same cores.
 QUIET_STEPS = frozenset({Step.TIME, Step.DEVICE})
 # Steps that are a result of an order each, and so count as progress.
-MEASURING_STEPS = (Step.TIME, Step.COUNT, Step.DEVICE, Step.PROBE)
+MEASURING_STEPS = (Step.COMPILE, Step.TIME, Step.COUNT, Step.DEVICE, Step.MEMORY, Step.PROBE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +92,8 @@ class Agenda:
 
     def next_loud(self, *, count: bool) -> Job | None:
         """Return the next other work: first what others wait for. `count` says whether it may be a count."""
-        for step in (Step.BUILD, Step.SCRIPT, Step.PROBE, *((Step.COUNT,) if count else ())):
+        loud = (Step.BUILD, Step.SCRIPT, Step.COMPILE, Step.PROBE, Step.MEMORY)
+        for step in (*loud, *((Step.COUNT,) if count else ())):
             if self._queues[step]:
                 return self._queues[step][0]
         return None
@@ -177,6 +179,8 @@ class Agenda:
 
 
 def _applies(step: Step, order: WorkOrder) -> bool:
+    if step is Step.COMPILE:
+        return order.auto.runtime is RuntimeMode.COMPILED
     if step is Step.DEVICE:
         return order.auto.on_device and order.args.language is Language.PYTHON
     # Valgrind sees only the host; the instructions of a kernel launch are not what a device's benchmark asks about.
@@ -189,7 +193,9 @@ def finished_steps(records: Iterable[Mapping[str, object]]) -> set[tuple[str, st
         "measurement": (Step.TIME,),
         "instruction_counts": (Step.COUNT,),
         "device_measurement": (Step.DEVICE,),
-        "failure": (Step.TIME, Step.COUNT, Step.DEVICE),
+        "memory": (Step.MEMORY,),
+        "compile_report": (Step.COMPILE,),
+        "failure": (Step.TIME, Step.COUNT, Step.DEVICE, Step.MEMORY, Step.COMPILE),
     }
     finished = set()
     for record in records:

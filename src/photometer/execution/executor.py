@@ -30,6 +30,8 @@ class Step(enum.Enum):
     TIME = "time"
     COUNT = "count"
     DEVICE = "device"
+    MEMORY = "memory"
+    COMPILE = "compile"
     PROBE = "probe"
 
 

@@ -10,6 +10,7 @@ from types import TracebackType
 
 from photometer.errors import PhotometerError
 from photometer.execution.build_process import Builder
+from photometer.execution.compile_order import compile_order
 from photometer.execution.executor import (
     BuildSnippets,
     Describe,
@@ -21,6 +22,7 @@ from photometer.execution.executor import (
     Work,
 )
 from photometer.execution.measure_order import count_order, measure_on_device, run_once, time_order
+from photometer.execution.memory_order import memory_order
 from photometer.execution.prepare import script_model
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.session.cores import on_cores
@@ -58,6 +60,10 @@ class LocalExecutor:
             return Done(time_order(self.session, work.ready, work.min_run_time, work.cores))
         if work.step is Step.COUNT:
             return Done(count_order(self._counter, work.ready, work.repeats, work.cores))
+        if work.step is Step.MEMORY:
+            return Done(memory_order(self.session, work.ready, work.cores))
+        if work.step is Step.COMPILE:
+            return Done(compile_order(self.session, work.ready, work.cores))
         if work.step is Step.DEVICE:
             return Done(measure_on_device(self.session, work.ready, work.min_run_time, work.cores))
         run_once(self.session, work.ready, path=work.path, folder=work.folder, cores=work.cores)

@@ -14,6 +14,7 @@ from typing import Any
 
 import photometer
 from photometer.errors import DefinitionError, WorkerTimeout
+from photometer.execution.compile_order import kind_of, preparation_of
 from photometer.execution.executor import ReadyOrder
 from photometer.execution.order_record import task_spec_of
 from photometer.instruments.callgrind.call_tree import folded_stacks
@@ -48,10 +49,11 @@ def take_measurement(
     session: Session, ready: ReadyOrder, min_run_time: float, cores: Sequence[int] = ()
 ) -> Measurement:
     order = ready.order
+    prepare = dataclasses.replace(preparation_of(session, ready, cores), warmup_runs=1)
     deadline = time.monotonic() + order.timeout_seconds
-    with session.server(cores=cores) as server:
+    with session.server(kind_of(order), cores=cores) as server:
         with server.child() as child:
-            prepared = child.ask(dataclasses.replace(ready.preparation(), warmup_runs=1), order.timeout_seconds)
+            prepared = child.ask(prepare, order.timeout_seconds)
             blocks = RemoteBlocks(child, max(deadline - time.monotonic(), 0.0))
             taken = take_blocks(
                 blocks.time_block,

@@ -26,6 +26,10 @@ class RunSettings:
     environment: Environment = dataclasses.field(default_factory=Environment.current)
     # Of a suite of rungs: each measured live beside the one it stands on, after all else.
     ladder: bool = True
+    # What a run allocates; exact, and cheap beside the rest.
+    memory: bool = False
+    # Of compiled variants: their report, and how they compare with the eager one, measured in pairs.
+    compiled: bool = True
     # The work of each order beside its time, and the machine's peak; the energy that a GPU takes.
     rates: bool = False
     energy: bool = False
@@ -34,7 +38,7 @@ class RunSettings:
     where: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.wall and not self.instructions:
+        if not self.wall and not self.instructions and not self.memory:
             raise DefinitionError("neither wall time nor instructions are asked for", remedy="Leave one of them on.")
         if not self.min_run_time > 0:
             raise DefinitionError("min_run_time must be positive", remedy="Give seconds, such as 0.2.")
@@ -44,7 +48,12 @@ class RunSettings:
     @property
     def steps(self) -> tuple[str, ...]:
         """Return what is measured of every order, in this order."""
-        return (*(("time", "device") if self.wall else ()), *(("count",) if self.instructions else ()))
+        return (
+            *(("compile",) if self.compiled and self.wall else ()),
+            *(("time", "device") if self.wall else ()),
+            *(("memory",) if self.memory else ()),
+            *(("count",) if self.instructions else ()),
+        )
 
     @property
     def measures_ladder(self) -> bool:

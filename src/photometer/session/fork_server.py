@@ -47,6 +47,7 @@ class Launch:
     wrapper: tuple[str, ...] = ()
     translate: bool = False
     small_pages: bool = True
+    preload: tuple[str, ...] = ()
 
 
 class ForkServer:
@@ -289,4 +290,5 @@ def _command(launch: Launch, folder: Path) -> list[str]:
     options = ["--temporary", of_fixed_length(str(folder))]
     options += ["--translate"] if launch.translate else []
     options += ["--small-pages"] if launch.small_pages else []
+    options += [word for module in launch.preload for word in ("--preload", module)]
     return [*freezing().command, *wrapper, launch.python, str(WORKER), *options, *launch.search_path]

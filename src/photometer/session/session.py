@@ -9,6 +9,7 @@ Servers start when first needed and are lent to one thread at a time; one that h
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import threading
@@ -19,6 +20,7 @@ from typing import Protocol
 
 from photometer.model.environment import Environment
 from photometer.session.child_process import ChildProcess
+from photometer.session.compile_caches import CompileCaches
 from photometer.session.cores import allowed_cores, on_cores, pin
 from photometer.session.fork_server import ForkServer, Launch
 from photometer.session.layout import Layout
@@ -48,6 +50,12 @@ class ServerKind:
     lane: int = 0
     width: int = 1
     counting: Counting | None = None
+    # Imported before any child is forked: the compiler's own import takes several seconds.
+    preload: tuple[str, ...] = ()
+
+
+COMPILING = ServerKind(preload=("torch._dynamo", "torch._inductor.compile_fx"))
+"""A server for statements that torch.compile compiles."""
 
 
 class Server(Protocol):
@@ -94,6 +102,7 @@ class Session:
         self._all: set[Server] = set()
         self._killed = False
         self._facts: TorchFacts | None = None
+        self.compile_caches = CompileCaches()
 
     @contextlib.contextmanager
     def server(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[Server]:  # noqa: B008
@@ -121,12 +130,14 @@ class Session:
         return self._facts
 
     def start_ahead(self, kinds: Iterable[ServerKind], cores: Sequence[int] = ()) -> None:
-        """Start servers of these kinds, all at once, unless there are some; whoever wants one waits for it then."""
-        for kind in kinds:
-            kind = _of_width(kind, cores)
+        """Start servers of these kinds, all at once, as far as there are none; whoever wants one waits for it then.
+
+        A kind that is listed twice is wanted twice.
+        """
+        for kind, wanted in collections.Counter(_of_width(kind, cores) for kind in kinds).items():
             with self._lock:
-                there = bool(self._idle.get(kind))
-            if not there:
+                there = len(self._idle.get(kind, ()))
+            for _ in range(wanted - there):
                 self._give_back(kind, self._begin(kind, cores))
 
     def drop(self, kind: ServerKind) -> None:
@@ -153,6 +164,7 @@ class Session:
             self._all.difference_update(idle)
         for server in idle:
             server.close()
+        self.compile_caches.close()
 
     def __enter__(self) -> Session:
         return self
@@ -216,6 +228,7 @@ class Session:
             wrapper=() if counting is None else _callgrind(counting),
             translate=counting is not None,
             small_pages=self.policy.small_pages,
+            preload=kind.preload,
         )
 
 

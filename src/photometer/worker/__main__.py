@@ -25,6 +25,7 @@ SIBLINGS = (
     "valgrind_requests",
     "scripted_model",
     "memory",
+    "compile_report",
     "scatter",
     "work_counter",
     "observed_values",

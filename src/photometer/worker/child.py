@@ -20,6 +20,7 @@ from collections.abc import Callable
 from time import perf_counter, thread_time
 from typing import Any
 
+from .compile_report import report_compile, use_compile_cache
 from .device_blocks import DeviceBlocks
 from .device_modes import measure_modes
 from .figure_messages import CountWork, Observe
@@ -37,6 +38,7 @@ from .messages import (
     Prepare,
     Prepared,
     Reply,
+    ReportCompile,
     Request,
     Spin,
     Spun,
@@ -152,6 +154,7 @@ class Child:
             DescribeTorch: describe_torch,
             LookAround: look_around,
             MeasureDevice: measure_modes,
+            ReportCompile: self._report_compile,
         }
         if type(request) in needs_no_loop:
             return needs_no_loop[type(request)](request)
@@ -168,8 +171,24 @@ class Child:
         }
         return runs_the_loop[type(request)](self._run_block, request)
 
+    def _report_compile(self, request: ReportCompile) -> Reply:
+        import torch
+
+        use_compile_cache(request.cache)
+        torch.set_num_threads(request.num_threads)
+        if request.device.startswith("cuda:"):
+            torch.cuda.set_device(request.device)
+        names = self._namespace = {"torch": torch, "__name__": "__main__", **self._names}
+
+        def open_blocks(setup: str) -> contextlib.AbstractContextManager[RunBlock]:
+            return PythonLoop(request.stmt, setup, perf_counter, names).open_blocks()
+
+        return report_compile(request, open_blocks, lambda: names.get(COMPILE_SECONDS))
+
     def _prepare(self, request: Prepare) -> Prepared:
         self.close()
+        if request.compile_cache:
+            use_compile_cache(request.compile_cache)
         if request.folder:
             os.chdir(request.folder)
         sys.path[0:0] = request.path

@@ -155,6 +155,13 @@ class MeasuredMemory(Reply):
 
 
 @dataclasses.dataclass(frozen=True)
+class CompileFacts(Reply):
+    """The record of what torch.compile made of a statement (compile_report.py)."""
+
+    report: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
 class Nothing(Reply):
     """No reply is sent."""
 
@@ -189,6 +196,8 @@ class Prepare(Request[Prepared]):
     device: str = ""
     synchronize: bool = False
     device_time: bool = False
+    # The folder for what torch.compile keeps, if not the user's own.
+    compile_cache: str = ""
     # Under Callgrind: whether Python's frames are to be seen in its call tree.
     counts: bool = False
     python_frames: bool = False
@@ -245,6 +254,20 @@ class MeasureMemory(Request[MeasuredMemory]):
 
 
 @dataclasses.dataclass(frozen=True)
+class ReportCompile(Request[CompileFacts]):
+    """Look on while a set-up compiles, then at the `later` texts: the same function called with other sizes."""
+
+    verb: ClassVar[str] = "report-compile"
+    reply: ClassVar[type[Reply]] = CompileFacts
+    stmt: str
+    setup: str
+    cache: str
+    later: tuple[str, ...] = ()
+    num_threads: int = 1
+    device: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class DescribeTorch(Request[TorchFacts]):
     verb: ClassVar[str] = "describe-torch"
     reply: ClassVar[type[Reply]] = TorchFacts
@@ -291,6 +314,7 @@ REQUESTS: dict[str, type[Request[Any]]] = {
         LookAround,
         MeasureDevice,
         MeasureMemory,
+        ReportCompile,
         Exit,
     )
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import gc
+import importlib
 import json
 import os
 import select
@@ -36,8 +37,11 @@ STATUS = struct.Struct(">qqq")  # the child's pid, its wait status, and how many
 
 
 def main(arguments: list[str]) -> None:
-    """`__main__.py [--temporary FOLDER] [--translate] [--small-pages] [PATH …]`: paths go first on sys.path."""
-    folder, translate, paths = "", False, []
+    """`__main__.py [--temporary FOLDER] [--translate] [--small-pages] [--preload MODULE] [PATH …]`.
+
+    Paths go first on sys.path; modules are imported after torch.
+    """
+    folder, translate, paths, preload = "", False, [], []
     words = iter(arguments)
     for word in words:
         if word == "--temporary":
@@ -46,6 +50,8 @@ def main(arguments: list[str]) -> None:
             translate = True
         elif word == "--small-pages":
             refuse_huge_pages()
+        elif word == "--preload":
+            preload.append(next(words))
         else:
             paths.append(word)
     sys.argv[:] = [""]
@@ -53,7 +59,7 @@ def main(arguments: list[str]) -> None:
     adopt_orphans()
     channel, lifeline = receive_descriptors()
     with dying_with(lifeline, folder):
-        greeting = get_ready(translate)
+        greeting = get_ready(translate, preload)
     send_message(channel, encode_reply(greeting))
     if isinstance(greeting, Started):
         serve_forks(channel, lifeline)
@@ -114,13 +120,15 @@ def receive_descriptors() -> tuple[int, int]:
     return channel, lifeline
 
 
-def get_ready(translate: bool) -> Reply:
+def get_ready(translate: bool, preload: list[str]) -> Reply:
     """Import torch and settle everything that would otherwise happen once, in whichever child comes first."""
     try:
         import torch
 
         # A statement that calls for these pays for it in every child otherwise.
         torch.set_num_threads(1)
+        for module in preload:
+            importlib.import_module(module)
         if translate:
             run_common_operations(torch)
     except Exception as error:

@@ -1,0 +1,61 @@
+"""report_compile: a statement compiled twice, in two fresh children with one cache: cold, then warm.
+
+In: a session and the texts of a compiled variant, as plan/codegen_python.py writes them. Out: a CompileReport. The
+child's cache is its own (session/compile_caches.py); the import of the compiler is not part of its time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from photometer.model.compile_report import CompileReport
+from photometer.model.records import from_record, to_record
+from photometer.model.task import TaskSpec
+from photometer.session.session import COMPILING, Session
+from photometer.worker.messages import CompileFacts, Prepare, ReportCompile
+
+# Compiles what Inductor needs for any function; `device` is filled in.
+_FIRST = 'torch.compile(lambda x: torch.relu(x) + 1)(torch.ones(64, device="{device}"))'
+FIRST_SECONDS = 600.0
+
+
+def report_compile(
+    session: Session,
+    request: ReportCompile,
+    task_spec: TaskSpec,
+    key: str,
+    *,
+    timeout_seconds: float,
+    cores: Sequence[int] = (),
+) -> CompileReport:
+    """Compile cold, call with the other sizes, and compile warm. `key` names the benchmark's own cache."""
+    session.compile_caches.forget(key)
+    cached = dataclasses.replace(request, cache=str(cache_folder(session, key, request.device, cores)))
+    facts = _ask(session, cached, timeout_seconds, cores)
+    warm = _ask(session, dataclasses.replace(cached, later=()), timeout_seconds, cores)
+    record = {
+        **facts.report,
+        "kind": CompileReport.KIND,
+        "task_spec": to_record(task_spec),
+        "warm_compile_seconds": warm.report.get("compile_seconds"),
+        "warm_cache_hits": warm.report.get("cache_hits", 0),
+    }
+    return from_record(CompileReport, record)
+
+
+def cache_folder(session: Session, key: str, device: str = "", cores: Sequence[int] = ()) -> Path:
+    """Return the folder in which a benchmark keeps what torch.compile makes of it."""
+
+    def fill(folder: Path) -> None:
+        setup = _FIRST.format(device=device or "cpu")
+        with session.child(COMPILING, cores) as child:
+            child.ask(Prepare("pass", setup, compile_cache=str(folder)), FIRST_SECONDS)
+
+    return session.compile_caches.of(key, device, fill)
+
+
+def _ask(session: Session, request: ReportCompile, timeout_seconds: float, cores: Sequence[int]) -> CompileFacts:
+    with session.child(COMPILING, cores) as child:
+        return child.ask(request, timeout_seconds)

@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.stats.replicate_noise import KINDS
 
 from photometer.analysis.judge import DEFAULT_FALSE_ALARM
-from photometer.stats.anytime_evidence import log_evidence_above
-from photometer.stats.anytime_interval import SHARED_BIAS, anytime_interval, hodges_lehmann
+from photometer.stats.anytime_evidence import SHARED_BIAS, log_evidence_above
 from photometer.stats.replicate import estimate_replicate
+from photometer.stats.replicate_interval import hodges_lehmann, replicate_interval
 
 LOOKS = 40  # replicates of 0.25 s in 10 s
 EFFECTS = {"+5 ns": 0.0042, "+10 ns": 0.0083, "+100 ns": 0.08}  # on a statement of 1.2 us
@@ -140,7 +140,7 @@ def _coverage(data: Array, stops: Array, effect: float = EFFECTS["+5 ns"], most:
     held = 0
     rows = min(most, len(data))
     for row, stop in zip(data[:rows] + effect, stops[:rows], strict=True):
-        low, high = anytime_interval(row[:stop])
+        low, high = replicate_interval(row[:stop])
         held += low <= effect <= high
     return held / rows
 

@@ -60,7 +60,7 @@ def test_slower_faster_and_their_figures() -> None:
 def test_same_means_the_interval_lies_inside_the_margin() -> None:
     found = replicates(noise(0.001, 30))
     assert judge_replicates(found).verdict == "same"
-    tight = judge_replicates(found, Criteria(margin=0.0005))
+    tight = judge_replicates(found, Criteria(margin=0.0003))
     assert tight.verdict == "undecided"
     assert "certain yet" in tight.reason
 

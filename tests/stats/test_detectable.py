@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from photometer.stats.anytime_interval import change_evidence
+from photometer.stats.anytime_evidence import change_evidence
 from photometer.stats.detectable import smallest_detectable_change
 
 LOG_NEEDED = math.log(400.0)

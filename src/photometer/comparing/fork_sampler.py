@@ -5,6 +5,7 @@ Several lanes of servers take turns, so that no verdict rests on one pair of pro
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import random
 from collections.abc import Sequence
@@ -29,6 +30,9 @@ from photometer.stats.replicate import estimate_replicate
 REPLICATES_PER_LANE = 6
 # Enough lanes that none decides alone; a start costs 2 s, so they are kept and used in turn.
 MOST_LANES = 4
+# The next lane's servers start when this many replicates of the present one are taken: they then come up on another
+# core while the rest is measured.
+TURNS_AHEAD = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +73,10 @@ class ForkSampler:
         """Take one replicate. `turn`, how many the benchmark has had, decides whose turn it is among the lanes."""
         contestants = self._benchmarks[benchmark]
         lane = (turn // REPLICATES_PER_LANE) % MOST_LANES
+        if turn == 0:
+            self._start_ahead(contestants, 0)
+        elif turn % REPLICATES_PER_LANE == TURNS_AHEAD and turn // REPLICATES_PER_LANE + 1 < MOST_LANES:
+            self._start_ahead(contestants, lane + 1)
         return take_replicate(
             contestants.sides,
             kind=ServerKind(self._layout, lane),
@@ -77,6 +85,13 @@ class ForkSampler:
             seconds=DEVICE_REPLICATE_SECONDS if contestants.on_device else self._seconds,
             timeout_seconds=contestants.timeout_seconds,
         )
+
+    def _start_ahead(self, contestants: Contestants, lane: int) -> None:
+        """Start the servers of all sides at once. Of several threads' servers each starts on its own cores, later."""
+        if any(side.prepare.num_threads > 1 for side in contestants.sides):
+            return
+        for session, sides in collections.Counter(side.session for side in contestants.sides).items():
+            session.start_ahead([ServerKind(self._layout, lane)] * sides)
 
 
 def estimated(benchmark: int, seconds_per_run: Sequence[Sequence[float]], measuring_seconds: float) -> Sample:

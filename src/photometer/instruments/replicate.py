@@ -38,6 +38,8 @@ REPLICATE_SECONDS = 0.15
 # A fork that opens an accelerator takes 1 to 2 s before it measures: it should then measure for a while.
 DEVICE_REPLICATE_SECONDS = 1.0
 DEFAULT_TIMEOUT_SECONDS = 120.0
+# Seeds of memory layouts.
+LARGEST_SEED = 2**31
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,8 +68,9 @@ def take_replicate(
     order: random.Random,
     seconds: float = REPLICATE_SECONDS,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    scatter: bool = True,
 ) -> Replicate:
-    """Fork all sides, warm them up, and alternate blocks for about `seconds`.
+    """Fork all sides, lay their memory out anew, warm them up, and alternate blocks for about `seconds`.
 
     One thread runs on `core`. A statement of several threads gets as many cores on each side, for on one its threads
     would only wait for each other.
@@ -77,8 +80,10 @@ def take_replicate(
     cores = neighbours(core, threads) if core is not None or threads > 1 else ()
     with contextlib.ExitStack() as stack:
         children = [stack.enter_context(side.session.child(kind, cores)) for side in sides]
+        # One layout for all sides: what executes the same then lies the same, and the difference has less noise.
+        seed = order.randrange(1, LARGEST_SEED) if scatter else 0
         for child, side in zip(children, sides, strict=True):
-            child.ask(dataclasses.replace(side.prepare, warmup_runs=1), timeout_seconds)
+            child.ask(dataclasses.replace(side.prepare, warmup_runs=1, layout_seed=seed), timeout_seconds)
         blocks = alternate([_block_of(child, timeout_seconds) for child in children], seconds=seconds, order=order)
     return dataclasses.replace(blocks, whole_seconds=time.perf_counter() - began)
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from photometer.stats.anytime_evidence import REFERENCE_SCALE, log_evidence_above
-from photometer.stats.anytime_interval import SHARED_BIAS, hodges_lehmann
+from photometer.stats.anytime_evidence import REFERENCE_SCALE, SHARED_BIAS, log_evidence_above
+from photometer.stats.replicate_interval import hodges_lehmann
 
 # Share of resampled runs that must show a change of the stated size.
 POWER = 0.8

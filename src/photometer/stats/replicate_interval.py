@@ -1,0 +1,77 @@
+"""Where the true change lies: the interval around the centre of replicates, by Wilcoxon's signed ranks.
+
+In: replicate log-ratios, in the order they were taken. Out: a centre and an interval. It assumes that noise is as
+likely to be above as below, which alternating sides in random order sees to, and nothing about its shape or size: a
+replicate that went astray weighs one rank. How often it holds the truth at the moment when measuring stops is measured
+by benchmarks/verdict_calibration.py.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from photometer.stats.anytime_evidence import SHARED_BIAS, FloatArray
+
+# Measuring stops when the interval is narrow enough, which it is a little more often when it is wrong. A look therefore
+# takes 0.8 of the error that the whole comparison may have: simulated with the scatter of 16 statements on two
+# machines, quiet and loaded, 97.5 to 98 % of intervals then held changes of 0, 0.2, 0.5, 1 and 3 % when measuring
+# stopped.
+SHARE_PER_LOOK = 0.8
+
+
+def hodges_lehmann(values: ArrayLike) -> float:
+    """Return the median of all pairwise means: nearly as precise as the mean, and unmoved by a quarter of outliers."""
+    return float(np.median(_pairwise_means(np.asarray(values, dtype=np.float64))))
+
+
+def replicate_interval(
+    log_ratios: ArrayLike, *, confidence: float = 0.95, shared_bias: float = SHARED_BIAS
+) -> tuple[float, float]:
+    """Return an interval of log-ratios that holds the true change with this confidence when measuring stops.
+
+    It lies between two of the ordered pairwise means, and is widened by `shared_bias`. Too few replicates for their
+    ranks to say so much get Student's interval; one alone says nothing.
+    """
+    data = np.asarray(log_ratios, dtype=np.float64)
+    if data.size < 2:
+        return (-np.inf, np.inf)
+    error = (1.0 - confidence) * SHARE_PER_LOOK
+    left_out = _ranks_left_out(data.size, error)
+    if left_out:
+        means = np.sort(_pairwise_means(data))
+        low, high = float(means[left_out - 1]), float(means[-left_out])
+    else:
+        low, high = _student_interval(data, error)
+    return (low - shared_bias, high + shared_bias)
+
+
+def _pairwise_means(data: FloatArray) -> FloatArray:
+    first, second = np.triu_indices(data.size)
+    means: FloatArray = (data[first] + data[second]) / 2.0
+    return means
+
+
+@lru_cache(maxsize=1024)
+def _ranks_left_out(count: int, error: float) -> int:
+    """Return the place from either end at which the interval ends; 0 if so few replicates cannot be so sure.
+
+    The signed rank sum of noise that is symmetric has a known distribution: every subset of 1 … count is as likely.
+    """
+    probabilities = np.ones(1)
+    for rank in range(1, count + 1):
+        longer = np.zeros(probabilities.size + rank)
+        longer[: probabilities.size] += probabilities
+        longer[rank:] += probabilities
+        probabilities = longer / 2.0
+    return int(np.searchsorted(np.cumsum(probabilities), error / 2.0, side="right"))
+
+
+def _student_interval(data: FloatArray, error: float) -> tuple[float, float]:
+    from scipy import special
+
+    reach = special.stdtrit(data.size - 1, 1.0 - error / 2.0) * float(np.std(data, ddof=1)) / np.sqrt(data.size)
+    centre = float(np.mean(data))
+    return (centre - float(reach), centre + float(reach))

@@ -1,0 +1,68 @@
+"""Scatter a child's memory: where heap, mappings and stack lie is drawn from a seed, before the set-up runs.
+
+A statement's time depends on where its memory lies, by a per cent and more. With one layout for all replicates that is
+a bias which looks like evidence; drawn anew for each side of each replicate it is noise, which the interval covers.
+Standard library and torch only.
+"""
+
+from __future__ import annotations
+
+import mmap
+import random
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+# Tensors and byte arrays of all sizes, half of which are freed again: what the set-up makes then lies in random holes
+# and its parts lie differently to each other, too. (A layer norm whose set-up was reordered was 3.9 ± 0.2 %
+# slower in one fixed layout.)
+MOST_TENSORS = 100
+MOST_BYTE_ARRAYS = 30
+SMALLEST_BYTES, LARGEST_BYTES = 16, 256_000
+# Objects of up to 512 bytes come from Python's own pools, which malloc does not move.
+MOST_SMALL_OBJECTS = 400
+LARGEST_SMALL_OBJECT_BYTES = 480
+# Large tensors are mapped below what is mapped already: below this, which is larger than any gap that is left, and is
+# never touched.
+MAPPED_PAGES = 16_384
+MOST_MORE_PAGES = 512
+# One level takes some hundred bytes of the C stack; 32 of them go past several pages.
+MOST_LEVELS = 32
+
+_Result = TypeVar("_Result")
+
+
+def scatter_memory(seed: int, torch: Any) -> list[object]:
+    """Take memory of random sizes and return it; the caller keeps it for as long as the layout is to hold."""
+    draw = random.Random(seed)
+
+    def size() -> int:
+        return round(SMALLEST_BYTES * (LARGEST_BYTES / SMALLEST_BYTES) ** draw.random())
+
+    taken: list[object] = [torch.empty(size(), dtype=torch.uint8) for _ in range(draw.randrange(MOST_TENSORS))]
+    taken += [bytearray(size()) for _ in range(draw.randrange(MOST_BYTE_ARRAYS))]
+    taken += [
+        bytes(draw.randrange(1, LARGEST_SMALL_OBJECT_BYTES)) for _ in range(draw.randrange(1, MOST_SMALL_OBJECTS))
+    ]
+    draw.shuffle(taken)
+    del taken[: len(taken) // 2]
+    pages = MAPPED_PAGES + draw.randrange(MOST_MORE_PAGES)
+    taken.append(mmap.mmap(-1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ))
+    return taken
+
+
+def stack_levels(seed: int) -> int:
+    """Return how many levels deeper the statement runs."""
+    return random.Random(seed ^ 0x57AC).randrange(MOST_LEVELS)
+
+
+def call_deeper(levels: int, call: Callable[[], _Result]) -> _Result:
+    """Call from so many levels further down the C stack: `map` calls back into the interpreter."""
+    if levels <= 0:
+        return call()
+    return next(map(call_deeper, (levels - 1,), (call,)))
+
+
+def make_room_for(levels: int) -> None:
+    """Let the user's code recurse as deep as it could without these levels: each is one call of Python, one of C."""
+    sys.setrecursionlimit(sys.getrecursionlimit() + 3 * levels)

@@ -6,6 +6,7 @@ joins both: real work, or memory, layout and machine.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -22,6 +23,8 @@ INSTRUCTION_TOLERANCE = 0.0005
 # A change is told by its largest few functions; the long tail is rounding.
 FUNCTIONS_KEPT = 8
 FUNCTIONS_TOLD = 3
+
+_SNIPPET = re.compile(r"photometer_[0-9a-f]{32}")
 
 
 class FunctionChange(NamedTuple):
@@ -93,15 +96,21 @@ def are_identical(
     if base.stable.outside_allocator != branch.stable.outside_allocator:
         return False
     sides = [
-        functions.transform(_bare).filter(lambda function: not is_layout_dependent(function))
+        by_function(functions).filter(lambda function: not is_layout_dependent(function))
         for functions in (base_functions, branch_functions)
     ]
     return sides[0] == sides[1]
 
 
+def by_function(functions: FunctionCounts) -> FunctionCounts:
+    """Return the counts by the name of the function alone: other builds lie in other files."""
+    return functions.transform(_bare)
+
+
 def _bare(function: str) -> str:
-    # Other builds lie in other files, and a recursive function has a row for each depth.
-    return bare_name(function_name(function))
+    # Other builds lie in other files, a recursive function has a row for each depth, and a compiled snippet is named
+    # after its text, in which the path of a model may stand.
+    return _SNIPPET.sub("snippet", bare_name(function_name(function)))
 
 
 def function_changes(base: FunctionCounts, branch: FunctionCounts, runs: int) -> tuple[FunctionChange, ...]:

@@ -105,7 +105,9 @@ def count_sides(
     """
 
     def count_side(session: Session, ready: Sequence[ReadyOrder]) -> list[SideOutcome]:
-        counter = InstructionCounter(session, layout=layout)
+        # Those of the frozen layout stay: they count again, with Python's functions, what turns out to have changed.
+        is_frozen_layout = layout in (None, Layout())
+        counter = InstructionCounter(session, layout=layout, python_frames=is_frozen_layout)
         try:
             outcomes = []
             for each in ready:
@@ -113,7 +115,8 @@ def count_sides(
                 on_count()
             return outcomes
         finally:
-            counter.close()
+            if not is_frozen_layout:
+                counter.close()
 
     threads = ThreadPoolExecutor(len(sessions))
     try:

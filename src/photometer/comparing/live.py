@@ -36,6 +36,7 @@ from photometer.environments.resolved import ResolvedEnvironment, resolve_enviro
 from photometer.environments.worktree import Worktrees
 from photometer.errors import DefinitionError, PhotometerError, ToolMissing
 from photometer.execution.order_record import identified, task_spec_of
+from photometer.instruments.callgrind.counter import SHOWS_FRAMES
 from photometer.instruments.noise_watch import NoiseWatch
 from photometer.instruments.replicate import REPLICATE_SECONDS
 from photometer.model.comparison_replicate import ComparisonReplicate
@@ -45,7 +46,7 @@ from photometer.model.machine import MachineNoise
 from photometer.model.records import to_record
 from photometer.plan.work_order import WorkOrder, short_titles
 from photometer.session.cores import quietest_core
-from photometer.session.session import Counting, ServerKind, Session
+from photometer.session.session import ServerKind, Session
 
 # Replicates that show whether what executes the same instructions takes the same time: two may both be strays.
 IDENTICAL_REPLICATES = 3
@@ -141,7 +142,7 @@ class LiveComparison:
             # Importing torch takes 15 s under Valgrind: they come up while everything else is prepared and checked.
             with contextlib.suppress(ToolMissing):
                 for side in self.sides:
-                    side.session.start_ahead([ServerKind(counting=Counting())])
+                    side.session.start_ahead([SHOWS_FRAMES])
         return preflight(self.sides, self.planned, self._titles, self.observer)
 
     def count(self, checked: CheckedPlan) -> CountedSuite:

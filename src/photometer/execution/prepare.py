@@ -28,16 +28,20 @@ from photometer.instruments.code_folder import VARIABLE, cache_root, code_folder
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
 from photometer.model.language import Language
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, ScriptingJob, WorkOrder, WorkOrders
+from photometer.session.layout import of_fixed_length
 from photometer.session.left_behind import private_folder
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare, TorchFacts
 
-# In the child: import the module by its path, because torch.jit.script reads the source from its file.
+# In the child. torch.jit.script asks for the source and keeps the name of its file in the model: from linecache it gets
+# both, and no name that differs from run to run, which would be another state of memory wherever the model is loaded.
 _SCRIPTING = """\
-import importlib.util
-spec = importlib.util.spec_from_file_location("photometer_scripted", {module!r})
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
+import linecache, sys, types
+name, source = "photometer_scripted.py", {source!r}
+linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+module = sys.modules["photometer_scripted"] = types.ModuleType("photometer_scripted")
+module.__file__ = name
+exec(compile(source, name, "exec"), module.__dict__)
 module.jit_model.save({model!r})
 """
 
@@ -99,7 +103,8 @@ class Preparation:
         return MeasureOrder(step, self.ready(order), min_run_time, repeats, path, folder, cores)
 
     def _model_path(self, model_id: str | None) -> str | None:
-        return None if model_id is None else str(self._models / f"{model_id}.pt")
+        # Of fixed length: it is in the text of set-ups, and a longer text is another state of memory.
+        return None if model_id is None else of_fixed_length(str(self._models / f"{model_id}.pt"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,9 +148,8 @@ def script_model(session: Session, work: ScriptModel) -> None:
         # The cache's own folder, then `models`, then that of the environment.
         make_code_folder(target.parent, below=target.parents[2])
         with private_folder("scripting") as folder:
-            module, model = folder / "scripted.py", folder / "model.pt"
-            module.write_text(work.source, encoding="utf-8")
-            setup = _SCRIPTING.format(module=str(module), model=str(model))
+            model = folder / "model.pt"
+            setup = _SCRIPTING.format(source=work.source, model=str(model))
             with session.child(cores=work.cores) as child:
                 child.ask(Prepare(setup=setup), work.timeout_seconds)
             _keep_model(model, target)

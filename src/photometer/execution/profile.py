@@ -15,11 +15,9 @@ from photometer.execution.executor import Failure, ReadyOrder
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.measure_order import count_task_of
 from photometer.execution.prepare import prepare
-from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.counter import InstructionCounter
-from photometer.instruments.callgrind.python_frames import below_statement
+from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
 from photometer.instruments.py_spy import DEFAULT_DURATION_SECONDS, SampledStacks, find_py_spy, sample_loop
-from photometer.model.instruction_counts import stable_repeat_of
 from photometer.plan.work_order import WorkOrders
 from photometer.session.session import Session
 
@@ -118,7 +116,8 @@ def _count_all(session: Session, orders: list[ReadyOrder], profiles: dict[str, P
 
 
 def _instruction_stacks(counter: InstructionCounter, ready: ReadyOrder) -> InstructionStacks:
+    """Return instructions per run outside the allocator: the figure that counts and comparisons show."""
     task = count_task_of(ready)
-    counted = counter.count(task)
-    counts = counted.profiles[stable_repeat_of(each.total() for each in counted.profiles)]
-    return tuple((below_statement(stack), count / task.number) for stack, count in folded_stacks(counts))
+    counts = counter.count(task).instruction_counts()
+    stacks = fitted_stacks(counter.count(task, python_frames=True).stacks(), counts)
+    return tuple((stack, count / task.number) for stack, count in stacks)

@@ -1,17 +1,55 @@
-"""Python functions made visible to Callgrind: from Python 3.12 on each can be given a piece of machine code of its own.
+"""Python functions made visible to Callgrind: each path of calls is given a piece of machine code, a trampoline.
 
-They are CPython's trampolines for the profiler perf. Which piece belongs to which function CPython writes to a file in
-/tmp, whose content `take_frame_map` answers. The near side removes it, for a child may die before it is asked.
+Ours are for x86-64. Elsewhere CPython's are used, if it is 3.12 or later: it makes one per function for the profiler
+perf, and writes which belongs to which to a file in /tmp. The near side removes that, for a child may die before.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import sys
+from collections.abc import Callable
+
+from .own_trampolines import Trampolines, make_trampolines, shown_file
+
+# What happens once only, such as an import, is over then.
+RUNS_BEFORE = 2
+# To see which functions the statement calls.
+RUNS_TO_SEE = 3
 
 
-def show_python_frames() -> bool:
-    """Whether this interpreter can. It then runs somewhat more instructions for each call."""
+class PythonFrames:
+    """Made before the set-up. The interpreter then runs somewhat more instructions for each call."""
+
+    def __init__(self) -> None:
+        self._are_pythons = platform.machine() not in ("x86_64", "AMD64") and _activate()
+        self._own: Trampolines | None = None
+
+    def before_counting(self, run_block: Callable[[int], float]) -> None:
+        if not self._are_pythons and self._own is None:
+            run_block(RUNS_BEFORE)
+            self._own = make_trampolines(run_block, RUNS_TO_SEE)
+
+    def take_map(self) -> str:
+        """Return the trampolines' names, as own_trampolines or CPython write them; nothing if there are none."""
+        if self._own is not None:
+            self._own.remove()
+            text, self._own = self._own.map_text(), None
+            return text
+        if self._are_pythons:
+            getattr(sys, "deactivate_stack_trampoline")()  # noqa: B009  # unknown to type checkers of older Pythons
+            self._are_pythons = False
+            return "\n".join(map(_with_shown_file, _text_of(f"/tmp/perf-{os.getpid()}.map").splitlines()))
+        return ""
+
+
+def _with_shown_file(line: str) -> str:
+    head, mark, file = line.rpartition(":")
+    return head + mark + shown_file(file)
+
+
+def _activate() -> bool:
     activate = getattr(sys, "activate_stack_trampoline", None)
     if activate is None:
         return False
@@ -22,10 +60,7 @@ def show_python_frames() -> bool:
     return True
 
 
-def take_frame_map() -> str:
-    """Lines of `address size py::function:file`, the numbers in hexadecimal; none where the file could not be made."""
-    getattr(sys, "deactivate_stack_trampoline")()  # noqa: B009  # unknown to type checkers of older Pythons
-    path = f"/tmp/perf-{os.getpid()}.map"
+def _text_of(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             return file.read()

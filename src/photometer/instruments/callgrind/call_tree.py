@@ -63,7 +63,7 @@ def folded_stacks(
         for callee, cost in node.callees.items():
             below = inclusive[callee] * (cost / callers_cost[callee]) * share
             open_frames.append(((*stack, frame_name(callee)), callee, below))
-    return _whole_numbers(weights, profile.total(event))
+    return whole_numbers(weights, profile.total(event))
 
 
 def frame_name(function: Function) -> str:
@@ -132,7 +132,7 @@ def _inclusive(
     return inclusive
 
 
-def _whole_numbers(weights: dict[tuple[str, ...], float], total: int) -> list[FoldedStack]:
+def whole_numbers(weights: dict[tuple[str, ...], float], total: int) -> list[FoldedStack]:
     """Round so that the sum stays `total`: the weights nearest to the next whole number are rounded up."""
     if not weights:
         return []

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from photometer.errors import DefinitionError
+from photometer.instruments.callgrind.call_tree import SMALLEST_SHARE, FoldedStack
 from photometer.instruments.callgrind.copied_global import CopiedGlobal
 from photometer.instruments.callgrind.figures import (
     exclusive_counts,
@@ -17,6 +18,7 @@ from photometer.instruments.callgrind.figures import (
     instruction_counts,
 )
 from photometer.instruments.callgrind.profile import UNKNOWN, CallgrindProfile
+from photometer.instruments.callgrind.python_frames import NO_FRAMES, FrameMap, python_stacks
 from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.model.callgrind_stats import CallgrindStats
 from photometer.model.function_counts import FunctionCounts
@@ -70,6 +72,7 @@ class CountedTask:
     out_texts: tuple[str, ...] = field(default=(), repr=False)
     frozen_layout: bool = True
     reasons: tuple[str, ...] = ()
+    frame_maps: tuple[FrameMap, ...] = ()
 
     def __repr__(self) -> str:
         return f"<photometer.CountedTask {self.task.task_spec.title!r}: {len(self.profiles)} profiles>"
@@ -88,6 +91,12 @@ class CountedTask:
         """What each function executed itself in the stable repeat, by name alone."""
         stable = stable_repeat_of(profile.total() for profile in self.profiles)
         return exclusive_counts(self.profiles[stable]).transform(function_name)
+
+    def stacks(self, *, smallest_share: float = SMALLEST_SHARE) -> list[FoldedStack]:
+        """The call stacks of the stable repeat, with Python's functions in them if the count has asked for these."""
+        stable = stable_repeat_of(profile.total() for profile in self.profiles)
+        frames = self.frame_maps[stable] if self.frame_maps else NO_FRAMES
+        return python_stacks(self.profiles[stable], frames, smallest_share=smallest_share)
 
     def callgrind_stats(self, *, collect_baseline: bool = True) -> tuple[CallgrindStats, ...]:
         """One a repeat. As in torch, a compiled statement has no baseline: there is no Python loop around it."""

@@ -20,6 +20,7 @@ from photometer.instruments.callgrind.parser import parse_text
 from photometer.instruments.callgrind.profile import CallgrindProfile
 from photometer.instruments.callgrind.python_frames import (
     FRAME_OPTIONS,
+    NO_FRAMES,
     frame_map_path,
     parse_frame_map,
     with_python_frames,
@@ -29,7 +30,7 @@ from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.task import TaskSpec
 from photometer.session.child_process import ChildProcess
 from photometer.session.cores import usable_cores
-from photometer.session.layout import Layout
+from photometer.session.layout import Layout, of_fixed_length
 from photometer.session.session import Counting, Server, ServerKind, Session
 from photometer.session.shared import process_session
 from photometer.worker.messages import Count, Prepare
@@ -38,10 +39,14 @@ Outcome = InstructionCounts | PhotometerError
 OnOutcome = Callable[[int, Outcome], object]
 
 
+# What a counter with `python_frames` uses in the frozen layout: to be started ahead.
+SHOWS_FRAMES = ServerKind(counting=Counting(callgrind_options=FRAME_OPTIONS))
+
+
 class InstructionCounter:
     """Counts in the environment of `session`, under one layout.
 
-    With `python_frames` profiles name Python functions, if the interpreter can; counts are then a little higher.
+    With `python_frames` its servers can show Python functions in the call tree, if a count asks for them.
     """
 
     def __init__(
@@ -60,42 +65,52 @@ class InstructionCounter:
         self._lock = threading.Lock()
         self._loop_profiles: dict[int, CallgrindProfile] = {}
 
-    def count(self, task: CountTask, *, keep_text: bool = False, cores: Sequence[int] = ()) -> CountedTask:
-        """Count one task in a child of its own. `keep_text` keeps Callgrind's output files as text."""
+    def count(
+        self, task: CountTask, *, keep_text: bool = False, cores: Sequence[int] = (), python_frames: bool = False
+    ) -> CountedTask:
+        """Count one task in a child of its own. `keep_text` keeps Callgrind's output files as text.
+
+        With `python_frames` the task's call stacks have Python's functions in them; its counts are a bit higher then.
+        """
         title = task.task_spec.title
+        shows_frames = python_frames and self._python_frames and task.built is None
         with self._session.server(self._kind, cores) as server:
             # A fresh fork per repeat: they start from one state, so that they execute the same. In one child CPython
             # retries specialisation after certain numbers of runs, and lists and caches grow on.
-            if task.built is None:
-                loop = self._loop_profile(server, task.number)
-                talk = self._count_python
-            else:
-                loop = None
-                talk = self._count_compiled
-            counted = [self._in_child(server, lambda child: talk(child, server, task)) for _ in range(task.repeats)]
+            loop = self._loop_profile(server, task.number) if task.built is None else None
+
+            def talk(child: ChildProcess) -> tuple[list[str], str]:
+                if task.built is None:
+                    return self._count_python(child, server, task, shows_frames)
+                return self._count_compiled(child, server, task)
+
+            counted = [self._in_child(server, talk) for _ in range(task.repeats)]
             frozen, reasons = server.frozen, tuple(_reasons(server, task))
         # The last dump is the statement's; a compiled one has its empty loop before it.
         texts = [dumps[-1] for dumps, _ in counted]
         loop = loop or parse_text(counted[0][0][0], source=f"{title}, no runs")
         profiles = [parse_text(text, source=f"{title}, repeat {i + 1}") for i, text in enumerate(texts)]
-        if self._python_frames:
-            pairs = zip(profiles, counted, strict=True)
-            profiles = [with_python_frames(profile, parse_frame_map(frame_map)) for profile, (_, frame_map) in pairs]
-        return CountedTask(task, tuple(profiles), loop, tuple(texts) if keep_text else (), frozen, reasons)
+        frame_maps = tuple(parse_frame_map(text) for _, text in counted) if shows_frames else ()
+        if self._python_frames and not shows_frames:
+            # The options have split the interpreter's loop by its callers.
+            profiles = [with_python_frames(profile, NO_FRAMES) for profile in profiles]
+        return CountedTask(task, tuple(profiles), loop, tuple(texts) if keep_text else (), frozen, reasons, frame_maps)
 
     def close(self) -> None:
         """End the servers that count: each holds some hundred megabytes. The session starts them again if need be."""
         self._session.drop(self._kind)
 
-    def _count_python(self, child: ChildProcess, server: Server, task: CountTask) -> tuple[list[str], str]:
-        """Return the text of a Python statement's count."""
+    def _count_python(
+        self, child: ChildProcess, server: Server, task: CountTask, python_frames: bool = False
+    ) -> tuple[list[str], str]:
+        """Return the text of a Python statement's count, and the map of its frames."""
         prepare = Prepare(
             stmt=task.statement_text,
             setup=task.task_spec.setup,
             globals_text=globals_text(task.copied_globals, server.folder),
             num_threads=task.task_spec.num_threads,
             counts=True,
-            python_frames=self._python_frames,
+            python_frames=python_frames,
         )
         child.ask(prepare, task.timeout_seconds)
         counted = child.ask(Count(task.number, task.warmup_runs), task.timeout_seconds)
@@ -105,7 +120,7 @@ class InstructionCounter:
         """Return a compiled statement's texts: first a block of no runs (only the clock is between the toggles)."""
         assert task.built is not None
         prepare = Prepare(
-            library=str(task.built.library),
+            library=of_fixed_length(str(task.built.library)),
             symbol=task.built.symbol,
             num_threads=task.task_spec.num_threads,
             counts=True,

@@ -1,18 +1,23 @@
-"""Python functions in a Callgrind profile, by the trampolines that Python 3.12 and later make for them.
+"""Python functions in a Callgrind profile, by the trampolines that the worker or CPython has made for them.
 
-In: a profile taken with FRAME_OPTIONS, and the map of trampolines that the worker read. Out: the profile in which a
-trampoline and the interpreter's loop below it are one function, named as in Python. If the interpreter has no
-trampolines the loop is one function, as it is without the options.
+In: a profile taken with FRAME_OPTIONS, and the map of trampolines that the worker returned. Out: folded stacks in which
+a trampoline and the interpreter's loop below it are one frame, named as in Python. With a trampoline per path of calls
+(the worker's own) what was executed below each Python frame is exact. Without any, the loop is one function.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
-from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
 
+from photometer.errors import CallgrindFileError
+from photometer.instruments.callgrind.call_tree import SMALLEST_SHARE, FoldedStack, folded_stacks, whole_numbers
 from photometer.instruments.callgrind.profile import UNKNOWN, Call, CallgrindProfile, Function
+from photometer.worker.own_trampolines import DISPATCHER_ADDRESS
 
 LOOP = "_PyEval_EvalFrameDefault"
 # Functions between one Python function and the next: they would connect all functions in one cycle.
@@ -25,6 +30,7 @@ _BETWEEN = (
     "_PyObject_Vectorcall",
     "method_vectorcall",
     "_PyVectorcall_Call",
+    f"0x{DISPATCHER_ADDRESS:016x}",
 )
 # The loop is split by its caller, a trampoline. (No other option may name a prefix of its name: Callgrind 3.19 then
 # ignores this one.)
@@ -35,6 +41,32 @@ STATEMENT = "the statement"
 _OWN_LOOP = "_photometer_blocks"
 _MAP_LINE = re.compile(r"(?P<address>[0-9a-f]+) [0-9a-f]+ py::(?P<function>.*?):(?P<file>.+)")
 _ADDRESS = re.compile(r"0x0*([0-9a-f]+)")
+_PYTHON_FRAME = re.compile(r" \((?:set-up|[^()]*\.py|<[^()]*>)\)$")
+
+
+@dataclasses.dataclass(frozen=True)
+class CallSite:
+    """What a Python function calls, and on which line of its file."""
+
+    callee: str
+    line: int
+
+
+@dataclasses.dataclass(frozen=True)
+class FrameMap:
+    """Frames by the address of their trampoline: `Tagged.__torch_function__ (pkg/tagged.py)`.
+
+    If there is a trampoline per path of calls, `parents` are the addresses of the callers' trampolines; `lines` (where
+    a function begins) and `calls` (how often per run it calls what) are by frame. Otherwise all three are empty.
+    """
+
+    names: dict[int, str]
+    parents: dict[int, int] = dataclasses.field(default_factory=dict)
+    lines: dict[str, int] = dataclasses.field(default_factory=dict)
+    calls: dict[str, dict[CallSite, float]] = dataclasses.field(default_factory=dict)
+
+
+NO_FRAMES = FrameMap({})
 
 
 def frame_map_path(pid: int) -> Path:
@@ -42,14 +74,35 @@ def frame_map_path(pid: int) -> Path:
     return Path(f"/tmp/perf-{pid}.map")
 
 
-def parse_frame_map(text: str) -> dict[int, str]:
-    """Return names by the address of the trampoline: `Tagged.__torch_function__ (tagged.py)`."""
-    names = {}
-    for line in text.splitlines():
-        found = _MAP_LINE.fullmatch(line.strip())
-        if found is not None:
-            names[int(found["address"], 16)] = _frame(found["function"], found["file"])
-    return names
+def parse_frame_map(text: str) -> FrameMap:
+    """Read what the worker returned: JSON of its own, or CPython's lines. It is data of a foreign process."""
+    if not text.startswith("{"):
+        found = [match for line in text.splitlines() if (match := _MAP_LINE.fullmatch(line.strip()))]
+        return FrameMap({int(match["address"], 16): _frame(match["function"], match["file"]) for match in found})
+    try:
+        return _frame_tree(json.loads(text))
+    except (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError) as error:
+        raise CallgrindFileError(f"the worker's map of Python frames cannot be read: {error}") from error
+
+
+def _frame_tree(tree: Any) -> FrameMap:
+    frames = FrameMap({}, {}, {}, {})
+    for path in tree["paths"]:
+        frame = _frame(str(path["function"]), str(path["file"]))
+        address, parent = int(path["address"]), int(path["parent"])
+        if parent >= address:
+            raise ValueError("a path lies below itself")
+        frames.names[address], frames.parents[address] = frame, parent
+        frames.lines[frame] = int(path["line"])
+        calls = frames.calls.setdefault(frame, {})
+        for callee, line, times in path["calls"]:
+            site = CallSite(str(callee).removeprefix(f"{_OWN_LOOP}.<locals>."), int(line))
+            calls[site] = calls.get(site, 0.0) + times / tree["runs"]
+    return frames
+
+
+def is_python_frame(name: str) -> bool:
+    return name == STATEMENT or _PYTHON_FRAME.search(name) is not None
 
 
 def below_statement(stack: tuple[str, ...]) -> tuple[str, ...]:
@@ -57,9 +110,15 @@ def below_statement(stack: tuple[str, ...]) -> tuple[str, ...]:
     return stack[stack.index(STATEMENT) :] if STATEMENT in stack else stack
 
 
-def with_python_frames(profile: CallgrindProfile, names: dict[int, str]) -> CallgrindProfile:
+def with_python_frames(profile: CallgrindProfile, frames: FrameMap) -> CallgrindProfile:
     """Return the same costs with Python's names. Calls between the parts of one function are dropped."""
-    renamed = _renamer(names)
+    known: dict[Function, Function] = {}
+
+    def renamed(function: Function) -> Function:
+        if function not in known:
+            known[function] = _renamed(function, frames)
+        return known[function]
+
     self_costs = tuple(dataclasses.replace(cost, function=renamed(cost.function)) for cost in profile.self_costs)
     calls = (
         Call(renamed(call.caller), call.caller_file, renamed(call.callee), call.count, call.costs)
@@ -70,25 +129,93 @@ def with_python_frames(profile: CallgrindProfile, names: dict[int, str]) -> Call
     )
 
 
-def _renamer(names: dict[int, str]) -> Callable[[Function], Function]:
-    known: dict[Function, Function] = {}
+def python_stacks(
+    profile: CallgrindProfile, frames: FrameMap, *, smallest_share: float = SMALLEST_SHARE
+) -> list[FoldedStack]:
+    """Return the stacks with Python's frames, those of the worker cut off; `profile` is as Callgrind wrote it.
 
-    def renamed(function: Function) -> Function:
-        if function not in known:
-            known[function] = _named(function, names)
-        return known[function]
+    If every path has a trampoline, what its calls cost is known to the instruction: less that of the paths below it, it
+    is the cost of the path's own bytecode and native functions. Only how a native function's cost divides among the
+    paths that share it is estimated, as in folded_stacks.
+    """
+    renamed = with_python_frames(profile, frames)
+    if not frames.parents:
+        return [
+            (below_statement(stack), count) for stack, count in folded_stacks(renamed, smallest_share=smallest_share)
+        ]
+    inside = _inside_of_paths(renamed, frames)
+    by_path: defaultdict[int, dict[tuple[str, ...], int]] = defaultdict(dict)
+    native = dataclasses.replace(renamed, calls=tuple(call for call in renamed.calls if not _is_path(call.callee)))
+    for stack, count in folded_stacks(_numbered(native), smallest_share=smallest_share):
+        match = _PATH.fullmatch(stack[0])
+        if match is not None:
+            by_path[int(match[1], 16)][stack[1:]] = count
+    weights: defaultdict[tuple[str, ...], float] = defaultdict(float)
+    for address, cost in inside.items():
+        above = _names_of(address, frames)
+        estimated = by_path[address] or {(): 1}
+        factor = cost / sum(estimated.values())
+        for stack, count in estimated.items():
+            weights[above + stack] += count * factor
+    return whole_numbers(weights, sum(inside.values()))
 
-    return renamed
+
+def _inside_of_paths(profile: CallgrindProfile, frames: FrameMap) -> dict[int, int]:
+    """Return what each path executed without the paths below it."""
+    inclusive: defaultdict[int, int] = defaultdict(int)
+    for call in profile.calls:
+        if _is_path(call.callee):
+            inclusive[int(call.callee.file, 16)] += call.costs[0]
+    inside = dict(inclusive)
+    for address, cost in inclusive.items():
+        parent = frames.parents[address]
+        if parent in inside:
+            inside[parent] -= cost
+    # A function of a path may be left while another path's is open (a generator that is thrown away): no cost is less
+    # than nothing.
+    return {address: max(cost, 0) for address, cost in inside.items()}
 
 
-def _named(function: Function, names: dict[int, str]) -> Function:
+_PATH = re.compile(r"path ([0-9a-f]+)")
+_PATH_OBJECT = "Python"
+
+
+def _is_path(function: Function) -> bool:
+    return function.object_path == _PATH_OBJECT
+
+
+def _numbered(profile: CallgrindProfile) -> CallgrindProfile:
+    """Return the profile with each path under a name of its own: functions of one name lie on many paths."""
+
+    def numbered(function: Function) -> Function:
+        return Function(UNKNOWN, UNKNOWN, f"path {function.file}") if _is_path(function) else function
+
+    return dataclasses.replace(
+        profile,
+        self_costs=tuple(dataclasses.replace(cost, function=numbered(cost.function)) for cost in profile.self_costs),
+        calls=tuple(dataclasses.replace(call, caller=numbered(call.caller)) for call in profile.calls),
+    )
+
+
+def _names_of(address: int, frames: FrameMap) -> tuple[str, ...]:
+    names: list[str] = []
+    while address in frames.names:
+        names.append(frames.names[address])
+        address = frames.parents[address]
+    return below_statement(tuple(reversed(names)))
+
+
+def _renamed(function: Function, frames: FrameMap) -> Function:
     # `loop'2'0x000000000547c016'caller` is the loop in its second activation, below that trampoline.
     parts = function.name.split("'")
     is_loop = parts[0] == LOOP
     for part in parts[:1] if not is_loop else parts[1:]:
-        address = _ADDRESS.fullmatch(part)
-        if address is not None and int(address[1], 16) in names:
-            return Function(UNKNOWN, UNKNOWN, names[int(address[1], 16)])
+        match = _ADDRESS.fullmatch(part)
+        address = int(match[1], 16) if match is not None else 0
+        if address in frames.parents:
+            return Function(_PATH_OBJECT, f"{address:x}", frames.names[address])
+        if address in frames.names:
+            return Function(UNKNOWN, UNKNOWN, frames.names[address])
     return dataclasses.replace(function, name=LOOP) if is_loop and len(parts) > 1 else function
 
 
@@ -97,5 +224,4 @@ def _frame(function: str, file: str) -> str:
         return STATEMENT
     # What the user's own set-up defines is inside the loop's function.
     function = function.removeprefix(f"{_OWN_LOOP}.<locals>.")
-    place = "set-up" if file.startswith("<photometer snippet") else file if file[0] == "<" else PurePosixPath(file).name
-    return f"{function} ({place})"
+    return f"{function} ({'set-up' if file.startswith('<photometer snippet') else file})"

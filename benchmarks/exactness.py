@@ -1,0 +1,166 @@
+"""Whether counts repeat exactly: the standard suite, counted by separate runs in surroundings that have nothing alike.
+
+    python benchmarks/exactness.py [--quick] [--suite SUITE] [-k EXPRESSION] [--runs N]
+
+The first run has the user's own folders. Each other one has another TMPDIR, a cold cache with paths of another length,
+another working folder and order, and a busy process on each core. Prints Markdown: how many orders have the same
+figures in all runs, and for each other order the functions that differ. Exit status 1 if an order of one thread does.
+All 168 orders take about twelve minutes on two cores; `--quick` counts every seventh.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from photometer.analysis.cause import by_function
+from photometer.definition import load_suite
+from photometer.errors import PhotometerError
+from photometer.execution.executor import ReadyOrder
+from photometer.execution.local_executor import LocalExecutor
+from photometer.execution.measure_order import count_task_of
+from photometer.execution.prepare import prepare
+from photometer.instruments.callgrind.counter import InstructionCounter
+from photometer.instruments.callgrind.figures import exclusive_counts, figures_of
+from photometer.instruments.callgrind.layout_dependent import is_layout_dependent
+from photometer.plan import materialize, select
+from photometer.plan.work_order import WorkOrders
+from photometer.session.session import Session
+
+QUICK_STEP = 7
+SHOWN_FUNCTIONS = 4
+FIGURES = ("outside the allocator", "allocator calls", "total")
+
+Counted = dict[str, dict[str, Any]]
+
+
+def plan_of(asked: argparse.Namespace) -> WorkOrders:
+    plan = select(materialize(load_suite(asked.suite), available_devices=("cpu",)), asked.expression)
+    return plan.only(plan.orders[::QUICK_STEP]) if asked.quick else plan
+
+
+def count_all(asked: argparse.Namespace) -> Counted:
+    """Count every order once, in this process's session; two servers or so share the work."""
+    plan = plan_of(asked)
+    with Session() as session:
+        prepared = prepare(plan, LocalExecutor(session), session.facts())
+        counter = InstructionCounter(session)
+        ready = list(prepared.ready.values())
+        # Another order of work: what ran before must not matter.
+        random.Random(asked.seed).shuffle(ready)
+
+        def count(each: ReadyOrder) -> tuple[str, dict[str, Any]]:
+            try:
+                (profile,) = counter.count(count_task_of(each)).profiles
+            except PhotometerError as error:
+                return each.order.id, {"error": error.message}
+            figures = figures_of(profile)
+            return each.order.id, {
+                "figures": [figures.outside_allocator, figures.allocator_calls, figures.total],
+                "functions": {function: count for count, function in by_function(exclusive_counts(profile))},
+            }
+
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            return dict(threads.map(count, ready))
+
+
+def busy(_: int) -> None:
+    while True:
+        pass
+
+
+def run_apart(asked: argparse.Namespace, number: int, folder: Path) -> Counted:
+    """Count in a process of its own, whose surroundings depend on `number`."""
+    out = folder / f"counts-{number}.json"
+    command = [sys.executable, str(Path(__file__).resolve()), "--write", str(out), "--seed", str(number)]
+    command += ["--suite", asked.suite, *(["-k", asked.expression] if asked.expression else [])]
+    command += ["--quick"] if asked.quick else []
+    variables, place = dict(os.environ), Path.cwd()
+    load: list[multiprocessing.Process] = []
+    if number:
+        place = folder / ("elsewhere-" * number)
+        (place / "tmp").mkdir(parents=True)
+        variables |= {"TMPDIR": str(place / "tmp"), "PHOTOMETER_CACHE": str(place / "cache")}
+        cores = range(0 if asked.no_load else os.cpu_count() or 1)
+        load = [multiprocessing.Process(target=busy, args=(core,), daemon=True) for core in cores]
+    for process in load:
+        process.start()
+    try:
+        start = time.monotonic()
+        subprocess.run(command, env=variables, cwd=place, check=True)
+        print(f"run {number + 1}: {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+    finally:
+        for process in load:
+            process.kill()
+    counted: Counted = json.loads(out.read_text())
+    return counted
+
+
+def differing(first: dict[str, int], second: dict[str, int]) -> list[str]:
+    """Return the functions that differ, the largest difference first; those that may are marked."""
+    changes = {name: second.get(name, 0) - first.get(name, 0) for name in {**first, **second}}
+    told = sorted((name for name, change in changes.items() if change), key=lambda name: -abs(changes[name]))
+    return [f"{name} ({changes[name]:+,})" for name in told if not is_layout_dependent(name)]
+
+
+def compare(plan: WorkOrders, runs: list[Counted]) -> int:
+    """Print what agrees and what does not. Return how many orders of one thread differ outside the allocator."""
+    agree = dict.fromkeys((*FIGURES, "every function outside the allocator"), 0)
+    differences, wrong, counted = [], 0, 0
+    for order in plan:
+        taken = [run.get(order.id, {"error": "not prepared"}) for run in runs]
+        errors = [each["error"] for each in taken if "error" in each]
+        if errors:
+            differences.append((order.title, errors[0]))
+            continue
+        counted += 1
+        for place, name in enumerate(FIGURES):
+            agree[name] += len({each["figures"][place] for each in taken}) == 1
+        functions = next(
+            (found for each in taken[1:] if (found := differing(taken[0]["functions"], each["functions"]))), []
+        )
+        agree["every function outside the allocator"] += not functions
+        same = all(each["figures"][:2] == taken[0]["figures"][:2] for each in taken) and not functions
+        wrong += not same and order.args.num_threads == 1
+        if not same:
+            figures = " / ".join(f"{each['figures'][0]:,}" for each in taken)
+            more = f", {len(functions) - SHOWN_FUNCTIONS} more" if len(functions) > SHOWN_FUNCTIONS else ""
+            differences.append((order.title, f"{figures}: {', '.join(functions[:SHOWN_FUNCTIONS])}{more}"))
+    print(f"| {len(runs)} runs of {counted} orders | the same in all runs |\n| --- | ---: |")
+    for name, number in agree.items():
+        print(f"| {name} | {number} |")
+    for title, text in differences:
+        print(f"- {title}: {text}")
+    return wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", default="standard")
+    parser.add_argument("-k", dest="expression", default=None)
+    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help=f"Count every {QUICK_STEP}th order.")
+    parser.add_argument("--no-load", action="store_true", help="Start no busy processes.")
+    parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--write", type=Path, default=None, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.write is not None:
+        asked.write.write_text(json.dumps(count_all(asked)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [run_apart(asked, number, Path(folder)) for number in range(asked.runs)]
+    sys.exit(1 if compare(plan_of(asked), runs) else 0)
+
+
+if __name__ == "__main__":
+    main()

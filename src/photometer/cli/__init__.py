@@ -18,7 +18,21 @@ from photometer.cli.scarcity import check_open_files, lacking_words
 from photometer.errors import PhotometerError
 
 # In the order in which `--help` lists them.
-COMMANDS = ("time", "run", "compare", "flame", "fuzz", "list", "check", "show", "report", "cache")
+COMMANDS = (
+    "time",
+    "ab",
+    "run",
+    "compare",
+    "history",
+    "bisect",
+    "flame",
+    "fuzz",
+    "list",
+    "check",
+    "show",
+    "report",
+    "cache",
+)
 
 
 def build_app() -> typer.Typer:

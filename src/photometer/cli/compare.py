@@ -13,6 +13,7 @@ import typer
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import MOST_REPEATS, margin_share, seconds, share
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
+from photometer.cli.store_option import WriteStore, hidden, store_to_write
 from photometer.cli.suite_options import Expression, Tags
 from photometer.model.records import to_record
 
@@ -127,6 +128,7 @@ def compare(
     flame: Annotated[
         Flames, typer.Option("--flame", help="Of which cases flame graphs go into DIR and its bundle.")
     ] = Flames.SLOWER,
+    store: WriteStore = None,
     format: Annotated[Format, typer.Option("--format", "-f", help="Of what is printed.")] = Format.TERMINAL,
 ) -> None:
     if resume and output is None:
@@ -147,7 +149,8 @@ def compare(
         DEFAULT_LAYOUTS if layouts is None else layouts,
         time.value,
     )
-    request = ComparisonRequest(base, branch, suite, settings, expression, tags or (), install, output, resume)
+    place = store_to_write(store)
+    request = ComparisonRequest(base, branch, suite, settings, expression, tags or (), install, output, resume, place)
     comparison, compared = _compare(request, flame)
     _print(comparison, format)
     if output is not None and comparison.outcome != "nothing":
@@ -193,7 +196,7 @@ def _attach(compared: Compared, folder: Path) -> None:
     for problem in compared.flames.problems:
         complain(problem)
     # Of the command as it was typed, only the way to photometer is not to be repeated.
-    path = attach(compared, folder, ["photometer", *sys.argv[1:]])
+    path = attach(compared, folder, ["photometer", *hidden(sys.argv[1:])])
     say_aside(f"To attach to a pull request: {path}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,9 @@ from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import MOST_REPEATS, seconds
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
+from photometer.cli.store_option import WriteStore, store_to_write
 from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
+from photometer.cli.sweep_options import Axes, Where, chosen_axes
 from photometer.model.visible_text import visible_line
 
 if TYPE_CHECKING:
@@ -53,6 +56,13 @@ def run(
     classic: Annotated[
         bool, typer.Option("--classic", help="Of overrides: torch.add's four types, minimum and standard deviation.")
     ] = False,
+    store: WriteStore = None,
+    axes: Axes = None,
+    where: Where = None,
+    rates: Annotated[
+        bool, typer.Option("--rates", help="Count FLOPs and bytes; compare GFLOP/s and GB/s with this machine's peak.")
+    ] = False,
+    energy: Annotated[bool, typer.Option("--energy", help="Measure the energy of a run on a GPU (NVML).")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no table.")] = False,
 ) -> None:
     from photometer.cli.progress import run_progress
@@ -69,6 +79,8 @@ def run(
         repeats=repeats,
         ladder=not classic,
     )
+    settings = dataclasses.replace(settings, rates=rates, energy=energy, axes=chosen_axes(axes), where=where)
+    place = store_to_write(store)
     reports = []
     try:
         for suite in suites:
@@ -84,6 +96,7 @@ def run(
                     timeout_seconds=timeout,
                     resume=resume,
                     observer=observer,
+                    store=place,
                 )
             reports.append(report)
             if classic:
@@ -136,12 +149,30 @@ def _print(report: RunReport, quiet: bool) -> None:
         for failure in report.table.failures:
             say_aside(render_failure(failure))
         return
-    text = render_run(report.table, shutil.get_terminal_size((100, 24)).columns)
+    width = shutil.get_terminal_size((100, 24)).columns
+    text = render_run(report.table, width)
     show_rendered(text)
+    show_rendered(_figures(report.results, width))
     done = f"{report.table.measured} of {report.table.orders} variants measured"
     show_text(f"\n{done}. Results: {report.results}")
     if report.ladder is not None:
         _print_ladder(report.ladder)
+
+
+def _figures(results: Path, width: int) -> str:
+    """Return what was measured beside times and counts, as tables and sentences; empty if it is nothing."""
+    from photometer.analysis.curves import curve_sets
+    from photometer.analysis.order_facts import collect_facts
+    from photometer.analysis.rates import peaks_in, rates_of
+    from photometer.model.results_reader import load_results
+    from photometer.report.observed_text import render_curves, render_metrics, render_phases
+    from photometer.report.rates_text import render_energy, render_rates
+
+    records = load_results(results).records
+    facts, peaks = collect_facts(records), peaks_in(records)
+    rates = render_rates(rates_of(facts, peaks), peaks, width)
+    observed = render_phases(facts, width) + render_metrics(facts, width)
+    return rates + render_energy(facts, width) + observed + render_curves(curve_sets(facts))
 
 
 def _print_ladder(ladder: Ladder) -> None:

@@ -1,0 +1,89 @@
+"""`photometer bisect GOOD BAD --suite SUITE`: names the first commit that changed a benchmark. Exit code 0 if found."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from photometer.cli.ending import STOPPED
+from photometer.cli.exit_codes import ExitCode
+from photometer.cli.numbers import seconds
+from photometer.cli.printing import complain, say_aside, show_rendered
+from photometer.cli.store_option import WriteStore, store_to_write
+from photometer.cli.suite_options import Expression, Tags
+
+if TYPE_CHECKING:
+    from photometer.history.nouns import Commit
+
+
+class MetricChoice(str, enum.Enum):
+    INSTRUCTIONS = "instructions"
+    TIME = "time"
+    MEMORY = "memory"
+
+
+EPILOG = "Exit status: 0 found, 1 failed, 2 usage, 4 only narrowed down, 5 the two revisions do not differ."
+
+
+def register(app: typer.Typer) -> None:
+    app.command("bisect", help="Find the first commit that changed a benchmark.", epilog=EPILOG)(bisect)
+
+
+def bisect(
+    good: Annotated[str, typer.Argument(metavar="GOOD", help="A revision before the change.")],
+    bad: Annotated[str, typer.Argument(metavar="BAD", help="A revision after it.")],
+    suite: Annotated[str, typer.Option("--suite", help="A file with BENCHMARKS, module:NAME, standard.")],
+    expression: Expression = None,
+    tags: Tags = None,
+    metric: Annotated[
+        MetricChoice | None,
+        typer.Option("--metric", help="What changed (default: instructions if they differ, else time)."),
+    ] = None,
+    install: Annotated[
+        str | None, typer.Option("--install", metavar="CMD", help="Installs a commit into a fresh environment.")
+    ] = None,
+    compare_seconds: Annotated[
+        float,
+        typer.Option("--seconds", metavar="S", callback=seconds, help="Of each comparison by time (default: 20)."),
+    ] = 20.0,
+    store: WriteStore = None,
+) -> None:
+    from photometer.commits.search import MetricName, Nothing, SearchRequest, find_first
+    from photometer.commits.search_text import render_first
+    from photometer.errors import ToolMissing
+    from photometer.session.valgrind import find_valgrind
+
+    wanted: MetricName | None = None if metric is None else metric.value
+    if wanted is None:
+        try:
+            find_valgrind()
+        except ToolMissing as missing:
+            complain(f"by time only. {missing}")
+            wanted = "time"
+    request = SearchRequest(
+        good,
+        bad,
+        suite,
+        wanted,
+        expression,
+        tags or (),
+        install,
+        store_to_write(store),
+        seconds=compare_seconds,
+    )
+    try:
+        found = find_first(request, _say_step)
+    except Nothing as nothing:
+        complain(str(nothing))
+        raise typer.Exit(ExitCode.NOTHING_RAN) from None
+    except KeyboardInterrupt:
+        complain("the same command continues")
+        raise typer.Exit(STOPPED) from None
+    show_rendered(render_first(found))
+    raise typer.Exit(ExitCode.FINE if found.commit is not None else ExitCode.UNDECIDED)
+
+
+def _say_step(step: int, count: int, commit: Commit, words: str) -> None:
+    say_aside(f"step {step}: {commit.short} {commit.subject}: {words}")

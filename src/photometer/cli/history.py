@@ -1,0 +1,227 @@
+"""`photometer history …`: a store of results over commits: made, filled, looked at, mended.
+
+One function per subcommand; what they show is made by history/text.py. Measuring a range is in history_run.py.
+"""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from photometer.cli import history_run
+from photometer.cli.exit_codes import ExitCode
+from photometer.cli.printing import complain, say_aside, show_rendered, show_text
+from photometer.cli.store_option import ReadStore
+from photometer.cli.suite_options import Expression, Tags
+
+if TYPE_CHECKING:
+    from photometer.history.store import Store
+
+Machine = Annotated[
+    str | None, typer.Option("--machine", metavar="WORDS", help="Only of machines whose name or fingerprint has this.")
+]
+Project = Annotated[
+    str | None, typer.Option("--project", metavar="NAME", help="Only of this project, if the store has several.")
+]
+
+
+class ExportFormat(str, enum.Enum):
+    RESULTS = "results"
+    CSV = "csv"
+    JSON = "json"
+
+
+def register(app: typer.Typer) -> None:
+    history = typer.Typer(
+        name="history",
+        help="Keep results of many commits and see what changed.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    history.command("init", help="Make a store for this project; run, compare and ab then write to it.")(init)
+    history.command("add", help="Add results files. Adding one twice changes nothing.")(add)
+    history.command("list", help="List the runs, newest first.")(list_runs)
+    history.command("show", help="Show benchmarks and their curves over commits.")(show)
+    history_run.register(history)
+    history.command("compare", help="Compare two measured commits benchmark by benchmark.")(compare)
+    history.command("export", help="Write runs as results files, or all curves as CSV or JSON.")(export)
+    history.command("prune", help="Delete runs that are not worth their room.")(prune)
+    history.command("doctor", help="Check a store: whether it can be read, is whole, and what it holds.")(doctor)
+    app.add_typer(history)
+
+
+def init(store: ReadStore = None) -> None:
+    from photometer.history.location import make_store
+
+    say_aside(f"history store: {make_store(store)}")
+
+
+def add(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Results files of run, compare or save.")],
+    store: ReadStore = None,
+    commit: Annotated[
+        str | None, typer.Option("--commit", metavar="REV", help="The revision they are of, if they do not say.")
+    ] = None,
+    branch: Annotated[str, typer.Option("--branch", metavar="NAME", help="The branch they are of.")] = "",
+    project: Annotated[str, typer.Option("--project", metavar="NAME", help="The project they are of.")] = "",
+    recover: Annotated[bool, typer.Option("--recover", help="Take the whole records of a damaged file.")] = False,
+) -> None:
+    from photometer.errors import PhotometerError
+    from photometer.history.ingest import add_file
+
+    failed = 0
+    with _opened(store, write=True) as opened:
+        for path in files:
+            try:
+                added = add_file(opened, path, commit=commit, branch=branch, project=project, recover=recover)
+            except PhotometerError as error:
+                complain(str(error))
+                failed += 1
+                continue
+            known = f", {added.known} were there" if added.known else ""
+            show_text(f"{path}: run {added.run_id}, {added.new} new results{known}")
+    raise typer.Exit(ExitCode.FAILED if failed else ExitCode.FINE)
+
+
+def list_runs(
+    store: ReadStore = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="At most so many runs.")] = 30,
+    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only run, compare or ab.")] = None,
+    commit: Annotated[str | None, typer.Option("--commit", metavar="SHA", help="Only of this commit.")] = None,
+    project: Project = None,
+) -> None:
+    from photometer.history.text import render_runs
+
+    with _opened(store) as opened:
+        runs = opened.runs(limit=limit, kind=kind, commit=commit, project=project)
+    if not runs:
+        complain("the store has no such runs; `photometer run` and `photometer history add` bring some")
+        raise typer.Exit(ExitCode.NOTHING_RAN)
+    show_rendered(render_runs(runs))
+
+
+def show(
+    expression: Expression = None,
+    tags: Tags = None,
+    store: ReadStore = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", metavar="NAME", help="Only this metric; repeat for more.")
+    ] = None,
+    points: Annotated[int, typer.Option("--points", metavar="N", min=0, help="Values of the last N commits.")] = 5,
+    machine: Machine = None,
+    project: Project = None,
+) -> None:
+    from photometer.history.text import render_curve, visible_block
+
+    with _opened(store) as opened:
+        benchmarks = opened.benchmarks(expression, tags or ())
+        for benchmark in benchmarks:
+            curves = [
+                curve
+                for curve in opened.curves(benchmark.id, project=project)
+                if (not metric or curve.metric.name in metric) and _is_of(curve.machine, machine)
+            ]
+            if curves:
+                show_rendered(visible_block([benchmark.title]))
+                show_rendered("".join(render_curve(curve, with_points=points) for curve in curves))
+    if not benchmarks:
+        complain("no benchmark is selected; `photometer history show` without -k shows all")
+        raise typer.Exit(ExitCode.NOTHING_RAN)
+
+
+def compare(
+    base: Annotated[str, typer.Argument(metavar="REV", help="The older commit.")],
+    branch: Annotated[str, typer.Argument(metavar="REV", help="The newer commit.")],
+    expression: Expression = None,
+    tags: Tags = None,
+    store: ReadStore = None,
+    machine: Machine = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show what is the same, too.")] = False,
+) -> None:
+    from photometer.history.two_commits import compare_commits, render_comparison
+
+    with _opened(store) as opened:
+        rows = compare_commits(
+            opened, base, branch, expression=expression, tags=tags or (), is_wanted=lambda each: _is_of(each, machine)
+        )
+    if not rows:
+        complain("no benchmark is measured at both commits on one machine; `photometer history list` shows the runs")
+        raise typer.Exit(ExitCode.NOTHING_RAN)
+    show_rendered(render_comparison(rows, everything=everything))
+
+
+def export(
+    output: Annotated[Path, typer.Argument(metavar="PATH", help="A folder for results files, or a file.")],
+    store: ReadStore = None,
+    format: Annotated[ExportFormat, typer.Option("--format", "-f", help="Output format.")] = ExportFormat.RESULTS,
+    commit: Annotated[str | None, typer.Option("--commit", metavar="SHA", help="Only of this commit.")] = None,
+    expression: Expression = None,
+) -> None:
+    from photometer.history.exporting import export_curves, export_runs
+
+    with _opened(store) as opened:
+        if format is ExportFormat.RESULTS:
+            count = export_runs(opened, output, commit=commit)
+            say_aside(f"{count} runs written to {output}")
+        else:
+            count = export_curves(opened, output, as_json=format is ExportFormat.JSON, expression=expression)
+            say_aside(f"{count} values written to {output}")
+
+
+def prune(
+    store: ReadStore = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="DATE", help="Runs older than this, as 2026-01-31.")
+    ] = None,
+    keep: Annotated[
+        int | None, typer.Option("--keep", metavar="N", min=1, help="Of each commit all but the newest N runs.")
+    ] = None,
+    dirty: Annotated[bool, typer.Option("--dirty", help="Runs of changed working trees.")] = False,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Runs that were not finished.")] = False,
+    run_ids: Annotated[list[int] | None, typer.Option("--run", metavar="N", help="This run; repeat for more.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete them; without it they are only listed.")] = False,
+) -> None:
+    from photometer.history.pruning import Pruning, choose, delete_runs
+    from photometer.history.text import render_runs
+
+    wanted = Pruning.parse(before=before, keep=keep, dirty=dirty, unfinished=unfinished, run_ids=run_ids or ())
+    with _opened(store, write=True) as opened:
+        chosen = choose(opened, wanted)
+        if not chosen:
+            say_aside("there is nothing to delete")
+            return
+        show_rendered(render_runs(chosen))
+        if not yes:
+            say_aside(f"{len(chosen)} runs would be deleted; --yes deletes them")
+            return
+        freed = delete_runs(opened, [run.id for run in chosen])
+    say_aside(f"{len(chosen)} runs deleted, {freed} records that nothing else has")
+
+
+def doctor(store: ReadStore = None) -> None:
+    from photometer.history.examination import examine
+    from photometer.history.location import require_place
+
+    found = examine(require_place(store))
+    show_text("\n".join(found.facts))
+    for problem in found.problems:
+        complain(problem)
+    raise typer.Exit(ExitCode.FAILED if found.problems else ExitCode.FINE)
+
+
+def _opened(store: str | None, *, write: bool = False) -> Store:
+    from photometer.history.location import require_place
+    from photometer.history.store import open_store
+
+    return open_store(require_place(store), read_only=not write)
+
+
+def _is_of(machine: object, words: str | None) -> bool:
+    from photometer.history.nouns import Machine as Stored
+
+    assert isinstance(machine, Stored)
+    return words is None or words.lower() in machine.name.lower() or machine.fingerprint.startswith(words)

@@ -1,0 +1,184 @@
+"""`photometer history run` and `changes`: a range of commits measured, and what changed in all that is stored."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from photometer.cli.ending import STOPPED
+from photometer.cli.exit_codes import ExitCode
+from photometer.cli.numbers import MOST_REPEATS, seconds
+from photometer.cli.printing import complain, say_aside, show_rendered, show_text
+from photometer.cli.store_option import ReadStore
+from photometer.cli.suite_options import Cores, Expression, Tags
+
+if TYPE_CHECKING:
+    from photometer.history.changes import Change
+    from photometer.history.store import Store
+
+
+def register(history: typer.Typer) -> None:
+    history.command("run", help="Measure a range of commits, newest first, coarse to fine; skip what is stored.")(run)
+    history.command("changes", help="Show what changed, newest first: which commit, by how much, in which functions.")(
+        changes
+    )
+
+
+def run(
+    commits: Annotated[str, typer.Argument(metavar="git:A..B", help="The commits from A to B, along first parents.")],
+    suite: Annotated[str, typer.Option("--suite", help="A file with BENCHMARKS, module:NAME, standard.")],
+    expression: Expression = None,
+    tags: Tags = None,
+    store: ReadStore = None,
+    every: Annotated[int | None, typer.Option("--every", metavar="N", min=1, help="Every Nth commit.")] = None,
+    at_most: Annotated[
+        int | None, typer.Option("--commits", metavar="N", min=1, help="N commits, spread evenly.")
+    ] = None,
+    wall: Annotated[bool, typer.Option("--wall/--no-wall", help="Measure wall time.")] = True,
+    instructions: Annotated[
+        bool, typer.Option("--instructions/--no-instructions", help="Count instructions (needs Valgrind).")
+    ] = True,
+    min_run_time: Annotated[
+        float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to time each.")
+    ] = 0.2,
+    repeats: Annotated[
+        int, typer.Option("--repeats", metavar="N", min=1, max=MOST_REPEATS, help="Counts of each variant.")
+    ] = 2,
+    cores: Cores = None,
+    install: Annotated[
+        str | None, typer.Option("--install", metavar="CMD", help="Installs a commit into a fresh environment.")
+    ] = None,
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="PATH", help="Measure with this interpreter instead.")
+    ] = None,
+) -> None:
+    if every is not None and at_most is not None:
+        raise typer.BadParameter("give --every or --commits, not both")
+    from photometer.cli.run import run_settings
+    from photometer.commits.range_run import CommitOutcome, RangeRequest, outcome_words, parse_range, run_range
+    from photometer.history.location import make_store, require_place
+
+    old, new = parse_range(commits)
+    place = require_place(store)
+    make_store(place)
+    settings = run_settings(
+        cores=cores,
+        python=python,
+        wall=wall,
+        instructions=instructions,
+        min_run_time=min_run_time,
+        repeats=repeats,
+        ladder=False,
+    )
+    request = RangeRequest(suite, old, new, place, settings, every, at_most, expression, tags or (), install)
+    outcomes: list[CommitOutcome] = []
+    began = time.monotonic()
+    try:
+        for outcome in run_range(request):
+            outcomes.append(outcome)
+            failed = f", {outcome.failures} benchmarks failed" if outcome.failures else ""
+            words = f"not measured: {outcome.error}" if outcome.error else f"measured{failed}"
+            elapsed = time.monotonic() - began
+            say_aside(f"{elapsed:6.0f} s  {outcome.commit.short}  {words}  {outcome.commit.subject}")
+    except KeyboardInterrupt:
+        complain("the same command continues")
+        raise typer.Exit(STOPPED) from None
+    say_aside(outcome_words(outcomes) if outcomes else "all commits are stored already")
+    raise typer.Exit(ExitCode.FAILED if outcomes and all(each.error for each in outcomes) else ExitCode.FINE)
+
+
+def changes(
+    expression: Expression = None,
+    tags: Tags = None,
+    store: ReadStore = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="NAME", help="Only this metric, as instructions; repeat for more."),
+    ] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Only of this project.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="At most so many.")] = None,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Compare the commits of doubtful changes live; needs --suite.")
+    ] = False,
+    suite: Annotated[str | None, typer.Option("--suite", help="The suite to compare them with.")] = None,
+    install: Annotated[
+        str | None, typer.Option("--install", metavar="CMD", help="Installs a commit into a fresh environment.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, one change per line.")] = False,
+) -> None:
+    if confirm and suite is None:
+        raise typer.BadParameter("--confirm needs --suite SUITE")
+    from photometer.history.all_changes import changes_in
+    from photometer.history.location import require_place
+    from photometer.history.store import open_store
+
+    place = require_place(store)
+    with open_store(place) as opened:
+
+        def look() -> list[Change]:
+            return changes_in(opened, expression=expression, tags=tags or (), metrics=metric, project=project)
+
+        found = look()
+        if confirm and suite is not None:
+            _confirm(found, suite, place, install)
+            found = look()
+        _print(opened, found[:limit], as_json=as_json)
+    if not found and not as_json:
+        show_text("nothing changed in what is stored")
+
+
+def _confirm(found: list[Change], suite: str, place: str, install: str | None) -> None:
+    from photometer.cli.progress import comparison_progress
+    from photometer.commits.confirm import confirm, to_confirm
+
+    if not to_confirm(found):
+        say_aside("there is nothing to confirm")
+        return
+    with comparison_progress() as observer:
+        _, problems = confirm(
+            found,
+            suite,
+            place,
+            install=install,
+            observer=observer,
+            on_pair=lambda old, new, count: say_aside(f"comparing {old[:10]} with {new[:10]}, benchmarks: {count}"),
+        )
+    for problem in problems:
+        complain(problem)
+
+
+def _print(store: Store, found: list[Change], *, as_json: bool) -> None:
+    from photometer.history.explaining import changed_functions
+    from photometer.history.text import render_change
+
+    for change in found:
+        functions = changed_functions(store, change)
+        if as_json:
+            show_text(json.dumps(_as_record(change, functions)))
+        else:
+            show_rendered(render_change(change, functions) + "\n")
+
+
+def _as_record(change: Change, functions: Any) -> dict[str, Any]:
+    return {
+        "benchmark": change.benchmark.title,
+        "key": change.benchmark.key,
+        "metric": change.metric.name,
+        "before": change.before,
+        "after": change.after,
+        "relative": change.relative if change.before else None,
+        "exact": change.p is None,
+        "p": change.p,
+        "cause": change.cause.value,
+        "last_commit": change.last.commit.sha,
+        "first_commit": change.first.commit.sha,
+        "is_one_commit": change.is_one_commit,
+        "unmeasured": None if change.unmeasured is None else list(change.unmeasured),
+        "machine": change.machine.name,
+        "functions": [
+            {"function": each.function, "instructions_per_run": each.instructions_per_run} for each in functions
+        ],
+    }

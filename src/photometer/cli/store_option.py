@@ -1,0 +1,62 @@
+"""The option --store of commands that measure, and which store it means. `none` turns a project's own store off."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from photometer.cli.printing import complain
+
+NONE = "none"
+WriteStore = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="PLACE",
+        help="Write to this history store, a path or URL, or none (default: PHOTOMETER_STORE, else the project's).",
+    ),
+]
+ReadStore = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="PLACE", help="A path or URL (default: PHOTOMETER_STORE, else the project's own store)."
+    ),
+]
+
+
+def store_to_write(given: str | None) -> str | None:
+    """Return the store that results go to, which can be opened. Say so if the project's own cannot be used."""
+    if given == NONE:
+        return None
+    from photometer.errors import PhotometerError
+    from photometer.history.location import find_place
+    from photometer.history.store import open_store
+
+    place = find_place(given)
+    if place is None:
+        return None
+    try:
+        open_store(place).close()
+    except PhotometerError as error:
+        if given is not None:
+            raise
+        complain(f"results are not stored: {error}")
+        return None
+    return place
+
+
+def hidden(arguments: list[str]) -> list[str]:
+    """Return a command line as it may be shown: without the secrets of its store."""
+    if not any("://" in argument for argument in arguments):
+        return arguments
+    from photometer.history.connection import without_secrets
+
+    shown = []
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if name == "--store" and equals:
+            shown.append(f"{name}={without_secrets(value, value)}")
+        else:
+            shown.append(without_secrets(argument, argument))
+    return shown

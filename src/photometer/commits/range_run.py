@@ -1,0 +1,140 @@
+"""Measures a range of commits for the history: those that are not stored yet, the newest first, from coarse to fine.
+
+In: a repository, a range, a suite, a store. Out: what came of each commit. It can be stopped at any moment and started
+again: what is stored is skipped, and a commit half measured is continued.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+
+from photometer.commits.bisection import coarse_to_fine, spread
+from photometer.commits.lane import CommitLane
+from photometer.definition import load_suite
+from photometer.errors import DefinitionError, EnvironmentSpecError, PhotometerError
+from photometer.execution.observer import RunObserver
+from photometer.execution.run_settings import RunSettings
+from photometer.history.measured import has_all
+from photometer.history.nouns import Commit
+from photometer.history.repository import Repository
+from photometer.history.store import open_store
+from photometer.history.writing import Origin
+from photometer.pipeline import RunReport, run_suite
+from photometer.plan import materialize, select
+from photometer.session.session import Session
+
+FOLDER = Path("photometer-results") / "history"
+
+
+@dataclasses.dataclass(frozen=True)
+class RangeRequest:
+    """Which commits, and what is measured of each. `folder` has a results folder per commit."""
+
+    suite: str
+    old: str
+    new: str
+    store: str
+    settings: RunSettings
+    every: int | None = None
+    at_most: int | None = None
+    expression: str | None = None
+    tags: Collection[str] = ()
+    install: str | None = None
+    folder: Path = FOLDER
+
+
+@dataclasses.dataclass(frozen=True)
+class CommitOutcome:
+    """What came of one commit: measured (perhaps with failures), or not, and why."""
+
+    commit: Commit
+    report: RunReport | None = None
+    error: str = ""
+
+    @property
+    def failures(self) -> int:
+        return 0 if self.report is None else len(self.report.table.failures)
+
+
+def parse_range(text: str) -> tuple[str, str]:
+    """Return A and B of `git:A..B` or `A..B`; an empty B is HEAD."""
+    old, dots, new = text.removeprefix("git:").partition("..")
+    if not dots or not old or new.startswith(".") or old.startswith("-"):
+        raise DefinitionError(f"{text!r} is no range of commits", remedy="Write git:A..B, such as git:v1.0..main.")
+    return old, new or "HEAD"
+
+
+def chosen_commits(repository: Repository, request: RangeRequest) -> list[str]:
+    """Return the commits of the range to measure, both ends included, in the order in which to measure them."""
+    commits = (repository.resolve(request.old), *repository.between(request.old, request.new))
+    taken = spread(len(commits), every=request.every, at_most=request.at_most)
+    return [commits[taken[place]] for place in coarse_to_fine(len(taken))]
+
+
+def run_range(
+    request: RangeRequest,
+    *,
+    on_commit: Callable[[int, int, Commit], RunObserver | None] = lambda done, count, commit: None,
+) -> Iterator[CommitOutcome]:
+    """Measure what is missing; yield the outcome of each commit. `on_commit` returns an observer of its run."""
+    repository = Repository()
+    missing = _missing(repository, request)
+    with CommitLane(repository.top, install=request.install, python=request.settings.environment.python) as lane:
+        for done, sha in enumerate(missing):
+            commit = repository.commit(sha)
+            observer = on_commit(done, len(missing), commit)
+            yield measure_commit(lane, repository, commit, request, observer)
+
+
+def measure_commit(
+    lane: CommitLane, repository: Repository, commit: Commit, request: RangeRequest, observer: RunObserver | None = None
+) -> CommitOutcome:
+    """Measure one commit into its folder and the store. That it does not build is an outcome, not an error."""
+    try:
+        session = lane.at(commit.sha)
+    except EnvironmentSpecError as error:
+        return CommitOutcome(commit, error=error.message)
+    settings = dataclasses.replace(request.settings, environment=session.environment)
+    origin = Origin(repository.project(), commit, branch=repository.branch(), source="history run")
+
+    def run(*, resume: bool) -> RunReport:
+        return run_suite(
+            request.suite,
+            request.folder / commit.sha[:12],
+            settings,
+            expression=request.expression,
+            tags=request.tags,
+            resume=resume,
+            observer=observer,
+            store=request.store or None,
+            origin=origin,
+            session=session,
+        )
+
+    try:
+        try:
+            return CommitOutcome(commit, run(resume=True))
+        except DefinitionError:
+            # What is there was measured with another suite or torch.
+            return CommitOutcome(commit, run(resume=False))
+    except PhotometerError as error:
+        return CommitOutcome(commit, error=error.message)
+
+
+def _missing(repository: Repository, request: RangeRequest) -> list[str]:
+    """Return the commits of which the store lacks a selected benchmark from a machine like this one."""
+    with Session(request.settings.environment) as session:
+        devices = session.facts().devices
+    plan = select(materialize(load_suite(request.suite), available_devices=devices), request.expression, request.tags)
+    with open_store(request.store) as store:
+        chosen = chosen_commits(repository, request)
+        return [sha for sha in chosen if not has_all(store, sha, plan.orders, request.settings.steps)]
+
+
+def outcome_words(outcomes: Sequence[CommitOutcome]) -> str:
+    """Return one line that sums up."""
+    failed = [outcome for outcome in outcomes if outcome.error]
+    words = f"{len(outcomes) - len(failed)} commits measured"
+    return words + (f", {len(failed)} could not be" if failed else "")

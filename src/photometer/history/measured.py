@@ -1,0 +1,57 @@
+"""Which benchmarks of a commit a store has already, so that they are not measured again.
+
+In: a store, a commit, orders and the steps that are wanted of them. Only what a machine like this one measured counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from sqlalchemy import select
+
+from photometer.history import schema
+from photometer.history.connection import guarded
+from photometer.history.identity import machine_fingerprint
+from photometer.history.store import Store
+from photometer.instruments.machine_facts import gather_machine
+from photometer.model.records import to_record
+from photometer.plan.work_order import WorkOrder
+
+# What a step of a run leaves in its file. A failure ends its benchmark, so it stands for all of them.
+_KINDS = {"time": "measurement", "count": "instruction_counts"}
+
+
+def has_all(store: Store, sha: str, orders: Iterable[WorkOrder], steps: Collection[str]) -> bool:
+    """Whether the store has these steps of every order at a commit, as far as they apply to it."""
+    found = _kinds_by_benchmark(store, sha)
+    for order in orders:
+        wanted = {
+            kind for step, kind in _KINDS.items() if step in steps and not (step == "count" and order.auto.on_device)
+        }
+        kinds = found.get(order.id, set())
+        if "failure" not in kinds and not wanted <= kinds:
+            return False
+    return True
+
+
+def _kinds_by_benchmark(store: Store, sha: str) -> dict[str, set[str]]:
+    here = machine_fingerprint({"machine": to_record(gather_machine())}).digest
+    results, runs, benchmarks = schema.results, schema.runs, schema.benchmarks
+    query = (
+        select(benchmarks.c.key, results.c.kind)
+        .join_from(results, runs, results.c.run_id == runs.c.id)
+        .join(schema.commits, runs.c.commit_id == schema.commits.c.id)
+        .join(schema.machines, runs.c.machine_id == schema.machines.c.id)
+        .join(benchmarks, results.c.benchmark_id == benchmarks.c.id)
+        .where(
+            schema.commits.c.sha == sha,
+            schema.machines.c.fingerprint == here,
+            runs.c.is_dirty.is_(False),
+            runs.c.kind == "run",
+        )
+    )
+    found: dict[str, set[str]] = {}
+    with guarded(store.engine.url), store.engine.connect() as connection:
+        for key, kind in connection.execute(query):
+            found.setdefault(key, set()).add(kind)
+    return found

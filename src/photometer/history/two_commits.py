@@ -1,0 +1,125 @@
+"""Two measured commits side by side: what both have, metric by metric, on one machine and in one environment.
+
+In: a store and two revisions. Out: a row per benchmark and metric; counts differ exactly, times beyond their intervals.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Collection, Sequence
+
+from photometer.analysis.cause import FunctionChange
+from photometer.errors import EnvironmentSpecError, StoreError
+from photometer.history.changes import FOLLOWING, Level, levels_of
+from photometer.history.explaining import between_counts
+from photometer.history.nouns import Curve, Machine, StoredEnvironment
+from photometer.history.points import INSTRUCTIONS
+from photometer.history.repository import Repository
+from photometer.history.store import Store
+from photometer.history.text import FUNCTIONS_SHOWN, format_change, format_value, table, visible_block
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparedRow:
+    """One metric of one benchmark at both commits."""
+
+    curve: Curve
+    base: Level
+    branch: Level
+    functions: tuple[FunctionChange, ...] = ()
+
+    @property
+    def machine(self) -> Machine:
+        return self.curve.machine
+
+    @property
+    def environment(self) -> StoredEnvironment:
+        return self.curve.environment
+
+    @property
+    def relative(self) -> float:
+        return (self.branch.value - self.base.value) / self.base.value if self.base.value else math.inf
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether no repeat of one is like any of the other; of times, that their intervals do not overlap."""
+        return self.branch.is_apart_from(self.base)
+
+
+def compare_commits(
+    store: Store,
+    base: str,
+    branch: str,
+    *,
+    expression: str | None = None,
+    tags: Collection[str] = (),
+    is_wanted: Callable[[Machine], bool] = lambda machine: True,
+) -> list[ComparedRow]:
+    """Return the rows, the largest exact changes first, then times, then what is the same."""
+    old, new = stored_commit(store, base), stored_commit(store, branch)
+    rows = []
+    benchmarks = [benchmark.id for benchmark in store.benchmarks(expression, tags)]
+    for curve in store.all_curves(benchmark_ids=benchmarks):
+        if curve.metric.name in FOLLOWING or not is_wanted(curve.machine):
+            continue
+        levels = {level.commit.sha: level for level in levels_of(curve)}
+        if old in levels and new in levels:
+            rows.append(ComparedRow(curve, levels[old], levels[new]))
+    rows = [_with_functions(store, row) for row in rows]
+    return sorted(rows, key=lambda row: (not row.has_changed, not row.curve.metric.is_exact, -abs(row.relative)))
+
+
+def stored_commit(store: Store, revision: str) -> str:
+    """Return the full name of a measured commit, by what git knows or by the beginning of its name."""
+    known = {run.commit.sha for run in store.runs() if run.commit is not None}
+    repository = Repository.find()
+    if repository is not None:
+        try:
+            sha = repository.resolve(revision)
+        except EnvironmentSpecError:
+            sha = ""
+        if sha in known:
+            return sha
+    found = sorted(sha for sha in known if sha.startswith(revision))
+    if len(found) != 1:
+        raise StoreError(
+            f"{revision} names {'no measured commit' if not found else 'several measured commits'}",
+            remedy="`photometer history list` shows the commits; `photometer history run` measures more.",
+        )
+    return found[0]
+
+
+def _with_functions(store: Store, row: ComparedRow) -> ComparedRow:
+    if row.curve.metric.name != INSTRUCTIONS.name or not row.has_changed:
+        return row
+    records = store.record(row.base.point.result_id), store.record(row.branch.point.result_id)
+    return dataclasses.replace(row, functions=between_counts(*records))
+
+
+def render_comparison(rows: Sequence[ComparedRow], *, everything: bool = False) -> str:
+    """Return a table per machine and environment; what is the same is counted unless `everything` is asked for."""
+    text = ""
+    places = list(dict.fromkeys((row.machine, row.environment) for row in rows))
+    for machine, environment in places:
+        here = [row for row in rows if (row.machine, row.environment) == (machine, environment)]
+        shown = [row for row in here if everything or row.has_changed]
+        text += visible_block([f"{machine.name}; {environment.name}"])
+        if shown:
+            text += table(("change", "benchmark", "metric", "before", "after", ""), [_cells(row) for row in shown])
+        same = len(here) - sum(row.has_changed for row in here)
+        text += f"{len(here) - same} changed, {same} the same\n"
+    return text + "\nTimes were not measured side by side; `photometer compare` does that.\n"
+
+
+def _cells(row: ComparedRow) -> tuple[str, ...]:
+    metric = row.curve.metric
+    told = [f"{each.function} ({each.instructions_per_run:+,.0f})" for each in row.functions[:FUNCTIONS_SHOWN]]
+    return (
+        format_change(row.relative) if row.has_changed else "same",
+        row.curve.benchmark.title,
+        metric.name,
+        format_value(row.base.value, metric),
+        format_value(row.branch.value, metric),
+        ", ".join(told),
+    )

@@ -1,7 +1,7 @@
 """The peak of this machine: FLOPs per second of a matrix product, bytes per second of a copy; measured once and kept.
 
-In: a session, a device, a number of threads and a type. Out: a MachinePeak. It is kept in the user's cache folder by all
-that it depends on: processor or card, version of torch, device, threads, type.
+In: a session, a device, a number of threads and a type. Out: a MachinePeak. It is kept in the user's cache folder by
+all that it depends on: processor or card, version of torch, device, threads, type.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ GPU_COPY_BYTES = 1 << 30
 # A block is at least so long: short ones are lost in the noise.
 BLOCK_SECONDS = 0.02
 MOST_RUNS = 200
+LONG_SECONDS = 0.1
 TIMEOUT_SECONDS = 120.0
 # Rates are compared with float32's if a type has no matrix product of its own.
 DEFAULT_DTYPE = "float32"
@@ -72,6 +73,9 @@ def _best_matmul(session: Session, peak: MachinePeak) -> float:
         setup = _tensors(peak, f"({size}, {size})", "xy") + "\nz = x @ y"
         seconds = _best_seconds(session, peak, "torch.mm(x, y, out=z)", setup)
         best = max(best, 2.0 * size**3 / seconds)
+        if seconds > LONG_SECONDS:
+            # A type without fast instructions; a larger matrix would take a minute and be no faster.
+            break
     return best
 
 

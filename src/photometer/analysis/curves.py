@@ -1,0 +1,162 @@
+"""Curves: how the time of a benchmark, or a metric of its own, changes along an axis of its sweep.
+
+In: the facts of orders. Out: one CurveSet per benchmark and axis: a Curve per variant, and sentences that name where
+one variant becomes faster than another and how each grows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from photometer.analysis.order_facts import OrderFacts
+from photometer.model.units import format_seconds
+from photometer.stats.growth import fit_growth
+
+# Two points are a difference, not a curve.
+FEWEST_POINTS = 3
+# More lines cannot be told apart; the long table has all.
+MOST_CURVES = 8
+# Below this share of the value at the largest size, what grows does not show.
+SMALLEST_VARYING_SHARE = 0.1
+TIME = "time"
+
+
+@dataclasses.dataclass(frozen=True)
+class CurvePoint:
+    """A value with its interval, if there is one; `id` is that of the order."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    id: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """Points by rising x. The name is the variant, and what the other sizes are."""
+
+    name: str
+    points: tuple[CurvePoint, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class CurveSet:
+    """`measures` is "time" or the name of a metric; `left_out` counts curves beyond the most that are shown."""
+
+    label: tuple[str, ...]
+    axis: str
+    measures: str
+    curves: tuple[Curve, ...]
+    sentences: tuple[str, ...] = ()
+    left_out: int = 0
+
+    @property
+    def title(self) -> str:
+        return f"{' › '.join(self.label)}: {self.measures} against {self.axis}"
+
+
+def curve_sets(facts: Sequence[OrderFacts]) -> list[CurveSet]:
+    """Return the curves of every benchmark that is swept over numbers."""
+    groups: dict[tuple[str, ...], list[OrderFacts]] = {}
+    for each in facts:
+        groups.setdefault(each.label, []).append(each)
+    return [found for group in groups.values() for found in _sets_of(group)]
+
+
+def _sets_of(group: list[OrderFacts]) -> Iterable[CurveSet]:
+    label = group[0].label
+    for axis in dict.fromkeys(name for each in group for name, _ in each.sizes):
+        for measures in dict.fromkeys([TIME, *(name for each in group for name in _metrics(each))]):
+            curves = _curves(group, axis, measures)
+            if not curves:
+                continue
+            shown = curves[:MOST_CURVES]
+            sentences = sentences_of(shown, axis) if measures == TIME else ()
+            yield CurveSet(label, axis, measures, tuple(shown), sentences, len(curves) - len(shown))
+
+
+def _metrics(facts: OrderFacts) -> dict[str, float]:
+    return {} if facts.metrics is None else {each.name: each.median for each in facts.metrics.metrics}
+
+
+def _curves(group: list[OrderFacts], axis: str, measures: str) -> list[Curve]:
+    """Return one curve per variant and combination of the other sizes, by rising x."""
+    points: dict[str, list[CurvePoint]] = {}
+    several_sizes = any(len(each.sizes) > 1 for each in group)
+    for each in group:
+        x = dict(each.sizes).get(axis)
+        if isinstance(x, bool) or not isinstance(x, int | float):
+            continue
+        others = [f"{name}={value}" for name, value in each.sizes if name != axis]
+        words = [each.variant or ("" if several_sizes and others else "eager"), *others]
+        point = _point(each, float(x), measures)
+        if point is not None:
+            points.setdefault(", ".join(word for word in words if word), []).append(point)
+    ordered = {name: tuple(sorted(found, key=lambda point: point.x)) for name, found in points.items()}
+    return [Curve(name, found) for name, found in ordered.items() if len({p.x for p in found}) >= FEWEST_POINTS]
+
+
+def _point(facts: OrderFacts, x: float, measures: str) -> CurvePoint | None:
+    if measures != TIME:
+        value = _metrics(facts).get(measures)
+        return None if value is None else CurvePoint(x, value, id=facts.id)
+    if facts.seconds is None:
+        return None
+    low, high = (end if end is not None and math.isfinite(end) else None for end in (facts.low, facts.high))
+    return CurvePoint(x, facts.seconds, low, high, facts.id)
+
+
+def sentences_of(curves: Sequence[Curve], axis: str) -> tuple[str, ...]:
+    """Return where each curve crosses the first, and how each grows."""
+    crossings = [crossing_sentence(curves[0], other, axis) for other in curves[1:]]
+    growths = [growth_sentence(curve, axis) for curve in curves]
+    return tuple(sentence for sentence in (*crossings, *growths) if sentence)
+
+
+def crossing_sentence(first: Curve, other: Curve, axis: str) -> str:
+    """Return `compiled is faster than eager from n = 4,096 on`; empty if nothing is certain.
+
+    A point counts if the intervals are apart. From the crossing on, the other curve is never shown to be slower.
+    """
+    base = {point.x: point for point in first.points}
+    signs = [(point.x, _sign(base[point.x], point)) for point in other.points if point.x in base]
+    certain = [(x, sign) for x, sign in signs if sign]
+    if not certain:
+        return ""
+    words = {-1: "faster", 1: "slower"}
+    last = certain[-1][1]
+    turned = [place for place, (_, sign) in enumerate(certain) if sign != last]
+    if not turned:
+        scope = "at every" if len(certain) == len(signs) else f"at {len(certain)} of {len(signs)}"
+        return f"{other.name} is {words[last]} than {first.name} {scope} {axis}"
+    start = certain[turned[-1] + 1][0]
+    return f"{other.name} is {words[last]} than {first.name} from {axis} = {number_text(start)} on"
+
+
+def _sign(base: CurvePoint, other: CurvePoint) -> int:
+    """Return -1 if the other is certainly lower, 1 if it is certainly higher, 0 if the intervals overlap."""
+    if None in (base.low, base.high, other.low, other.high):
+        return 0
+    if other.high < base.low:  # type: ignore[operator]
+        return -1
+    return 1 if other.low > base.high else 0  # type: ignore[operator]
+
+
+def growth_sentence(curve: Curve, axis: str) -> str:
+    """Return `eager: 3.1 us + n^1.0 · 0.52 ns`; empty if no such curve fits."""
+    growth = fit_growth([point.x for point in curve.points], [point.y for point in curve.points])
+    if growth is None:
+        return ""
+    largest = curve.points[-1].x
+    if growth.varying_share(largest) < SMALLEST_VARYING_SHARE or growth.power == 0.0:
+        return f"{curve.name} does not depend on {axis}"
+    constant = f" above {format_seconds(growth.constant, 2)}" if growth.constant > 0 else ""
+    return f"{curve.name} grows as {axis}^{growth.power:.2g}{constant}"
+
+
+def number_text(value: Any) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"

@@ -31,6 +31,8 @@ COMMANDS = (
     "check",
     "show",
     "report",
+    "publish",
+    "serve",
     "cache",
 )
 

@@ -95,6 +95,13 @@ def find_changes(
     )
 
 
+def relative_noise(values: Sequence[float] | Values) -> float:
+    """Return the standard deviation from commit to commit, relative to the level; 0 if it cannot be told."""
+    numbers = np.asarray(values, dtype=np.float64)
+    numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
+    return _noise_of(np.log(numbers)) if numbers.size > SHORTEST_LEVEL else 0.0
+
+
 @dataclasses.dataclass(frozen=True)
 class _Step:
     """A proposal, judged."""

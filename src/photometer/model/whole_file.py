@@ -16,10 +16,11 @@ _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, err
 _FULL = {errno.ENOSPC: "no space left on", errno.EDQUOT: "your quota is used up on"}
 
 
-def write_whole(path: Path, content: bytes, *, overwrite: bool = True) -> None:
+def write_whole(path: Path, content: bytes, *, overwrite: bool = True, durable: bool = True) -> None:
     """Write under another name and move into place; without `overwrite`, an existing file is an OSError.
 
-    What is there and is no file, such as /dev/stdout, cannot be replaced: it is written to.
+    What is there and is no file, such as /dev/stdout, cannot be replaced: it is written to. What can be made again
+    need not be `durable`: a power cut may take it, and thousands of files take seconds, not minutes.
     """
     path = path.resolve() if path.is_symlink() else path
     if path.exists() and not path.is_file():
@@ -31,7 +32,8 @@ def write_whole(path: Path, content: bytes, *, overwrite: bool = True) -> None:
     try:
         with temporary.open("xb", buffering=0) as file:
             write_all(file.fileno(), content)
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         if overwrite:
             temporary.replace(path)
         else:
@@ -40,10 +42,10 @@ def write_whole(path: Path, content: bytes, *, overwrite: bool = True) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def write_text_whole(path: Path, text: str, *, kept: str = "") -> None:
+def write_text_whole(path: Path, text: str, *, kept: str = "", durable: bool = True) -> None:
     """Write a text in UTF-8; a failure says what was kept. Lone surrogates, which UTF-8 cannot hold, are escaped."""
     try:
-        write_whole(path, text.encode("utf-8", "backslashreplace"))
+        write_whole(path, text.encode("utf-8", "backslashreplace"), durable=durable)
     except OSError as error:
         raise not_written(path, error, kept=kept) from error
 

@@ -1,0 +1,102 @@
+"""The changes as the site tells them: each with its series, its commits, whose it is, and the functions behind it.
+
+In: a store and its curves. Out: SiteChanges, the newest first, which `index_data` writes as plain values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from photometer.analysis.cause import FunctionChange
+from photometer.errors import EnvironmentSpecError, PhotometerError
+from photometer.history.changes import Between, Change, find_all
+from photometer.history.explaining import changed_functions
+from photometer.history.nouns import Commit, Curve, StoredComparison
+from photometer.history.repository import Repository
+from photometer.history.site.names import SiteNames
+from photometer.history.store import Store
+
+# The largest few tell the story.
+FUNCTIONS_TOLD = 5
+CommitNumber = Callable[[str, Commit], int]
+
+
+@dataclasses.dataclass(frozen=True)
+class SiteChange:
+    change: Change
+    functions: tuple[FunctionChange, ...] = ()
+
+    @property
+    def benchmark_id(self) -> int:
+        return self.change.benchmark.id
+
+    def data(self, benchmark: int, names: SiteNames, commit_number: CommitNumber) -> dict[str, Any]:
+        """Return plain values; `commit_number` numbers the commits that changes name."""
+        change = self.change
+        between = None if change.unmeasured is None else len(change.unmeasured)
+        told = change.comparison
+        return {
+            "benchmark": benchmark,
+            "series": names.series_of_run[change.first.point.run_id],
+            "metric": names.metrics.index(change.metric),
+            "last": commit_number(change.project, change.last.commit),
+            "first": commit_number(change.project, change.first.commit),
+            "before": change.before,
+            "after": change.after,
+            "relative": change.relative if math.isfinite(change.relative) else None,
+            "p": change.p,
+            "origin": change.cause.value,
+            "between": 0 if change.is_one_commit else between,
+            "functions": [[each.function, each.instructions_per_run] for each in self.functions[:FUNCTIONS_TOLD]],
+            "more_functions": max(len(self.functions) - FUNCTIONS_TOLD, 0),
+            "verdict": None if told is None else [told.verdict, told.ratio, told.low, told.high],
+        }
+
+
+def site_changes(
+    store: Store, names: SiteNames, curves: Iterable[Curve], repository: Repository | None = None
+) -> list[SiteChange]:
+    """Return the changes of all curves, those of series and metrics that the names know."""
+    found = find_all(curves, between=_between(names, repository), compared=_compared(store.comparisons()))
+    return [
+        SiteChange(change, _functions(store, change))
+        for change in found
+        if change.first.point.run_id in names.series_of_run and change.metric in names.metrics
+    ]
+
+
+def _functions(store: Store, change: Change) -> tuple[FunctionChange, ...]:
+    try:
+        return changed_functions(store, change)
+    except PhotometerError:
+        # The change is certain without them; a record that was pruned or damaged takes only its cause away.
+        return ()
+
+
+def _compared(comparisons: Iterable[StoredComparison]) -> dict[tuple[str, str, int], StoredComparison]:
+    """Return the newest comparison of two commits, by their names and the benchmark's number."""
+    found: dict[tuple[str, str, int], StoredComparison] = {}
+    for each in comparisons:
+        if each.base is not None and each.branch is not None:
+            found.setdefault((each.base.sha, each.branch.sha, each.benchmark.id), each)
+    return found
+
+
+def _between(names: SiteNames, repository: Repository | None) -> Between:
+    """Return who lists the commits between two: git is asked only about those that are not parent and child."""
+    parents = {commit.sha: commit.parents for found in names.commits.values() for commit in found}
+
+    def between(last: str, first: str) -> tuple[str, ...] | None:
+        if last in parents.get(first, ())[:1]:
+            return ()
+        if repository is None:
+            return None
+        try:
+            return repository.between(last, first)[:-1]
+        except EnvironmentSpecError:
+            return None
+
+    return between

@@ -1,0 +1,140 @@
+"""`publish_site`: the whole site as files in a folder, which opens from disk or from any web server.
+
+    index.html  site.js  site.css
+    data/index.js  data/commits.js                  the first view; all commits
+    data/benchmark-N.js                             curves of one benchmark
+    data/commit-P-N.js                              values of all benchmarks at commit N of project P
+
+Files that the folder had of an earlier publication and that are no longer made are removed; others are left alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from photometer.history.nouns import Benchmark, Curve, StoredComparison
+from photometer.history.repository import Repository
+from photometer.history.site.benchmark_data import benchmark_data
+from photometer.history.site.changes import site_changes
+from photometer.history.site.commit_data import CommitTable
+from photometer.history.site.document import data_script, document, script, style
+from photometer.history.site.index_data import Latest, SiteOptions, commits_data, index_data
+from photometer.history.site.names import SiteNames
+from photometer.history.store import Store
+from photometer.model.whole_file import not_written, write_text_whole
+
+DATA = "data"
+# The names of files that a publication makes.
+OURS = re.compile(r"(index|commits|benchmark-\d+|commit-\d+-\d+)\.js")
+
+
+@dataclasses.dataclass(frozen=True)
+class Published:
+    """What was written."""
+
+    page: Path
+    benchmarks: int
+    commits: int
+    changes: int
+    files: int
+    total_bytes: int
+
+
+def publish_site(
+    store: Store,
+    folder: Path,
+    options: SiteOptions,
+    made_at: int,
+    *,
+    repository: Repository | None = None,
+    on_benchmark: Callable[[int, int], None] = lambda done, of: None,
+) -> Published:
+    """Write the site. `on_benchmark` is told how many benchmarks are done."""
+    writer = _Writer(folder)
+    names = SiteNames.read(store)
+    latest, commits = Latest(names), CommitTable(names)
+    verdicts = _by_benchmark(store.comparisons())
+    done = 0
+
+    def written_on_the_way() -> Iterator[Curve]:
+        nonlocal done
+        for benchmark, curves in by_benchmark(store.all_curves()):
+            for curve in curves:
+                latest.add(curve)
+                commits.add(curve)
+            data = benchmark_data(names, benchmark, curves, verdicts.get(benchmark.id, ()))
+            writer.data(f"benchmark-{benchmark.id}", data)
+            done += 1
+            on_benchmark(done, len(names.benchmarks))
+            yield from curves
+
+    changes = site_changes(store, names, written_on_the_way(), repository)
+    for number, project in enumerate(names.projects):
+        for place in range(len(names.commits[project])):
+            writer.data(f"commit-{number}-{place}", commits.data(project, place))
+    writer.data("commits", commits_data(names))
+    writer.data("index", index_data(names, latest, changes, options, made_at))
+    writer.text("site.js", script())
+    writer.text("site.css", style())
+    # The page comes last: who finds it finds all that it needs.
+    writer.text("index.html", document(options.title))
+    writer.remove_others()
+    return Published(
+        folder / "index.html",
+        len(names.benchmarks),
+        sum(len(found) for found in names.commits.values()),
+        len(changes),
+        writer.files,
+        writer.total_bytes,
+    )
+
+
+def by_benchmark(curves: Iterable[Curve]) -> Iterator[tuple[Benchmark, list[Curve]]]:
+    """Return the curves of each benchmark together; they come one after the other."""
+    gathered: list[Curve] = []
+    for curve in curves:
+        if gathered and curve.benchmark.id != gathered[0].benchmark.id:
+            yield gathered[0].benchmark, gathered
+            gathered = []
+        gathered.append(curve)
+    if gathered:
+        yield gathered[0].benchmark, gathered
+
+
+def _by_benchmark(comparisons: Iterable[StoredComparison]) -> dict[int, list[StoredComparison]]:
+    found: dict[int, list[StoredComparison]] = {}
+    for each in comparisons:
+        found.setdefault(each.benchmark.id, []).append(each)
+    return found
+
+
+class _Writer:
+    """Writes files of the site, and knows which it has written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._names: set[str] = set()
+        self.files = 0
+        self.total_bytes = 0
+        try:
+            (folder / DATA).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise not_written(folder / DATA, error, remedy="Name a folder that is yours, or a new one.") from error
+
+    def data(self, name: str, value: Any) -> None:
+        self._names.add(f"{name}.js")
+        self.text(f"{DATA}/{name}.js", data_script(name, value))
+
+    def text(self, name: str, text: str) -> None:
+        write_text_whole(self._folder / name, text, durable=False)
+        self.files += 1
+        self.total_bytes += len(text)
+
+    def remove_others(self) -> None:
+        for path in (self._folder / DATA).iterdir():
+            if OURS.fullmatch(path.name) and path.name not in self._names:
+                path.unlink(missing_ok=True)

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from photometer.analysis.check_results import CheckedBenchmark, check_results
 from photometer.analysis.ladder import Ladder
 from photometer.analysis.run_table import RunTable, tabulate_run
+from photometer.analysis.speedup import Speedup, runtime_groups
 from photometer.comparing.ladder import counted_instructions, is_ladder, measure_ladder
+from photometer.comparing.runtimes import measure_speedups
 from photometer.definition import load_suite
 from photometer.definition.axes import with_axes
 from photometer.execution.executor import describe
@@ -30,6 +32,7 @@ from photometer.model.results_reader import load_results
 from photometer.plan import materialize, select
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrders
 from photometer.session.session import Session
+from photometer.worker.messages import TorchFacts
 
 if TYPE_CHECKING:
     from photometer.history.writing import Origin
@@ -80,9 +83,22 @@ def run_suite(
                 run_plan(plan, settings, executor, facts, keep, finished=file.finished, observer=observer)
                 climbs = settings.measures_ladder and is_ladder(plan)
                 ladder = climb(plan, executor.session, file, keep, observer) if climbs else None
+                if settings.measures_speedups:
+                    _speed_up(plan, executor.session, facts, file, keep, observer)
                 _take_figures(plan, executor.session, settings, file, keep, observer)
             results = load_results(file.path)
     return RunReport(plan, file.path, tabulate_run(plan, results), ladder)
+
+
+def _speed_up(
+    plan: WorkOrders, session: Session, facts: TorchFacts, file: RunFile, keep: Keep, observer: RunObserver
+) -> None:
+    """Measure compiled variants beside eager ones, in pairs; not what failed before, or is there already."""
+    records = load_results(file.path).records if runtime_groups(plan) else ()
+    failed = {str(record["order"]["id"]) for record in records if record["kind"] == "failure" and "order" in record}
+    failed |= {str(record["order_id"]) for record in records if record["kind"] == Speedup.KIND}
+    if records:
+        measure_speedups(plan, session, facts, keep=keep, failed=failed, on_problem=observer.gave_up)
 
 
 def _take_figures(

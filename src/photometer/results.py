@@ -142,7 +142,9 @@ def record_types() -> dict[str, type]:
     """Return the type of each kind of record. A "failure" has none: whoever writes one says in it what is known."""
     from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
     from photometer.analysis.ladder import LadderStep
+    from photometer.analysis.matrix_result import MatrixRow
     from photometer.analysis.ranking import Ranking
+    from photometer.analysis.speedup import Speedup
     from photometer.model.callgrind_stats import CallgrindStats
     from photometer.model.comparison_replicate import ComparisonReplicate
     from photometer.model.compile_report import CompileReport
@@ -162,6 +164,7 @@ def record_types() -> dict[str, type]:
         DeviceMeasurement,
         MemoryMeasurement,
         CompileReport,
+        Speedup,
         ComparisonResult,
         ComparisonReplicate,
         ComparisonStacks,
@@ -169,6 +172,7 @@ def record_types() -> dict[str, type]:
         FuzzTrial,
         LadderStep,
         Ranking,
+        MatrixRow,
         CallgrindStats,
         ProcessorCounts,
         WorkOfRun,

@@ -13,6 +13,7 @@ from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.language import Language
 from photometer.model.measurement import Measurement
+from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
 from photometer.plan.auto_labels import LANGUAGE_NAMES
@@ -29,6 +30,7 @@ class RunCell:
     significant_figures: int = 4
     instructions: float | None = None
     device_seconds: float | None = None
+    memory: MemoryFigures | None = None
     is_doubtful: bool = False
     has_failed: bool = False
 
@@ -116,6 +118,8 @@ def _cells(results: Results) -> dict[str, RunCell]:
         elif record["kind"] == "device_measurement":
             hot = from_record(DeviceMeasurement, record).hot
             changed = dataclasses.replace(before, device_seconds=hot.median if hot.measured else None)
+        elif record["kind"] == "memory":
+            changed = dataclasses.replace(before, memory=from_record(MemoryMeasurement, record).main)
         else:
             changed = dataclasses.replace(before, has_failed=before.has_failed or record["kind"] == "failure")
         cells[order["id"]] = changed

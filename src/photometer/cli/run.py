@@ -11,6 +11,7 @@ import typer
 
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.fail_on_compile import FailOnCompile, compile_complaints, parse_fail_on
 from photometer.cli.numbers import MOST_REPEATS, seconds
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.store_option import WriteStore, store_to_write
@@ -56,6 +57,10 @@ def run(
     classic: Annotated[
         bool, typer.Option("--classic", help="Of overrides: torch.add's four types, minimum and standard deviation.")
     ] = False,
+    memory: Annotated[
+        bool, typer.Option("--memory", help="Measure what one run allocates: peak, bytes, number of blocks.")
+    ] = False,
+    fail_on: FailOnCompile = None,
     store: WriteStore = None,
     axes: Axes = None,
     where: Where = None,
@@ -78,6 +83,7 @@ def run(
         min_run_time=min_run_time,
         repeats=repeats,
         ladder=not classic,
+        memory=memory,
     )
     settings = dataclasses.replace(settings, rates=rates, energy=energy, axes=chosen_axes(axes), where=where)
     place = store_to_write(store)
@@ -106,7 +112,10 @@ def run(
     except KeyboardInterrupt:
         complain("--resume continues the run")
         raise typer.Exit(STOPPED) from None
-    raise typer.Exit(_exit_code(reports))
+    complaints = compile_complaints([report.results for report in reports], parse_fail_on(fail_on))
+    for complaint in complaints:
+        complain(complaint)
+    raise typer.Exit(ExitCode.FAILED if complaints else _exit_code(reports))
 
 
 def run_settings(
@@ -118,6 +127,7 @@ def run_settings(
     min_run_time: float = 0.2,
     repeats: int = 2,
     ladder: bool = True,
+    memory: bool = False,
 ) -> RunSettings:
     """Return what the options say. Without Valgrind, instructions are left out, with a word about it."""
     from photometer.errors import ToolMissing
@@ -136,7 +146,7 @@ def run_settings(
             instructions = False
     environment = Environment.current() if python is None else Environment(python)
     chosen = parse_cores(cores) if cores else ()
-    return RunSettings(wall, instructions, min_run_time, repeats, chosen, environment, ladder)
+    return RunSettings(wall, instructions, min_run_time, repeats, chosen, environment, ladder, memory)
 
 
 def _print(report: RunReport, quiet: bool) -> None:
@@ -153,10 +163,22 @@ def _print(report: RunReport, quiet: bool) -> None:
     text = render_run(report.table, width)
     show_rendered(text)
     show_rendered(_figures(report.results, width))
+    show_rendered(_runtimes(report, width))
     done = f"{report.table.measured} of {report.table.orders} variants measured"
     show_text(f"\n{done}. Results: {report.results}")
     if report.ladder is not None:
         _print_ladder(report.ladder)
+
+
+def _runtimes(report: RunReport, width: int) -> str:
+    """Return the variants side by side, if any are compiled."""
+    from photometer.analysis.speedup import runtime_groups, runtime_rows
+    from photometer.model.results_reader import load_results
+    from photometer.report.runtime_text import render_runtimes
+
+    if report.results is None or not runtime_groups(report.plan):
+        return ""
+    return render_runtimes(runtime_rows(report.plan, load_results(report.results).records), width)
 
 
 def _figures(results: Path, width: int) -> str:

@@ -19,6 +19,8 @@ FIRST_GUESS_SECONDS = {
     Step.TIME: 0.5,
     Step.COUNT: 1.0,
     Step.DEVICE: 10.0,
+    Step.MEMORY: 0.2,
+    Step.COMPILE: 15.0,
     Step.PROBE: 0.3,
 }
 # The first count of a server includes its start; the average of many should not.

@@ -56,5 +56,9 @@ class RunSettings:
         )
 
     @property
+    def measures_speedups(self) -> bool:
+        return self.wall and self.compiled
+
+    @property
     def measures_ladder(self) -> bool:
         return self.wall and self.ladder

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from photometer.analysis.failing_line import with_failing_line
 from photometer.analysis.run_table import RunCell, RunFailure, RunTable
+from photometer.model.memory_measurement import format_bytes
 from photometer.model.units import format_seconds
 from photometer.model.visible_text import visible_line
 from photometer.report.text_width import pad, width_of
@@ -15,6 +16,7 @@ HEADS = {"python": "Python", "cpp": "C++"}
 # Wide enough for "123.4 us" with its mark, and for a count of tens of millions.
 TIME_WIDTH = 10
 COUNT_WIDTH = 15
+MEMORY_WIDTH = 23
 # Names are cut and figures are not; a shorter name would say nothing.
 NARROWEST_NAME = 16
 STEP_WORDS = {
@@ -23,6 +25,8 @@ STEP_WORDS = {
     "device": "timing on the device",
     "build": "compiling",
     "script": "scripting",
+    "compile": "torch.compile",
+    "memory": "measuring memory",
 }
 
 
@@ -34,7 +38,9 @@ def render_run(table: RunTable, width: int) -> str:
     counts = any(cell.instructions is not None for cell in cells)
     # Only Python statements are timed on the device.
     devices = any(cell.device_seconds is not None for cell in cells)
-    figures = len(languages) * (TIME_WIDTH * times + COUNT_WIDTH * counts) + TIME_WIDTH * devices
+    memory = any(cell.memory is not None for cell in cells)
+    figures = len(languages) * (TIME_WIDTH * times + COUNT_WIDTH * counts + MEMORY_WIDTH * memory)
+    figures += TIME_WIDTH * devices
     longest = max((width_of(visible_line(row.name)) for section in table.sections for row in section.rows), default=0)
     name_width = max(min(longest + 2, width - figures), NARROWEST_NAME)
     lines = []
@@ -42,12 +48,14 @@ def render_run(table: RunTable, width: int) -> str:
         heads = [HEADS[language].rjust(TIME_WIDTH) for language in languages] if times else []
         heads += [f"{HEADS[language]} instr.".rjust(COUNT_WIDTH) for language in languages] if counts else []
         heads += ["on device".rjust(TIME_WIDTH)] if devices else []
+        heads += [f"{HEADS[language]} peak (blocks)".rjust(MEMORY_WIDTH) for language in languages] if memory else []
         lines += ["", pad(_cut(visible_line(section.name), name_width), name_width) + "".join(heads)]
         for row in section.rows:
             known = [row.cells.get(language) for language in languages]
             shown = [_time(cell).rjust(TIME_WIDTH) for cell in known] if times else []
             shown += [_count(cell).rjust(COUNT_WIDTH) for cell in known] if counts else []
             shown += [_device_time(row.cells.get("python")).rjust(TIME_WIDTH)] if devices else []
+            shown += [_memory(cell).rjust(MEMORY_WIDTH) for cell in known] if memory else []
             lines.append(pad("  " + _cut(visible_line(row.name), name_width - 2), name_width) + "".join(shown))
     return "\n".join([*lines, *_below(table)]) + "\n"
 
@@ -84,6 +92,13 @@ def _time(cell: RunCell | None) -> str:
 
 def _device_time(cell: RunCell | None) -> str:
     return "" if cell is None or cell.device_seconds is None else format_seconds(cell.device_seconds, 3)
+
+
+def _memory(cell: RunCell | None) -> str:
+    """Return the peak of one run, and in how many blocks it allocated."""
+    if cell is None or cell.memory is None:
+        return ""
+    return f"{format_bytes(cell.memory.peak_bytes)} ({cell.memory.allocations:,})"
 
 
 def _count(cell: RunCell | None) -> str:

@@ -56,7 +56,7 @@ def host_events(torch: Any, run_block: RunBlock) -> list[int]:
     finally:
         events = _disable_profiler().events()
     found = [
-        (event.start_ns(), event.nbytes())
+        (event.start_ns(), event.nbytes())  # type: ignore[attr-defined]  # not in the stubs
         for event in events
         if event.name() == MEMORY_EVENT and event.device_type() == DeviceType.CPU
     ]

@@ -1,0 +1,94 @@
+"""measure_speedups: TorchScript and torch.compile beside eager, in alternating blocks. `photometer run` has it.
+
+Every variant of a benchmark is measured in the same moments as the eager one, so that the ratio is known far better
+than either time. Children are forks of servers that have imported the compiler, eager ones too: all sides are alike.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable, Collection
+
+from photometer.analysis.judge import Criteria, judge_replicates
+from photometer.analysis.speedup import RuntimeGroup, Speedup, runtime_groups
+from photometer.comparing.fork_sampler import estimated
+from photometer.errors import PhotometerError
+from photometer.execution.compile_order import preparation_of
+from photometer.execution.prepare import Preparation
+from photometer.instruments.replicate import Side, take_replicate
+from photometer.model.language import Language
+from photometer.plan.work_order import WorkOrder, WorkOrders
+from photometer.session.cores import quietest_core
+from photometer.session.session import COMPILING, Session
+from photometer.worker.messages import TorchFacts
+
+# Each replicate compiles again, from its cache: a second or two. With five the interval is some per cent wide.
+REPLICATES = 5
+REPLICATE_SECONDS = 0.2
+# As for ladders: the sides may be of quite different speed, and then replicates do not scatter by about a per cent.
+_CRITERIA = Criteria(reference_scale=100.0)
+
+OnSpeedup = Callable[[Speedup], object]
+OnProblem = Callable[[str, str], object]
+
+
+def measure_speedups(
+    plan: WorkOrders,
+    session: Session,
+    facts: TorchFacts,
+    *,
+    keep: OnSpeedup,
+    failed: Collection[str] = (),
+    on_problem: OnProblem = lambda *_: None,
+) -> None:
+    """Measure each group of the plan that has compiled variants. `failed` are ids of orders that do not run."""
+    preparation = Preparation(plan, facts)
+    core = quietest_core()
+    order = random.Random(0)
+    for group in runtime_groups(plan):
+        if group.eager.id in failed or group.eager.args.language is not Language.PYTHON:
+            continue
+        others = [each for each in group.others if each.id not in failed]
+        try:
+            for speedup in _speedups(group, others, session, preparation, core, order):
+                keep(speedup)
+        except PhotometerError as error:
+            on_problem(group.name, error.message)
+
+
+def _speedups(
+    group: RuntimeGroup,
+    others: list[WorkOrder],
+    session: Session,
+    preparation: Preparation,
+    core: int | None,
+    order: random.Random,
+) -> list[Speedup]:
+    if not others:
+        return []
+    sides = [_side(session, preparation, each) for each in (group.eager, *others)]
+    samples = []
+    for _ in range(REPLICATES):
+        taken = take_replicate(
+            sides,
+            kind=COMPILING,
+            core=core,
+            order=order,
+            seconds=REPLICATE_SECONDS,
+            timeout_seconds=max(each.timeout_seconds for each in (group.eager, *others)),
+        )
+        samples.append(estimated(0, taken.seconds_per_run, taken.measuring_seconds).estimates)
+    verdicts = [
+        judge_replicates([sample[place] for sample in samples], _CRITERIA, forecast=False)
+        for place in range(len(others))
+    ]
+    return [Speedup.of(each, group.eager, verdict) for each, verdict in zip(others, verdicts, strict=True)]
+
+
+def _side(session: Session, preparation: Preparation, order: WorkOrder) -> Side:
+    ready = preparation.ready(order)
+    prepare = preparation_of(session, ready)
+    if order.auto.on_device:
+        prepare = dataclasses.replace(prepare, device_time=True, synchronize=False)
+    return Side(session, prepare)

@@ -86,18 +86,31 @@ def _metrics(facts: OrderFacts) -> dict[str, float]:
 def _curves(group: list[OrderFacts], axis: str, measures: str) -> list[Curve]:
     """Return one curve per variant and combination of the other sizes, by rising x."""
     points: dict[str, list[CurvePoint]] = {}
-    several_sizes = any(len(each.sizes) > 1 for each in group)
+    plain = _plain_name(group)
     for each in group:
         x = dict(each.sizes).get(axis)
         if isinstance(x, bool) or not isinstance(x, int | float):
             continue
         others = [f"{name}={value}" for name, value in each.sizes if name != axis]
-        words = [each.variant or ("" if several_sizes and others else "eager"), *others]
+        words = [each.variant or ("" if others else plain), *others]
         point = _point(each, float(x), measures)
         if point is not None:
             points.setdefault(", ".join(word for word in words if word), []).append(point)
     ordered = {name: tuple(sorted(found, key=lambda point: point.x)) for name, found in points.items()}
     return [Curve(name, found) for name, found in ordered.items() if len({p.x for p in found}) >= FEWEST_POINTS]
+
+
+def _plain_name(group: list[OrderFacts]) -> str:
+    """Return what the plainest variant is called beside the others: by that in which they differ from it."""
+    if len({each.runtime for each in group}) > 1:
+        return "eager"
+    if len({each.language for each in group}) > 1:
+        return "Python"
+    if len({each.autograd for each in group}) > 1:
+        return "forward"
+    if len({each.device for each in group}) > 1:
+        return "cpu"
+    return "1 thread" if len({each.num_threads for each in group}) > 1 else group[0].label[-1]
 
 
 def _point(facts: OrderFacts, x: float, measures: str) -> CurvePoint | None:
@@ -131,8 +144,8 @@ def crossing_sentence(first: Curve, other: Curve, axis: str) -> str:
     last = certain[-1][1]
     turned = [place for place, (_, sign) in enumerate(certain) if sign != last]
     if not turned:
-        scope = "at every" if len(certain) == len(signs) else f"at {len(certain)} of {len(signs)}"
-        return f"{other.name} is {words[last]} than {first.name} {scope} {axis}"
+        scope = f"at every {axis}" if len(certain) == len(signs) else f"at {len(certain)} of {len(signs)} points"
+        return f"{other.name} is {words[last]} than {first.name} {scope}"
     start = certain[turned[-1] + 1][0]
     return f"{other.name} is {words[last]} than {first.name} from {axis} = {number_text(start)} on"
 

@@ -23,9 +23,9 @@ from photometer.session.session import Session
 from photometer.worker.messages import Prepare, Time
 
 # Of each size the best of so many blocks: a peak is what can be reached, so that noise only lowers it.
-BLOCKS = 7
+BLOCKS = 15
 # Several sizes, because no one size is the best on every machine; the largest takes 0.2 s on one core.
-CPU_MATRICES = (512, 1024, 2048)
+CPU_MATRICES = (256, 512, 1024, 2048)
 GPU_MATRICES = (4096, 8192, 16384)
 # Larger than any cache, so that memory is measured: 128 MiB on the CPU, 1 GiB on a card.
 CPU_COPY_BYTES = 128 << 20

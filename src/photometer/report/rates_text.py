@@ -19,16 +19,20 @@ def render_rates(rates: Sequence[Rate], peaks: Sequence[MachinePeak], width: int
     if not rates:
         return ""
     heads = ("rates", "FLOPs", "GFLOP/s", "bytes", "GB/s", "of the peak", "bound")
-    lines = text_columns(heads, [_row(rate) for rate in rates], width)
+    lines = text_columns(heads, [rate_cells(rate) for rate in rates], width)
     lines += [f"peak: {peak_text(peak)}" for peak in peaks]
     if any(rate.is_derived for rate in rates):
         lines.append(f"{DERIVED} counted in one run: FLOPs by torch's counter, bytes of inputs and outputs.")
-    if any((rate.share_of_peak or 0.0) > 1.0 for rate in rates):
+    beyond = {rate.bound for rate in rates if (rate.share_of_peak or 0.0) > 1.0}
+    if "memory" in beyond:
         lines.append("More than 100 %: the data came from a cache, which is faster than the memory that was measured.")
+    if "compute" in beyond:
+        lines.append("More than 100 %: the peak was measured on a busy machine; `photometer peaks --again` repeats it.")
     return "\n".join(["", *lines]) + "\n"
 
 
-def _row(rate: Rate) -> tuple[str, ...]:
+def rate_cells(rate: Rate) -> tuple[str, ...]:
+    """Return the title, FLOPs, GFLOP/s, bytes, GB/s, the share of the peak and the bound."""
     work = rate.work
     share = rate.share_of_peak
     return (

@@ -1,7 +1,7 @@
-"""Overview figures as data: points in a plane, or rows with intervals; and the scales of their axes.
+"""Overview figures as data: points in a plane, lines, or rows with intervals; and the scales of their axes.
 
-`overview_figures.py` makes figures from views. The page's script and `plot_files.py` draw the same description; a Scale
-does for SVG files what script/scale.js does on the page. There are no colours and no SVG here.
+`overview_figures.py` and `line_figure.py` make figures from views. The page's script and `plot_files.py` draw the same
+description; a Scale does for SVG files what script/scale.js does on the page. There are no colours and no SVG here.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ SMALLEST_CHANGE_SHOWN = 0.01
 FEWEST_POWERS = 1.2
 
 Measures = Literal["seconds", "change", "ratio", "number"]
+Shape = Literal["circle", "diamond", "up", "down"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Series:
 
     name: str
     style: str
-    shape: Literal["circle", "diamond", "up", "down"]
+    shape: Shape
     points: tuple[Point, ...]
 
 
@@ -89,7 +90,44 @@ class RowFigure:
     kind: Literal["rows"] = "rows"
 
 
-Figure = PointFigure | RowFigure
+@dataclasses.dataclass(frozen=True)
+class LinePoint:
+    """A place on the line, with its interval if it has one. `id` is that of the benchmark that a click opens."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    label: str = ""
+    id: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class LineSeries:
+    """Points by rising x; joined by a line, marked, or both."""
+
+    name: str
+    style: str
+    shape: Shape
+    points: tuple[LinePoint, ...]
+    joined: bool = True
+    marked: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class LineFigure:
+    """Lines on two axes. `name` is also that of the file; `notes` stand below."""
+
+    name: str
+    title: str
+    x: Axis
+    y: Axis
+    series: tuple[LineSeries, ...]
+    notes: tuple[str, ...] = ()
+    kind: Literal["lines"] = "lines"
+
+
+Figure = PointFigure | RowFigure | LineFigure
 
 
 def figure_json(figure: Figure) -> dict[str, Any]:
@@ -166,7 +204,9 @@ def tick_text(axis: Axis, value: float, step: float | None) -> str:
         return "0" if abs(value) < 1e-12 else f"{'+' if value > 0 else '−'}{percent} %"
     if axis.measures == "ratio":
         return f"{value:.3g}×"
-    return f"{value:,.0f}" if value < 1e6 else f"10^{math.log10(value):.3g}"
+    if abs(value) >= 1e6:
+        return f"10^{math.log10(abs(value)):.3g}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
 
 
 def _digits(value: float, step: float | None) -> str:

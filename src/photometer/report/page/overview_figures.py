@@ -36,6 +36,8 @@ def page_figures(view: ReportView) -> dict[str, Figure]:
         instructions_against_time(view.benchmarks),
         *(ladder_figure(ladder, number) for number, ladder in enumerate(view.ladders, start=1)),
         *(fuzz_map_figure(fuzz) for fuzz in view.fuzz),
+        *view.figures.curves,
+        *view.figures.rooflines,
     )
     named: dict[str, Figure] = {}
     for figure in figures:

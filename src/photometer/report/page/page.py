@@ -22,7 +22,7 @@ from photometer.report.page.view_report import ReportView
 # Its scripts and its style are shared with the site of a history.
 REPORT_FOLDER = _FOLDER = Path(__file__).parent
 # In this order: each uses those before it.
-_SCRIPTS = ("dom", "format", "scale", "figure", "distribution", "icicle", "table", "details", "theme", "page")
+_SCRIPTS = ("dom", "format", "scale", "figure", "lines", "distribution", "icicle", "table", "details", "theme", "page")
 
 
 def render_report(view: ReportView) -> str:

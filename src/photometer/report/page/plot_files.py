@@ -14,7 +14,17 @@ from photometer.errors import ToolMissing
 from photometer.instruments.browser import find_browser, render_png
 from photometer.model.whole_file import not_written, write_whole
 from photometer.report.escape import html_text
-from photometer.report.page.figure import Axis, Figure, PointFigure, Row, RowFigure, Scale, padded, tick_text
+from photometer.report.page.figure import (
+    Axis,
+    Figure,
+    LineFigure,
+    PointFigure,
+    Row,
+    RowFigure,
+    Scale,
+    padded,
+    tick_text,
+)
 from photometer.report.page.overview_figures import all_figures
 from photometer.report.page.view_report import ReportView
 
@@ -34,6 +44,14 @@ _COLOURS = {
     "undecided": "#8f6a12",
     "same": "#8b9094",
     "identical": "#8b9094",
+    "line-0": "#3d6d96",
+    "line-1": "#b8622b",
+    "line-2": "#3f7a4f",
+    "line-3": "#7b5aa0",
+    "line-4": "#8a6d12",
+    "line-5": "#b04a73",
+    "line-6": "#23797d",
+    "line-7": "#6a6f73",
 }
 _INK, _SOFT, _GRID = "#1d1f21", "#5f6468", "#e4e5e3"
 _FONT = "font-family=\"system-ui, -apple-system, 'Segoe UI', Arial, sans-serif\""
@@ -75,6 +93,8 @@ def figure_svg(figure: Figure) -> str:
     """Return the whole file."""
     if isinstance(figure, RowFigure):
         height, parts = _rows(figure)
+    elif isinstance(figure, LineFigure):
+        height, parts = POINTS_HEIGHT, _lines(figure)
     else:
         height, parts = POINTS_HEIGHT, _points(figure)
     head = (
@@ -111,6 +131,29 @@ def _points(figure: PointFigure) -> list[str]:
             words = f"{series.name} ({len(series.points):,})"
             parts += [_mark(series.shape, place + 5, 46, colour), _text(place + 15, 50, words)]
             place += 32 + len(words) * _LETTER
+    return parts
+
+
+def _lines(figure: LineFigure) -> list[str]:
+    area = _Area(70, WIDTH - 24, 78, POINTS_HEIGHT - 52)
+    points = [point for series in figure.series for point in series.points]
+    heights = [value for point in points for value in (point.y, point.low, point.high) if value is not None]
+    x = Scale.of(figure.x, padded([point.x for point in points], figure.x), area.left, area.right)
+    y = Scale.of(figure.y, padded(heights, figure.y), area.bottom, area.top)
+    parts = [*_axis_bottom(figure.x, x, area), *_axis_left(figure.y, y, area)]
+    place = 16.0
+    for series in figure.series:
+        colour = _COLOURS.get(series.style, _SOFT)
+        if series.joined:
+            path = " ".join(f"{x(point.x):.1f},{y.inside(point.y):.1f}" for point in series.points)
+            parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
+        for point in series.points if series.marked else ():
+            if point.low is not None and point.high is not None:
+                parts.append(_line(x(point.x), y.inside(point.low), x(point.x), y.inside(point.high), colour))
+            parts.append(_mark(series.shape, x(point.x), y.inside(point.y), colour, point.label))
+        mark = _mark(series.shape, place + 5, 46, colour) if series.marked else _line(place, 46, place + 11, 46, colour)
+        parts += [mark, _text(place + 15, 50, series.name)]
+        place += 32 + len(series.name) * _LETTER
     return parts
 
 

@@ -18,6 +18,7 @@ from photometer.model.records import from_record
 from photometer.model.results_reader import Results
 from photometer.report.page import view_comparison, view_run
 from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView, comparison_skips, comparison_views
+from photometer.report.page.view_figures import FIGURE_KINDS, NO_FIGURES, FiguresView, figures_view, joined_figures
 from photometer.report.page.view_fuzz import FuzzView, fuzz_view_of
 from photometer.report.page.view_ladder import SUITE, LadderView, ladders_of_benchmarks, ladders_of_records
 from photometer.report.page.view_machine import MachineView, machine_view
@@ -27,7 +28,7 @@ from photometer.report.page.view_run import BenchmarkView, RunViews, SkipView, r
 MOST_SAMPLES = 600_000
 # At least and at most: with fewer samples a drift would not show, and a plot a thousand pixels wide shows no more.
 SAMPLES_OF_ONE = (60, 1000)
-_KNOWN = {*view_run.KINDS, *view_comparison.KINDS, FuzzTrial.KIND, LadderStep.KIND}
+_KNOWN = {*view_run.KINDS, *view_comparison.KINDS, FuzzTrial.KIND, LadderStep.KIND, *FIGURE_KINDS}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +40,7 @@ class ReportView:
     comparisons: tuple[ComparisonView, ...] = ()
     ladders: tuple[LadderView, ...] = ()
     fuzz: tuple[FuzzView, ...] = ()
+    figures: FiguresView = NO_FIGURES
     notes: tuple[str, ...] = ()
 
     @property
@@ -87,6 +89,7 @@ def report_view(files: Sequence[Results], title: str | None = None) -> ReportVie
         comparisons=tuple(sorted((view for each in found for view in each.comparisons), key=lambda view: view.rank)),
         ladders=ladders or ladders_of_benchmarks([view for view in benchmarks if view.source in overrides]),
         fuzz=tuple(each.fuzz for each in found if each.fuzz is not None),
+        figures=joined_figures([each.figures for each in found]),
         notes=_notes(files),
     )
 
@@ -102,6 +105,7 @@ class _FileViews:
     uncompared: Sequence[SkipView]
     ladders: Sequence[LadderView]
     fuzz: FuzzView | None
+    figures: FiguresView
     machine: MachineView
 
 
@@ -117,6 +121,7 @@ def _file_views(results: Results, source: str, samples: int) -> _FileViews:
             uncompared=comparison_skips(records),
             ladders=ladders_of_records(records),
             fuzz=fuzz_view_of(records, results.header),
+            figures=figures_view(records, source),
             machine=machine_view(results.path.name, results.machine, _conditions(results), results.header),
         )
     except ResultsFileError as error:

@@ -63,10 +63,11 @@ function pointText(axis, value) {
   if (axis.measures === "seconds") return time(value, 4);
   if (axis.measures === "change") return change(1 + value);
   if (axis.measures === "ratio") return `${value.toPrecision(3)}×`;
-  return count(Number(value.toPrecision(6)));
+  return numberText(value);
 }
 
 function legend(figure) {
+  if (figure.kind === "lines") return lineLegend(figure);
   const shown = figure.series.filter((series) => series.points.length);
   if (shown.length < 2) return null;
   return h("p", { class: "legend" }, shown.map((series) => h("span", {},
@@ -118,6 +119,7 @@ function shortened(text, characters) {
 }
 
 function drawFigure(figure, width, open) {
+  if (figure.kind === "lines") return drawLines(figure, width, open);
   return figure.kind === "rows" ? drawRows(figure, width, open) : drawPoints(figure, width, open);
 }
 

@@ -63,7 +63,11 @@ function tickText(axis, value, step) {
   }
   if (axis.measures === "ratio") return `${Number(value.toPrecision(3))}×`;
   if (Math.abs(value) >= 1e6) return `10${superscript(Math.log10(value))}`;
-  return count(Number(value.toPrecision(6)));
+  return numberText(value);
+}
+
+function numberText(value) {
+  return Number.isInteger(Number(value.toPrecision(6))) ? count(Number(value.toPrecision(6))) : String(Number(value.toPrecision(3)));
 }
 
 function superscript(power) {

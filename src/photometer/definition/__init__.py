@@ -17,6 +17,7 @@ from photometer.definition.loading import load_suite, shipped_suites
 from photometer.definition.paired_code import iter_parsed_lines, parse_stmts
 from photometer.definition.suite import Suite, SuiteEntry, flatten
 from photometer.definition.timer_args import TimerArgs
+from photometer.definition.training import TrainingStep
 
 __all__ = [
     "GroupedBenchmark",
@@ -28,6 +29,7 @@ __all__ = [
     "Suite",
     "SuiteEntry",
     "TimerArgs",
+    "TrainingStep",
     "flatten",
     "iter_parsed_lines",
     "load_suite",

@@ -1,0 +1,188 @@
+"""The suite of models: whole forward passes and training steps of small networks, on the CPU and, if there is one, a GPU.
+
+Nothing is downloaded: weights are random, and so are inputs. Sizes are such that an order takes a few seconds on two
+cores. Instructions are not counted: most of the time is in kernels, and under Valgrind a step would take minutes. The
+tag `quick` selects one of each kind, `training` the steps, `compiled` what torch.compile is tried on.
+"""
+
+from __future__ import annotations
+
+from photometer.definition import GroupedModules, GroupedSetup, GroupedStmts, TrainingStep
+from photometer.suites._model_texts import DECODER, EMBEDDING_BAG, ENCODER, LSTM, MLP, RESNET
+
+DEVICES = ("cpu", "cuda")
+CROSS_ENTROPY = "loss = torch.nn.functional.cross_entropy(y, t)"
+ADAM = "torch.optim.AdamW(model.parameters(), lr=1e-3)"
+
+VECTORS = """
+    x = torch.randn(batch, 256, device=device)
+    t = torch.randint(0, 10, (batch,), device=device)
+"""
+IMAGES = """
+    x = torch.randn(batch, 3, 32, 32, device=device)
+    t = torch.randint(0, 10, (batch,), device=device)
+"""
+SENTENCES = "x = torch.randn(4, tokens, 128, device=device)"
+NEXT_TOKEN = """
+    token = torch.randint(0, 1000, (1, 1), device=device)
+    keys = torch.randn(1, 4, tokens, 32, device=device)
+    values = torch.randn(1, 4, tokens, 32, device=device)
+"""
+ROWS = "rows = torch.randint(0, 10_000, (batch, 20), device=device)"
+HEADS = """
+    q = torch.randn(2, 4, tokens, 32, device=device)
+    k = torch.randn(2, 4, tokens, 32, device=device)
+    v = torch.randn(2, 4, tokens, 32, device=device)
+"""
+
+FORWARD = {
+    "MLP": GroupedModules(
+        MLP,
+        setup=GroupedSetup("x = torch.randn(batch, 256, device=device)"),
+        signature="f(x) -> y",
+        sizes={"batch": (1, 16, 256)},
+        devices=DEVICES,
+        tags="quick",
+        instructions=False,
+    ),
+    "ResNet": GroupedModules(
+        RESNET,
+        setup=GroupedSetup("x = torch.randn(batch, 3, 32, 32, device=device)"),
+        signature="f(x) -> y",
+        sizes={"batch": (1, 8)},
+        devices=DEVICES,
+        num_threads=(1, 2),
+        instructions=False,
+    ),
+    "transformer encoder": GroupedModules(
+        ENCODER,
+        setup=GroupedSetup(SENTENCES),
+        signature="f(x) -> y",
+        sizes={"tokens": (16, 64, 256)},
+        devices=DEVICES,
+        instructions=False,
+    ),
+    "decoder step": GroupedModules(
+        DECODER,
+        setup=GroupedSetup(NEXT_TOKEN),
+        signature="f(token, keys, values) -> y",
+        sizes={"tokens": (64, 512, 2048)},
+        devices=DEVICES,
+        tags="quick",
+        instructions=False,
+    ),
+    "LSTM": GroupedStmts(
+        "y, state = model(x)",
+        setup=GroupedSetup(f"x = torch.randn(4, tokens, 64, device=device)\n{LSTM}.to(device)"),
+        sizes={"tokens": (8, 32, 128)},
+        devices=DEVICES,
+        instructions=False,
+    ),
+    "embedding bag": GroupedModules(
+        EMBEDDING_BAG,
+        setup=GroupedSetup(ROWS),
+        signature="f(rows) -> y",
+        sizes={"batch": (16, 256, 4096)},
+        devices=DEVICES,
+        instructions=False,
+    ),
+}
+
+ATTENTION = {
+    "fused": GroupedStmts(
+        "y = torch.nn.functional.scaled_dot_product_attention(q, k, v)",
+        setup=GroupedSetup(HEADS),
+        sizes={"tokens": (32, 128, 512)},
+        devices=DEVICES,
+        instructions=False,
+    ),
+    "causal": GroupedStmts(
+        "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)",
+        setup=GroupedSetup(HEADS),
+        sizes={"tokens": (32, 128, 512)},
+        devices=DEVICES,
+        instructions=False,
+    ),
+    "written out": GroupedStmts(
+        "y = torch.softmax(q @ k.transpose(-2, -1) / 32 ** 0.5, dim=-1) @ v",
+        setup=GroupedSetup(HEADS),
+        sizes={"tokens": (32, 128, 512)},
+        devices=DEVICES,
+        signature="f(q, k, v) -> y",
+        compiled=True,
+        tags=("compiled",),
+        instructions=False,
+    ),
+}
+
+TRAINING = {
+    "MLP": TrainingStep(
+        MLP,
+        VECTORS,
+        f"{CROSS_ENTROPY}\nsamples = batch",
+        forward="y = model(x)",
+        metrics=("loss", "samples"),
+        sizes={"batch": (16, 256)},
+        devices=DEVICES,
+        tags=("training", "quick"),
+        instructions=False,
+    ),
+    "MLP, compiled": TrainingStep(
+        MLP,
+        VECTORS,
+        CROSS_ENTROPY,
+        forward="y = model(x)",
+        sizes={"batch": (64,)},
+        devices=DEVICES,
+        compiled=True,
+        tags=("training", "compiled"),
+        instructions=False,
+        timeout_seconds=240,
+    ),
+    "ResNet": TrainingStep(
+        RESNET,
+        IMAGES,
+        CROSS_ENTROPY,
+        forward="y = model(x)",
+        sizes={"batch": (8,)},
+        devices=DEVICES,
+        tags="training",
+        instructions=False,
+    ),
+    "ResNet, channels last, bfloat16": TrainingStep(
+        RESNET,
+        IMAGES,
+        CROSS_ENTROPY,
+        forward="y = model(x)",
+        autocast="bfloat16",
+        channels_last=True,
+        sizes={"batch": (8,)},
+        devices=DEVICES,
+        tags="training",
+        instructions=False,
+    ),
+    "transformer encoder": TrainingStep(
+        ENCODER,
+        SENTENCES,
+        "loss = torch.nn.functional.mse_loss(y, x)\nseen = 4 * tokens",
+        forward="y = model(x)",
+        optimizer=ADAM,
+        metrics=("loss", "seen"),
+        sizes={"tokens": (16, 64)},
+        devices=DEVICES,
+        tags="training",
+        instructions=False,
+    ),
+    "LSTM": TrainingStep(
+        LSTM,
+        "x = torch.randn(4, tokens, 64, device=device)",
+        "loss = y.square().mean()",
+        forward="y, state = model(x)",
+        sizes={"tokens": (32,)},
+        devices=DEVICES,
+        tags="training",
+        instructions=False,
+    ),
+}
+
+BENCHMARKS = {"forward": FORWARD, "attention": ATTENTION, "training": TRAINING}

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to the table below
     from photometer.analysis.comparison_result import EnvironmentComparison as EnvironmentComparison
+    from photometer.analysis.ranking import Ranking as Ranking
     from photometer.analysis.table import ordered_unique as ordered_unique
     from photometer.analysis.verdict import Verdict as Verdict
     from photometer.comparing.environments import compare_environments as compare_environments
@@ -85,6 +86,7 @@ _HOME = {
     "Measurement": "photometer.model.measurement",
     "ParameterAlias": "photometer.fuzzing",
     "PhotometerError": "photometer.errors",
+    "Ranking": "photometer.analysis.ranking",
     "TaskSpec": "photometer.model.task",
     "Timer": "photometer.timing",
     "TimerArgs": "photometer.definition",
@@ -114,6 +116,13 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Make `%photometer` known to a notebook: `%load_ext photometer`."""
+    from photometer.magics import load_ipython_extension as load_magics
+
+    load_magics(shell)
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,10 @@ import photometer
 ROOT = Path(__file__).parents[2]
 MOST_LINES = 400
 VAGUE_NAMES = {"utils", "util", "common", "helpers", "helper", "core", "misc"}
+# Here the names are torch's: code that imports from torch.utils.benchmark.utils finds them.
+TORCHS_PATHS = ROOT / "src" / "photometer" / "utils"
+# The one place that reads pickles, on request, and only those that consist of torch's results.
+READS_PICKLES = ROOT / "src" / "photometer" / "torch_pickle.py"
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
@@ -24,7 +28,7 @@ def test_files_stay_small(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_modules_say_what_lives_there(path: Path) -> None:
-    assert path.stem not in VAGUE_NAMES
+    assert path.stem not in VAGUE_NAMES or path.parent == TORCHS_PATHS
     text = path.read_text()
     if text.strip():
         assert ast.get_docstring(ast.parse(text)), f"{path} has no docstring"
@@ -67,4 +71,5 @@ def test_no_shell_and_no_pickle() -> None:
                 raise AssertionError(f"{path}:{node.value.lineno} uses a shell")
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = {alias.name for alias in node.names} | {getattr(node, "module", None)}
-                assert not names & {"pickle", "marshal", "shelve"}, f"{path}:{node.lineno} imports {names}"
+                allowed = {"pickle"} if path == READS_PICKLES else set()
+                assert not names & {"pickle", "marshal", "shelve"} - allowed, f"{path}:{node.lineno} imports {names}"

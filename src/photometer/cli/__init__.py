@@ -23,6 +23,7 @@ COMMANDS = (
     "ab",
     "run",
     "compare",
+    "compile_report",
     "history",
     "bisect",
     "flame",
@@ -30,6 +31,7 @@ COMMANDS = (
     "list",
     "check",
     "show",
+    "load",
     "report",
     "publish",
     "serve",
@@ -66,6 +68,7 @@ def build_app() -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command. Errors of ours are shown without a traceback: they say what to do."""
+    path = sys.path[:]
     with ending_by_signals() as ending:
         try:
             with safe_streams():
@@ -75,6 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     status = ending.status
         except KeyboardInterrupt:
             status = ending.status
+        finally:
+            # A command puts the user's folders on it; whoever runs several in one process wants each to start afresh.
+            sys.path[:] = path
     sys.exit(status)
 
 

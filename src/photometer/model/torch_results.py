@@ -20,9 +20,9 @@ def adopted(result: Any) -> Any:
     """Return our own record of a result that torch made; anything else unchanged."""
     name = _name_in_torch(result)
     if name == "Measurement":
-        return _measurement(result)
+        return measurement_like(result)
     if name == "CallgrindStats":
-        return _callgrind_stats(result)
+        return callgrind_stats_like(result)
     return result
 
 
@@ -34,7 +34,7 @@ def _name_in_torch(result: object) -> str | None:
     return None
 
 
-def _measurement(m: Any) -> Measurement:
+def measurement_like(m: Any) -> Measurement:
     from photometer.model.measurement import Measurement
 
     return Measurement(m.number_per_run, m.raw_times, _task_spec(m.task_spec), m.metadata)
@@ -46,7 +46,7 @@ def _task_spec(spec: Any) -> TaskSpec:
     return TaskSpec(**{name: getattr(spec, name) for name in TASK_FIELDS if hasattr(spec, name)})
 
 
-def _callgrind_stats(stats: Any) -> CallgrindStats:
+def callgrind_stats_like(stats: Any) -> CallgrindStats:
     from photometer.model.callgrind_stats import CallgrindStats
 
     return CallgrindStats(

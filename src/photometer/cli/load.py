@@ -1,0 +1,40 @@
+"""`photometer load --torch-pickle FILE…`: results that another program kept, as a results file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from photometer.cli.printing import complain, show_rendered, show_text
+
+
+def register(app: typer.Typer) -> None:
+    app.command("load", help="Convert results of torch.utils.benchmark to a results file.")(load)
+
+
+def load(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Files to convert.")],
+    torch_pickle: Annotated[
+        bool, typer.Option("--torch-pickle", help="The files are pickles of torch.utils.benchmark's results.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Results file to write (default: show the results).")
+    ] = None,
+) -> None:
+    if not torch_pickle:
+        raise typer.BadParameter(
+            "say what the files are: --torch-pickle. Results files need no conversion: photometer show FILE"
+        )
+    from photometer.results import save
+    from photometer.tables import Compare, shows_colour
+    from photometer.torch_pickle import WARNING, load_torch_pickle
+
+    complain(f"warning: {WARNING}")
+    results = [result for path in files for result in load_torch_pickle(path)]
+    if output is None:
+        show_rendered(Compare(results).to_text(colour=shows_colour()))
+        return
+    save(output, results)
+    show_text(f"{output}: {len(results)} result{'' if len(results) == 1 else 's'}")

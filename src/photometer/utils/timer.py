@@ -1,0 +1,8 @@
+"""What torch.utils.benchmark.utils.timer offers: the Timer, its clock and its languages."""
+
+from photometer.instruments.clock import timer
+from photometer.instruments.cpp.remote_loop import RemoteLoop as CPPTimer
+from photometer.model.language import Language
+from photometer.timing import Timer
+
+__all__ = ["CPPTimer", "Language", "Timer", "timer"]

@@ -1,0 +1,1 @@
+"""The path of torch.utils.benchmark.utils.valgrind_wrapper: only names."""

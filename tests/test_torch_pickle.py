@@ -1,0 +1,131 @@
+"""Pickles of torch's results are read without running anything in them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.utils.benchmark as torch_benchmark
+
+from photometer.cli import main
+from photometer.errors import ResultsFileError
+from photometer.model.callgrind_stats import CallgrindStats
+from photometer.model.measurement import Measurement
+from photometer.results import load
+from photometer.torch_pickle import load_torch_pickle
+from tests.analysis.measurements import made
+from tests.test_results import torchs
+
+ONE, TWO = made(1e-6, "a"), made(2e-6, "b", num_threads=2)
+
+
+def written(path: Path, *objects: Any, protocol: int | None = None) -> Path:
+    with path.open("wb") as file:
+        for each in objects:
+            pickle.dump(each, file, protocol=protocol)
+    return path
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_lists_dicts_and_pickles_one_after_another(protocol: int, tmp_path: Path) -> None:
+    path = written(tmp_path / "r.pkl", [torchs(ONE)], {"b": (torchs(TWO),)}, torchs(ONE), protocol=protocol)
+    assert load_torch_pickle(path) == [ONE, TWO, ONE]
+
+
+def test_what_a_measurement_has_computed_and_its_metadata(tmp_path: Path) -> None:
+    theirs = torchs(ONE)
+    theirs.metadata = {"note": "x"}
+    _ = theirs.median
+    [found] = load_torch_pickle(written(tmp_path / "r.pkl", theirs))
+    assert isinstance(found, Measurement)
+    assert found.metadata == {"note": "x"}
+    assert found.median == theirs.median
+
+
+def test_counts_and_files_of_torch_save(tmp_path: Path) -> None:
+    functions = torch_benchmark.FunctionCounts((torch_benchmark.FunctionCount(9, "a.c:f"),), inclusive=False)
+    spec = torch_benchmark.TaskSpec("f(x)", "pass")
+    stats = torch_benchmark.CallgrindStats(spec, 10, True, functions, functions, functions, functions, None)
+    [found] = load_torch_pickle(written(tmp_path / "r.pkl", stats))
+    assert isinstance(found, CallgrindStats)
+    assert found.counts() == 9
+    torch.save([torchs(TWO)], tmp_path / "r.pt")
+    assert load_torch_pickle(tmp_path / "r.pt") == [TWO]
+
+
+class Calls:
+    """Pickled, it is a call of a function with these arguments."""
+
+    def __init__(self, function: Any, *arguments: Any) -> None:
+        self.call = (function, arguments)
+
+    def __reduce__(self) -> Any:
+        return self.call
+
+
+def test_other_names_are_refused_and_nothing_runs(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    for number, call in enumerate(
+        [
+            Calls(os.system, f"touch {victim}"),
+            Calls(subprocess.run, ["touch", str(victim)]),
+            Calls(eval, f"open({str(victim)!r}, 'w')"),
+            Calls(getattr, torch_benchmark.Measurement, "merge"),
+        ]
+    ):
+        path = written(tmp_path / f"{number}.pkl", [torchs(ONE), call])
+        with pytest.raises(ResultsFileError, match="nothing of it was run"):
+            load_torch_pickle(path)
+    assert not victim.exists()
+    torch.save([torch.ones(2), torchs(ONE)], tmp_path / "r.pt")
+    with pytest.raises(ResultsFileError, match="nothing of it was run"):
+        load_torch_pickle(tmp_path / "r.pt")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"no pickle", "cannot be read as a pickle"),
+        (pickle.dumps([1, 2]), "holds no measurements"),
+        (pickle.dumps(torchs(ONE))[:-40], "cannot be read as a pickle"),
+    ],
+    ids=["empty", "text", "numbers", "torn"],
+)
+def test_what_is_no_pickle_of_results(content: bytes, words: str, tmp_path: Path) -> None:
+    (tmp_path / "r.pkl").write_bytes(content)
+    with pytest.raises(ResultsFileError, match=words):
+        load_torch_pickle(tmp_path / "r.pkl")
+
+
+@pytest.mark.parametrize(
+    "change", [{"number_per_run": 0}, {"raw_times": ["x"]}, {"raw_times": [-1.0]}, {"metadata": 3}]
+)
+def test_fields_that_cannot_be(change: dict[str, Any], tmp_path: Path) -> None:
+    theirs = torchs(ONE)
+    vars(theirs).update(change)
+    with pytest.raises(ResultsFileError, match=str(tmp_path)):
+        load_torch_pickle(written(tmp_path / "r.pkl", theirs))
+
+
+def test_the_command_warns_converts_and_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path / "r.pkl", [torchs(ONE), torchs(TWO)])
+    with pytest.raises(SystemExit) as end:
+        main(["load", "--torch-pickle", str(path), "-o", str(tmp_path / "r.json")])
+    assert not end.value.code
+    said = capsys.readouterr()
+    assert "a pickle can run any code" in said.err
+    assert "r.json: 2 results" in said.out
+    assert load(tmp_path / "r.json") == [ONE, TWO]
+    with pytest.raises(SystemExit):
+        main(["load", "--torch-pickle", str(path)])
+    assert "2 threads" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as end:
+        main(["load", str(path)])
+    assert end.value.code == 2
+    assert "--torch-pickle" in capsys.readouterr().err

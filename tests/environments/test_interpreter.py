@@ -49,7 +49,7 @@ def test_a_command_on_path_that_fails_is_passed_over(tmp_path: Path, monkeypatch
         command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'shims'}{os.pathsep}{tmp_path / 'good'}{os.pathsep}{os.environ['PATH']}")
     version = platform.python_version()
-    monkeypatch.setattr(module.sys, "version", "2.7.18 (another)")
+    monkeypatch.setattr(sys, "version", "2.7.18 (another)")
     assert find_python(version).version == version
 
 
@@ -59,7 +59,7 @@ def test_pyenv_is_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "versions" / version / "bin" / "python").symlink_to(describe(sys.executable).base)
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(module.sys, "version", "2.7.18 (another)")
+    monkeypatch.setattr(sys, "version", "2.7.18 (another)")
     assert find_python(version).version == version
 
 

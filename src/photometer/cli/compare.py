@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.compare_many import compare_many_sides, sides_of
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import MOST_REPEATS, margin_share, seconds, share
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
@@ -18,7 +19,7 @@ from photometer.cli.suite_options import Expression, Tags
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
-    from photometer.analysis.comparison_result import EnvironmentComparison
+    from photometer.analysis.comparison_result import EnvironmentComparison, Outcome
     from photometer.comparing.calibrate import Calibration
     from photometer.comparing.live import LiveComparison
     from photometer.comparing.request import ComparisonRequest
@@ -65,19 +66,26 @@ _EXIT = {
 
 
 def register(app: typer.Typer) -> None:
-    app.command("compare", help="Compare two environments: did the branch make it slower?", epilog=EPILOG)(compare)
+    app.command("compare", help="Compare environments: did the branch make it slower?", epilog=EPILOG)(compare)
 
 
 def compare(
     base: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="BASE",
-            help="current, an interpreter or venv, git:REV, git:merge-base:BRANCH, git:WORKTREE, env:NAME=VALUE, "
-            "path:DIR, or a results file; several joined by ' + '.",
+            help="current, an interpreter or venv, pip:PACKAGES, python:VERSION, git:REV, git:merge-base:BRANCH, "
+            "git:WORKTREE, env:NAME=VALUE, path:DIR, or a results file; several joined by ' + '.",
         ),
-    ],
+    ] = None,
     branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="What is compared with it, likewise.")] = None,
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="MORE…", help="Further sides; all are compared with BASE.")
+    ] = None,
+    matrix: Annotated[
+        list[str] | None,
+        typer.Option("--matrix", metavar="VALUES", help='Sides by their values: "torch==2.11.0,2.12.1,2.13.0".'),
+    ] = None,
     suite: Annotated[str | None, typer.Option("--suite", help="A file with BENCHMARKS, module:NAME, standard.")] = None,
     expression: Expression = None,
     tags: Tags = None,
@@ -133,13 +141,15 @@ def compare(
 ) -> None:
     if resume and output is None:
         raise typer.BadParameter("--resume continues what is in -o DIR; give that folder")
-    if calibrate:
-        _calibrate(base, suite, expression, tags or [], budget, margin, install)
+    sides = sides_of([side for side in (base, branch, *(more or ())) if side is not None], matrix or [])
+    if calibrate and sides:
+        _calibrate(sides[0], suite, expression, tags or [], budget, margin, install)
         return
-    if branch is None:
-        raise typer.BadParameter("give BASE and BRANCH (one alone is for --calibrate)")
+    if len(sides) < 2:
+        raise typer.BadParameter("give BASE and BRANCH (one alone is for --calibrate), or --matrix")
     from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN
-    from photometer.comparing.request import DEFAULT_LAYOUTS, ComparisonRequest, ComparisonSettings
+    from photometer.comparing.many_environments import ManySidesRequest
+    from photometer.comparing.request import DEFAULT_LAYOUTS, ComparisonRequest, ComparisonSettings, plan_suite
 
     settings = ComparisonSettings(
         budget,
@@ -149,15 +159,22 @@ def compare(
         DEFAULT_LAYOUTS if layouts is None else layouts,
         time.value,
     )
+    if len(sides) > 2:
+        if resume or suite is None:
+            raise typer.BadParameter("more than two sides need --suite, and cannot be resumed")
+        planned = plan_suite(suite, expression, tags or ())
+        found = compare_many_sides(ManySidesRequest(sides, planned, settings, install), output, format.value)
+        raise typer.Exit(_exit_code(found.outcome, fail_on))
     place = store_to_write(store)
-    request = ComparisonRequest(base, branch, suite, settings, expression, tags or (), install, output, resume, place)
+    first, second = sides
+    request = ComparisonRequest(first, second, suite, settings, expression, tags or (), install, output, resume, place)
     comparison, compared = _compare(request, flame)
     _print(comparison, format)
     if output is not None and comparison.outcome != "nothing":
         _write_markdown(comparison, output)
         if compared is not None:
             _attach(compared, output)
-    raise typer.Exit(_exit_code(comparison, fail_on))
+    raise typer.Exit(_exit_code(comparison.outcome, fail_on))
 
 
 def _compare(request: ComparisonRequest, flame: Flames) -> tuple[EnvironmentComparison, Compared | None]:
@@ -200,9 +217,9 @@ def _attach(compared: Compared, folder: Path) -> None:
     say_aside(f"To attach to a pull request: {path}")
 
 
-def _exit_code(comparison: EnvironmentComparison, fail_on: FailOn) -> ExitCode:
+def _exit_code(outcome: Outcome, fail_on: FailOn) -> ExitCode:
     """Failures and a run of nothing always show; slower unless never is asked for; undecided only if it is."""
-    code = _EXIT[comparison.outcome]
+    code = _EXIT[outcome]
     tolerated = {
         FailOn.SLOWER: {ExitCode.UNDECIDED},
         FailOn.UNDECIDED: set(),

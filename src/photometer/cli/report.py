@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from photometer.cli.printing import complain, show_text
+
+if TYPE_CHECKING:
+    from photometer.model.results_reader import Results
 
 
 def register(app: typer.Typer) -> None:
@@ -31,8 +34,11 @@ def report(
     from photometer.report.page.view_report import report_view
 
     paths = [_results_file(path) for path in files]
-    view = report_view([load_results(path, recover) for path in paths], title)
+    loaded = [load_results(path, recover) for path in paths]
     page = output or paths[0].parent / "report.html"
+    if _is_matrix(loaded, page):
+        return
+    view = report_view(loaded, title)
     write_text_whole(page, render_report(view))
     show_text(f"{page}: {view.headline or 'written.'}")
     if plots is not None:
@@ -45,11 +51,27 @@ def report(
             complain(written.remark)
 
 
+def _is_matrix(loaded: list[Results], page: Path) -> bool:
+    """Write the page of a comparison of many sides, if the file is of one."""
+    from photometer.comparing.matrix_file import matrix_of
+    from photometer.model.whole_file import write_text_whole
+    from photometer.report.matrix_page import render_matrix_page
+    from photometer.report.matrix_text import headline
+
+    matrix = matrix_of(loaded[0]) if len(loaded) == 1 else None
+    if matrix is None:
+        return False
+    machine = loaded[0].machine
+    write_text_whole(page, render_matrix_page(matrix, "" if machine is None else machine.summary()))
+    show_text(f"{page}: {headline(matrix)}")
+    return True
+
+
 def _results_file(path: Path) -> Path:
     """A folder that `run` or `compare` wrote stands for the file in it."""
     if not path.is_dir():
         return path
-    for name in ("results.json", "comparison.json"):
+    for name in ("results.json", "comparison.json", "matrix.json"):
         if (path / name).is_file():
             return path / name
     return path

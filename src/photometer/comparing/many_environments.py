@@ -1,0 +1,356 @@
+"""ManySides: a suite in many environments at once, the first being the reference; where did it change?
+
+    with ManySides(request, observer) as many:
+        matrix = many.run()
+
+All sides of a benchmark are measured in the same replicates, so each is compared with the reference and with the side
+before it from the same blocks: the first says by how much, the second at which step. The stages are those of a
+comparison of two, and so are the loop, the judge and the counting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import math
+import os
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+
+from photometer.analysis.cause import InstructionChange, are_identical, instruction_change
+from photometer.analysis.guards import noise_warnings
+from photometer.analysis.judge import judge_replicates
+from photometer.analysis.matrix_result import MatrixCell, MatrixComparison, MatrixRow
+from photometer.analysis.suite_judge import SuiteJudge
+from photometer.analysis.verdict import Verdict
+from photometer.analysis.verdict_reason import reason_for_identical
+from photometer.comparing.contests import BenchmarkSides, Contest, ManySidesSampler, contests_of
+from photometer.comparing.counts import SideCount, count_sides
+from photometer.comparing.observer import Observer
+from photometer.comparing.preflight import SIDE_NAMES, CheckedPlan, StartedSide, preflight
+from photometer.comparing.request import ComparisonSettings, EnvironmentLike, PlannedSuite, spec_of
+from photometer.comparing.verdict_loop import Sample, run_to_verdicts
+from photometer.environments.resolved import resolve_environments
+from photometer.environments.worktree import Worktrees
+from photometer.errors import DefinitionError, PhotometerError, ToolMissing, WorkerError
+from photometer.execution.executor import ReadyOrder
+from photometer.instruments.noise_watch import NoiseWatch
+from photometer.instruments.replicate import REPLICATE_SECONDS, Side
+from photometer.model.machine import MachineNoise
+from photometer.plan.work_order import WorkOrder, short_titles
+from photometer.session.cores import quietest_core
+from photometer.session.session import Counting, ServerKind, Session
+
+# Replicates that show whether what executes the same instructions takes the same time: two may both be strays.
+IDENTICAL_REPLICATES = 3
+# Memory layouts alone move a single replicate by a few per cent; more is worth a full measurement.
+APART = 0.05
+
+
+@dataclasses.dataclass(frozen=True)
+class ManySidesRequest:
+    """What is to be compared: the sides, the reference first, and how."""
+
+    sides: Sequence[EnvironmentLike]
+    planned: PlannedSuite
+    settings: ComparisonSettings = dataclasses.field(default_factory=ComparisonSettings)
+    install: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.sides) < 2:
+            raise DefinitionError("there is one side only", remedy="Name the reference and at least one other side.")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Checked:
+    """What runs where: by order, what is ready on each side on which it ran, by place; and why not on the others."""
+
+    orders: tuple[WorkOrder, ...]
+    ready: Mapping[str, Mapping[int, ReadyOrder]]
+    failures: Mapping[tuple[str, int], str]
+    warnings: tuple[str, ...]
+    order_warnings: Mapping[str, tuple[str, ...]]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Measured:
+    """The verdict of each contest, by order and contest; and what became of the loop."""
+
+    verdicts: Mapping[tuple[str, Contest], Verdict]
+    failed: Mapping[str, str]
+    measuring_seconds: float
+    noise: MachineNoise
+
+
+# By order and place.
+_Counts = Mapping[tuple[str, int], SideCount]
+
+
+class ManySides:
+    """Use as a context manager: environments are made when it is entered, and gone when it is left."""
+
+    def __init__(self, request: ManySidesRequest, observer: Observer | None = None) -> None:
+        self.request = request
+        self.observer = observer or Observer()
+        self.sides: tuple[StartedSide, ...] = ()
+        self._titles = short_titles(request.planned.plan.orders)
+        self._core = quietest_core()
+        self._open = contextlib.ExitStack()
+
+    def __enter__(self) -> ManySides:
+        specs = [spec_of(side) for side in self.request.sides]
+        with contextlib.ExitStack() as stack:
+            worktrees = stack.enter_context(Worktrees())
+            self.observer.stage(f"making {len(specs)} environments")
+            resolved = resolve_environments(specs, worktrees, install=self.request.install)
+            self.sides = tuple(StartedSide(each, stack.enter_context(Session(each.environment))) for each in resolved)
+            self._open = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.__exit__(kind, value, trace)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(side.resolved.name for side in self.sides)
+
+    def run(self) -> MatrixComparison:
+        """Check, count, measure, and put together what was found."""
+        checked = self._check()
+        counts, warnings = self._count(checked)
+        measured = self._measure(checked, counts)
+        settings = self.request.settings
+        return MatrixComparison(
+            names=self.names,
+            suite=self.request.planned.plan.suite,
+            rows=tuple(self._row(order, checked, counts, measured) for order in self.request.planned.plan),
+            warnings=(*checked.warnings, *warnings, *noise_warnings(measured.noise)),
+            margin=settings.margin,
+            false_discovery_rate=settings.false_discovery_rate,
+            measuring_seconds=measured.measuring_seconds,
+            noise=measured.noise,
+        )
+
+    def _check(self) -> _Checked:
+        """Run every benchmark once on every side, each beside the reference: results must agree."""
+        planned = self.request.planned
+        self.observer.stage(f"starting {len(self.sides)} sides")
+        with ThreadPoolExecutor(len(self.sides)) as threads:
+            list(threads.map(lambda side: side.session.facts(), self.sides))
+        plans = []
+        for place, side in enumerate(self.sides[1:], start=1):
+            self.observer.stage(f"side {place} of {len(self.sides) - 1}: {side.resolved.name}")
+            plans.append(preflight((self.sides[0], side), planned, self._titles, self.observer))
+        ready: dict[str, dict[int, ReadyOrder]] = {}
+        failures: dict[tuple[str, int], str] = {}
+        for place, plan in enumerate(plans, start=1):
+            for failure in plan.failures:
+                failures[failure.order_id, 0 if failure.side == SIDE_NAMES[0] else place] = failure.message
+            for order in plan.orders:
+                reference, other = (prepared.ready[order.id] for prepared in plan.prepared)
+                ready.setdefault(order.id, {0: reference})[place] = other
+        return _Checked(
+            tuple(order for order in planned.plan if order.id in ready),
+            ready,
+            failures,
+            self._warnings(plans),
+            {order.id: _once(plan.order_warnings.get(order.id, ()) for plan in plans) for order in planned.plan},
+        )
+
+    def _warnings(self, plans: Sequence[CheckedPlan]) -> tuple[str, ...]:
+        """Return what was said of each pair, with the name of its side; that the versions differ is the question."""
+        told: dict[str, list[str]] = {}
+        for side, plan in zip(self.sides[1:], plans, strict=True):
+            for warning in plan.warnings:
+                if not warning.startswith("torch differs"):
+                    told.setdefault(warning, []).append(side.resolved.name)
+        everywhere = len(self.sides) - 1
+        return tuple(
+            warning if len(names) == everywhere else f"{', '.join(names)}: {warning}" for warning, names in told.items()
+        )
+
+    def _count(self, checked: _Checked) -> tuple[_Counts, tuple[str, ...]]:
+        """Count the instructions of all sides, as many at a time as there are cores: each server takes a gigabyte."""
+        orders = [order for order in checked.orders if not order.auto.on_device]
+        if not self.request.settings.instructions or not orders:
+            return {}, ()
+        self.observer.stage(f"counting instructions on {len(self.sides)} sides")
+        total = sum(len(checked.ready[order.id]) for order in orders)
+        found: dict[tuple[str, int], SideCount] = {}
+        at_once = os.cpu_count() or 1
+        try:
+            for first in range(0, len(self.sides), at_once):
+                places = range(first, min(first + at_once, len(self.sides)))
+                found |= self._count_on(
+                    places, checked, orders, lambda done: self.observer.step(done, total), len(found)
+                )
+        except (ToolMissing, WorkerError) as error:
+            return {}, (f"instructions were not counted: {error.message}",)
+        return found, ()
+
+    def _count_on(
+        self,
+        places: Sequence[int],
+        checked: _Checked,
+        orders: Sequence[WorkOrder],
+        on_step: Callable[[int], None],
+        done: int,
+    ) -> dict[tuple[str, int], SideCount]:
+        wanted = [[order.id for order in orders if place in checked.ready[order.id]] for place in places]
+        ready = [
+            [checked.ready[order_id][place] for order_id in mine] for place, mine in zip(places, wanted, strict=True)
+        ]
+        steps = itertools.count(done + 1)
+        sessions = [self.sides[place].session for place in places]
+        outcomes = count_sides(sessions, ready, on_count=lambda: on_step(next(steps)))
+        for session in sessions:
+            session.drop(ServerKind(counting=Counting()))
+        return {
+            (order_id, place): outcome
+            for place, mine, found in zip(places, wanted, outcomes, strict=True)
+            for order_id, outcome in zip(mine, found, strict=True)
+            if not isinstance(outcome, PhotometerError)
+        }
+
+    def _measure(self, checked: _Checked, counts: _Counts) -> _Measured:
+        """Take replicates of all sides until every contest is decided or the budget is spent."""
+        orders, contests = checked.orders, contests_of(len(self.sides))
+        benchmarks = [self._benchmark(checked, order) for order in orders]
+        sampler = ManySidesSampler(benchmarks, len(self.sides), core=self._core)
+        settings = self.request.settings
+        judge = SuiteJudge(
+            len(orders) * len(contests),
+            settings.criteria,
+            rate=settings.false_discovery_rate,
+            seconds_per_replicate=REPLICATE_SECONDS * len(self.sides) / 2,
+        )
+        possible = {
+            index * len(contests) + number: found
+            for index, benchmark in enumerate(benchmarks)
+            for number, wanted in enumerate(contests)
+            if (found := benchmark.contest(wanted)) is not None
+        }
+        for contest in set(range(len(orders) * len(contests))) - possible.keys():
+            judge.give_up(contest)
+        watch = NoiseWatch(self._core)
+        watch.wait_for_quiet()
+        identical, looked = self._look_at_identical(orders, possible, len(contests), counts, sampler)
+        for contest in identical:
+            judge.give_up(contest)
+        self.observer.stage("measuring")
+        # Of two sides a benchmark gets ten seconds; more sides share each replicate.
+        budget = settings.budget_for(len(orders))
+        if settings.budget_seconds is None:
+            budget *= len(self.sides) / 2
+
+        def on_verdict(contest: int, verdict: Verdict, spent_seconds: float) -> None:
+            watch.look()
+            self.observer.replicate(self._titles[orders[contest // len(contests)].id], verdict, spent_seconds, budget)
+
+        outcome = run_to_verdicts(
+            len(orders),
+            sampler,
+            judge,
+            budget_seconds=budget,
+            others=len(contests),
+            known=looked,
+            retries=lambda index: orders[index].retries,
+            on_verdict=on_verdict,
+        )
+        verdicts = {**dict(enumerate(judge.verdicts())), **identical}
+        return _Measured(
+            {
+                (orders[place // len(contests)].id, possible[place]): verdict
+                for place, verdict in verdicts.items()
+                if verdict is not None and place in possible
+            },
+            {orders[index].id: error.message for index, error in outcome.failed.items()},
+            outcome.measuring_seconds,
+            watch.noise(),
+        )
+
+    def _benchmark(self, checked: _Checked, order: WorkOrder) -> BenchmarkSides:
+        sides = {
+            place: Side(self.sides[place].session, ready.preparation(device_time=True))
+            for place, ready in sorted(checked.ready[order.id].items())
+        }
+        return BenchmarkSides(sides, order.timeout_seconds)
+
+    def _look_at_identical(
+        self,
+        orders: Sequence[WorkOrder],
+        possible: Mapping[int, Contest],
+        contests: int,
+        counts: _Counts,
+        sampler: ManySidesSampler,
+    ) -> tuple[dict[int, Verdict], list[Sample]]:
+        """Return the verdicts of contests that execute the same instructions in the same time, and what was sampled."""
+        alike = {
+            place: pair
+            for place, pair in possible.items()
+            if self.request.settings.time != "all" and _are_identical(orders[place // contests], pair, counts)
+        }
+        verdicts: dict[int, Verdict] = {}
+        looked: list[Sample] = []
+        benchmarks = sorted({place // contests for place in alike})
+        if benchmarks:
+            self.observer.stage("a short look at the time of what executes the same instructions")
+        for done, benchmark in enumerate(benchmarks, start=1):
+            try:
+                samples = [sampler.sample(benchmark, turn) for turn in range(IDENTICAL_REPLICATES)]
+            except PhotometerError:
+                # It is timed like the others, where retries and the error have their place.
+                continue
+            looked += samples
+            for place in (place for place in alike if place // contests == benchmark):
+                estimates = [sample.estimates[place % contests] for sample in samples]
+                if abs(statistics.median(each.log_ratio for each in estimates)) <= math.log1p(APART):
+                    counted = counts[orders[benchmark].id, alike[place].first].counts
+                    judged = judge_replicates(estimates, self.request.settings.criteria, forecast=False)
+                    reason = reason_for_identical(counted.outside_allocator_per_run, len(samples))
+                    verdicts[place] = dataclasses.replace(judged, verdict="identical", reason=reason, notes=())
+            self.observer.step(done, len(benchmarks))
+        return verdicts, looked
+
+    def _row(self, order: WorkOrder, checked: _Checked, counts: _Counts, measured: _Measured) -> MatrixRow:
+        there = checked.ready.get(order.id, {})
+        cells = []
+        for place in range(1, len(self.sides)):
+            before = max((other for other in there if other < place), default=0)
+            judged = measured.verdicts.get((order.id, Contest(0, place)))
+            step = judged if before == 0 else measured.verdicts.get((order.id, Contest(before, place)))
+            failure = checked.failures.get((order.id, place), measured.failed.get(order.id, ""))
+            cells.append(MatrixCell(place, judged, before, step, _change(order, place, counts), failure))
+        failure = checked.failures.get((order.id, 0), "")
+        return MatrixRow(order.id, self._titles[order.id], tuple(cells), failure, checked.order_warnings[order.id])
+
+
+def compare_many(request: ManySidesRequest, observer: Observer | None = None) -> MatrixComparison:
+    """Return the whole table: make the environments, compare, and end them."""
+    with ManySides(request, observer) as many:
+        return many.run()
+
+
+def _are_identical(order: WorkOrder, contest: Contest, counts: _Counts) -> bool:
+    """Whether both execute the same instructions; unknown if there are several threads."""
+    first, other = (counts.get((order.id, place)) for place in (contest.first, contest.other))
+    if first is None or other is None or order.args.num_threads > 1:
+        return False
+    return are_identical(first.counts, other.counts, first.functions, other.functions)
+
+
+def _change(order: WorkOrder, place: int, counts: _Counts) -> InstructionChange | None:
+    first, other = counts.get((order.id, 0)), counts.get((order.id, place))
+    if first is None or other is None:
+        return None
+    return instruction_change([first.counts], [other.counts], first.functions, other.functions)
+
+
+def _once(several: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Return all texts, each once, in the order first seen."""
+    return tuple(dict.fromkeys(text for texts in several for text in texts))

@@ -1,0 +1,151 @@
+"""The page of a comparison of many sides: one HTML document that opens offline, versions across, benchmarks down.
+
+In: a MatrixComparison. Out: the text of the document. It shares style, theme and safety rules with the report's page.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from photometer.analysis.cause import cause_sentence
+from photometer.analysis.matrix_result import MatrixCell, MatrixComparison, MatrixRow
+from photometer.model.visible_text import visible
+from photometer.report.matrix_text import (
+    cell_text,
+    failures_of,
+    foot_text,
+    headline,
+    reference_text,
+    short_names,
+    side_counts,
+    steps_text,
+)
+from photometer.report.page.page import REPORT_FOLDER, combined_script, content_policy
+from photometer.report.verdict_text import change_text, duration, interval_text
+
+# The trend of a row, in pixels: room for a point and its interval.
+TREND_WIDTH = 120
+TREND_HEIGHT = 28
+_EDGE = 5
+# A row whose sides differ by less is drawn as flat: the scale must not blow up noise.
+SMALLEST_RANGE = 0.02
+
+
+@dataclasses.dataclass(frozen=True)
+class TrendPoint:
+    """One side in the trend of a row: where it lies, how far its interval reaches, and its verdict."""
+
+    x: float
+    y: float
+    low_y: float
+    high_y: float
+    word: str
+
+
+@dataclasses.dataclass(frozen=True)
+class CellView:
+    """One side of one benchmark, in words."""
+
+    side: str
+    text: str
+    word: str
+    seconds: str = ""
+    interval: str = ""
+    step: str = ""
+    cause: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class RowView:
+    id: str
+    title: str
+    reference: str
+    cells: tuple[CellView, ...]
+    steps: str
+    trend: tuple[TrendPoint, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def line(self) -> str:
+        """Return the points of the trend's line."""
+        return " ".join(f"{point.x:.1f},{point.y:.1f}" for point in self.trend)
+
+
+def render_matrix_page(matrix: MatrixComparison, machine: str = "") -> str:
+    """Return the whole document."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(loader=FileSystemLoader(REPORT_FOLDER), autoescape=True, undefined=StrictUndefined)
+    environment.filters["visible"] = visible
+    script = combined_script([REPORT_FOLDER / "script" / f"{name}.js" for name in ("dom", "theme")]) + "\n"
+    script = script.replace("})();\n", "chooseTheme();\n})();\n")
+    style = "".join((REPORT_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "matrix.css"))
+    names = short_names(matrix.names)
+    return environment.get_template("matrix.html.jinja").render(
+        title=f"{matrix.suite or 'A suite'} on {len(matrix.names)} sides",
+        headline=headline(matrix),
+        machine=machine,
+        names=names,
+        sides=[(name, side_counts(matrix, side)) for side, name in enumerate(matrix.names) if side],
+        reference=matrix.names[0],
+        warnings=matrix.warnings,
+        rows=[_row(number, row, matrix, names) for number, row in enumerate(matrix.by_importance)],
+        foot=foot_text(matrix),
+        trend_width=TREND_WIDTH,
+        trend_height=TREND_HEIGHT,
+        script=script,
+        style=style,
+        policy=content_policy(script, style),
+    )
+
+
+def _row(number: int, row: MatrixRow, matrix: MatrixComparison, names: list[str]) -> RowView:
+    notes = [f"failed on {matrix.names[place]}: {message}" for place, message in failures_of(row)]
+    return RowView(
+        id=f"benchmark-{number}",
+        title=row.title,
+        reference=reference_text(row),
+        cells=tuple(_cell(cell, names) for cell in row.cells),
+        steps=steps_text(row, names),
+        trend=trend_of(row),
+        notes=(*notes, *row.warnings),
+    )
+
+
+def _cell(cell: MatrixCell, names: list[str]) -> CellView:
+    judged, step = cell.judged, cell.step
+    if judged is None:
+        return CellView(names[cell.side], cell_text(cell), "failed" if cell.failure else "missing")
+    against = "" if step is None else f"{step.verdict}, {change_text(step.ratio)} against {names[cell.before]}"
+    return CellView(
+        names[cell.side],
+        cell_text(cell),
+        judged.verdict,
+        duration(judged.base_seconds + judged.difference_seconds),
+        interval_text(judged.interval),
+        against,
+        cause_sentence(judged, cell.instructions),
+    )
+
+
+def trend_of(row: MatrixRow) -> tuple[TrendPoint, ...]:
+    """Return the sides from left to right, the reference first, slower ones higher; no scale is shown, only a shape."""
+    judged = [(cell.side, cell.judged) for cell in row.cells if cell.judged is not None]
+    if not judged:
+        return ()
+    reach = max([SMALLEST_RANGE, *(abs(math.log(verdict.ratio)) for _, verdict in judged)])
+    middle = TREND_HEIGHT / 2
+
+    def height(ratio: float) -> float:
+        relative = math.log(ratio) / reach if 0.0 < ratio < math.inf else math.copysign(1.0, ratio - 1.0)
+        return middle - max(-1.2, min(1.2, relative)) * (middle - _EDGE)
+
+    step = (TREND_WIDTH - 2 * _EDGE) / len(row.cells)
+    points = [TrendPoint(_EDGE, middle, middle, middle, "same")]
+    for side, verdict in judged:
+        low, high = verdict.interval
+        points.append(
+            TrendPoint(_EDGE + step * side, height(verdict.ratio), height(low), height(high), verdict.verdict)
+        )
+    return tuple(points)

@@ -13,7 +13,9 @@ from pathlib import Path
 from photometer.model.compile_report import CompileReport
 from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
+from photometer.plan.work_order import WorkOrder
 from photometer.session.session import COMPILING, Session
+from photometer.session.shared import process_session
 from photometer.worker.messages import CompileFacts, Prepare, ReportCompile
 
 # Compiles what Inductor needs for any function; `device` is filled in.
@@ -59,3 +61,11 @@ def cache_folder(session: Session, key: str, device: str = "", cores: Sequence[i
 def _ask(session: Session, request: ReportCompile, timeout_seconds: float, cores: Sequence[int]) -> CompileFacts:
     with session.child(COMPILING, cores) as child:
         return child.ask(request, timeout_seconds)
+
+
+def report_statement(order: WorkOrder, session: Session | None = None) -> CompileReport:
+    """Return the report of a statement (plan/compiled_statement.py), by this process's session if none is given."""
+    args = order.args
+    request = ReportCompile(args.stmt, args.setup, cache="", later=order.recompile_with, num_threads=args.num_threads)
+    spec = TaskSpec(stmt="\n".join(order.label), setup=args.setup, num_threads=args.num_threads)
+    return report_compile(session or process_session(), request, spec, order.id, timeout_seconds=order.timeout_seconds)

@@ -29,7 +29,7 @@ class GraphBreak:
 
     @property
     def place(self) -> str:
-        """`model.py:12`, or `line 3` of the benchmark's own code."""
+        """`model.py:12`; nothing for the benchmark's own code, whose lines are not the user's."""
         return place_of(self.file, self.line)
 
 
@@ -82,6 +82,4 @@ class CompileReport:
 
 
 def place_of(file: str, line: int) -> str:
-    if not file:
-        return ""
-    return f"line {line}" if file.startswith(SNIPPET) else f"{file}:{line}"
+    return "" if not file or file.startswith(SNIPPET) else f"{file}:{line}"

@@ -48,7 +48,7 @@ def python_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model
     if runtime is RuntimeMode.COMPILED:
         parts += _compiled_model(benchmark, auto)
     gradient = _gradient(benchmark, stmt) if auto.autograd is AutogradMode.FORWARD_BACKWARD else []
-    parts += _timed_first_call(gradient, stmt) if runtime is RuntimeMode.COMPILED else gradient
+    parts += timed_first_call(gradient, stmt) if runtime is RuntimeMode.COMPILED else gradient
     if runtime is not RuntimeMode.EAGER:
         parts.append(f"for photometer_run in range({WARM_UP_RUNS}):\n{_indented(stmt)}")
     return "\n".join(part for part in parts if part)
@@ -101,7 +101,7 @@ def _gradient(benchmark: GroupedBenchmark, stmt: str) -> list[str]:
     return [forward, gradient, f"del {output}"]
 
 
-def _timed_first_call(gradient: list[str], stmt: str) -> list[str]:
+def timed_first_call(gradient: list[str], stmt: str) -> list[str]:
     """Return the timed first call. The forward run for the gradient compiles too, so the clock starts before it."""
     return [
         "import time as photometer_time",

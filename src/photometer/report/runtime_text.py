@@ -61,7 +61,7 @@ def trouble_lines(report: CompileReport, width: int) -> list[str]:
         times = "" if each.count == 1 else f" ({each.count} times)"
         place = f" at {each.place}" if each.place else ""
         lines += _wrapped(f"graph break{place}{times}: {each.reason}", width)
-        lines += [f"      {visible_line(each.code)}"] if each.code else []
+        lines += [f"      | {visible_line(each.code)}"] if each.code else []
         lines += _wrapped(f"hint: {each.hint}", width, "      ") if each.hint else []
     for again in report.recompilations:
         place = f" at {again.place}" if again.place else ""

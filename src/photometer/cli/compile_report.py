@@ -1,0 +1,67 @@
+"""`photometer compile-report STMT`: what torch.compile makes of a statement: graphs, breaks, recompilations, time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Annotated
+
+import typer
+
+from photometer.cli.exit_codes import ExitCode
+from photometer.cli.fail_on_compile import FailOnCompile, parse_fail_on
+from photometer.cli.numbers import MOST_THREADS, seconds
+from photometer.cli.printing import complain, show_rendered, show_text
+from photometer.cli.sweep_options import Axes, Where, chosen_axes
+from photometer.model.visible_text import visible
+
+EPILOG = "Exit status: 0 fine, 1 something failed or was met that --fail-on names, 2 usage."
+
+
+def register(app: typer.Typer) -> None:
+    app.command("compile-report", help="Report what torch.compile makes of a statement.", epilog=EPILOG)(compile_report)
+
+
+def compile_report(
+    statement: Annotated[str, typer.Argument(metavar="STMT", help="The code to compile, such as f(x).")],
+    setup: Annotated[
+        str,
+        typer.Option("--setup", "-s", help="Code that runs before. torch is imported."),
+    ] = "pass",
+    mode: Annotated[str, typer.Option("--mode", help="Mode of torch.compile.")] = "default",
+    dynamic: Annotated[
+        bool | None, typer.Option("--dynamic/--static", help="Shapes that may change, or may not; else torch decides.")
+    ] = None,
+    fullgraph: Annotated[bool, typer.Option("--fullgraph", help="Fail at the first graph break.")] = False,
+    num_threads: Annotated[
+        int, typer.Option("--num-threads", "-t", min=1, max=MOST_THREADS, help="Size of torch's thread pool.")
+    ] = 1,
+    axes: Axes = None,
+    where: Where = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="S", callback=seconds, help="Seconds until it is given up.")
+    ] = 600.0,
+    fail_on: FailOnCompile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    words = parse_fail_on(fail_on)
+    from photometer.definition.axes import points_of
+    from photometer.definition.compile_variant import compile_variants
+    from photometer.instruments.compile_report import report_statement
+    from photometer.model.records import to_record
+    from photometer.plan.compiled_statement import compiled_statement
+    from photometer.report.runtime_text import render_compile_report
+
+    (variant,) = compile_variants(mode, dynamic, fullgraph)
+    sizes = points_of(chosen_axes(axes), where)
+    order = compiled_statement(statement, setup, variant, sizes=sizes, num_threads=num_threads, timeout_seconds=timeout)
+    report = report_statement(order)
+    if as_json:
+        show_text(json.dumps(to_record(report)))
+    else:
+        show_text(visible(statement))
+        show_rendered(render_compile_report(report, shutil.get_terminal_size((100, 24)).columns))
+    found = report.complaints(words)
+    if found:
+        complain(f"{', '.join(found)} (--fail-on)")
+    raise typer.Exit(ExitCode.FAILED if found else ExitCode.FINE)

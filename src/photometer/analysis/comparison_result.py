@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from photometer.analysis.cause import InstructionChange
+from photometer.analysis.memory_change import MemoryChange, MemoryWord
+from photometer.analysis.sweep_summary import SweepSummary
 from photometer.analysis.verdict import VERDICT_WORDS, Verdict, VerdictWord
 from photometer.analysis.verdict_reason import change
 from photometer.model.machine import MachineNoise
@@ -41,6 +43,8 @@ class ComparisonResult:
     instructions: InstructionChange | None = None
     layout_ratios: tuple[float, ...] = ()
     warnings: tuple[str, ...] = ()
+    # What one run allocates on both sides: a verdict of its own.
+    memory: MemoryChange | None = None
 
     def __repr__(self) -> str:
         return f"<photometer.ComparisonResult {self.title!r}: {self.verdict}, {change(self.ratio)}>"
@@ -100,6 +104,8 @@ class EnvironmentComparison:
     false_discovery_rate: float = 0.0
     measuring_seconds: float = 0.0
     noise: MachineNoise | None = None
+    # Benchmarks with sizes, each over all of its points.
+    sweeps: tuple[SweepSummary, ...] = ()
 
     def __iter__(self) -> Iterator[ComparisonResult]:
         return iter(self.by_importance)
@@ -139,6 +145,10 @@ class EnvironmentComparison:
     def by_importance(self) -> tuple[ComparisonResult, ...]:
         """Slower first, then undecided, faster, same and identical; the largest change first in each."""
         return tuple(sorted(self.results, key=lambda r: (_RANK[r.verdict], -abs(r.ratio - 1.0))))
+
+    def memory_changes(self, *words: MemoryWord) -> list[ComparisonResult]:
+        """Return the results whose memory has one of these verdicts."""
+        return [result for result in self.results if result.memory is not None and result.memory.verdict in words]
 
     def count(self, word: VerdictWord) -> int:
         return sum(result.verdict == word for result in self.results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import shutil
 from collections.abc import Iterator
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from photometer.cli.numbers import MOST_THREADS, seconds, share
+from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered, show_text
+from photometer.cli.sweep_options import Axes, Where, chosen_points, point_words, show_growth, with_sizes
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
@@ -57,15 +60,31 @@ def time_statements(
         False, "--cpp", help="The statements and their setup are C++ (torch/torch.h is included)."
     ),
     global_setup: str = typer.Option("", "--global-setup", help="C++ at the top of the file, such as #include lines."),
+    axes: Axes = None,
+    where: Where = None,
     as_json: bool = typer.Option(False, "--json", help="Print the measurements as JSON, one a line."),
 ) -> None:
+    make_own_code_importable()
     from photometer.timing import Timer, build_together
 
     language = "cpp" if cpp else "python"
+    points = chosen_points(axes, where)
     timers = []
-    for stmt in statements:
+    for point, stmt in itertools.product(points, statements):
+        sub_label, description = (point_words(point), stmt) if point else (None, None)
+        before = with_sizes(point, setup, language)
         with _failures_of(stmt):
-            timers.append(Timer(stmt, setup, global_setup, label=label, num_threads=num_threads, language=language))
+            timer = Timer(
+                stmt,
+                before,
+                global_setup,
+                label=label,
+                sub_label=sub_label,
+                description=description,
+                num_threads=num_threads,
+                language=language,
+            )
+            timers.append(timer)
     if cpp:
         build_together(timers)
     if instructions:
@@ -76,14 +95,15 @@ def time_statements(
         _time_on_device(timers, times, as_json)
         return
     measurements = []
-    for stmt, timer in zip(statements, timers, strict=True):
-        with _failures_of(stmt):
+    for timer in timers:
+        with _failures_of(timer.task_spec.stmt):
             measurements.append(timer.blocked_autorange(**times))
     if as_json:
         for measurement in measurements:
             show_text(json.dumps(to_record(measurement)))
     else:
         _print_for_people(measurements)
+        show_growth(points, statements, measurements)
 
 
 @contextlib.contextmanager

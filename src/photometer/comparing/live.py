@@ -22,6 +22,7 @@ from photometer.analysis.comparison_result import ComparisonResult, EnvironmentC
 from photometer.analysis.guards import noise_warnings
 from photometer.analysis.judge import judge_replicates
 from photometer.analysis.suite_judge import SuiteJudge
+from photometer.analysis.sweep_summary import JudgedPoint, summaries
 from photometer.analysis.verdict import Verdict
 from photometer.analysis.verdict_reason import reason_for_identical
 from photometer.comparing.comparison_file import ComparisonFile, open_comparison, recording
@@ -256,6 +257,10 @@ class LiveComparison:
             false_discovery_rate=self.request.settings.false_discovery_rate,
             measuring_seconds=measured.measuring_seconds,
             noise=measured.noise,
+            sweeps=summaries(
+                (_name_without_sizes(order), JudgedPoint(order.auto.sizes, verdict.verdict, verdict.ratio))
+                for order, verdict in measured.judged
+            ),
         )
 
     def _result(
@@ -284,6 +289,11 @@ class LiveComparison:
             "margin": self.request.settings.margin,
             "false_discovery_rate": self.request.settings.false_discovery_rate,
         }
+
+
+def _name_without_sizes(order: WorkOrder) -> str:
+    words = dataclasses.replace(order.auto, sizes=()).unusual_words()
+    return " › ".join(order.label) + (f" [{', '.join(words)}]" if words else "")
 
 
 class RecordingSampler:

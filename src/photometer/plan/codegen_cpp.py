@@ -74,6 +74,11 @@ def _gradient(benchmark: GroupedBenchmark, runtime: RuntimeMode) -> list[str]:
     ]
 
 
+def cpp_sizes(sizes: SizePoint) -> list[str]:
+    """Return a declaration per size."""
+    return _swept(None, sizes)
+
+
 def _swept(device: str | None, sizes: SizePoint) -> list[str]:
     lines = [f"const {_cpp_type(value)} {name} = {_cpp_literal(value)};" for name, value in sizes]
     return lines if device is None else [*lines, f'const torch::Device device("{device}");']

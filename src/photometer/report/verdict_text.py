@@ -36,6 +36,7 @@ def render_verdicts(comparison: EnvironmentComparison, width: int = 100, colour:
         lines += _indented(f"! {warning}", width, "  ", "    ")
     lines.append("")
     lines += _rows(comparison, width, colour)
+    lines += _sweeps(comparison, width)
     lines += _failures(comparison, width)
     lines += _foot(comparison, width)
     return "\n".join(lines) + "\n"
@@ -45,6 +46,7 @@ def headline(comparison: EnvironmentComparison) -> str:
     """Return the answer in one line."""
     counts = [(word, comparison.count(word)) for word in ("slower", "faster", "same", "identical", "undecided")]
     parts = [f"{count} {word}" for word, count in counts if count]
+    parts += memory_parts(comparison)
     parts += [f"{len(comparison.failures)} failed"] if comparison.failures else []
     parts += [f"{len(comparison.not_reached)} not reached"] if comparison.not_reached else []
     answer = {
@@ -55,6 +57,13 @@ def headline(comparison: EnvironmentComparison) -> str:
         "nothing": "Nothing ran.",
     }[comparison.outcome]
     return f"{answer} {', '.join(parts)}." if parts else answer
+
+
+def memory_parts(comparison: EnvironmentComparison) -> list[str]:
+    """Return `2 allocate more`, and how many allocate less: verdicts of their own beside those of time."""
+    counts = [(word, len(comparison.memory_changes(word))) for word in ("more", "less")]
+    counts.append(("otherwise", len(comparison.memory_changes("mixed"))))
+    return [f"{count} allocate{'s' if count == 1 else ''} {word}" for word, count in counts if count]
 
 
 def duration(seconds: float, *, signed: bool = False) -> str:
@@ -84,6 +93,7 @@ def detectable_text(verdict: Verdict) -> str:
 def detail_lines(result: ComparisonResult) -> list[str]:
     """Return the lines below a row: cause, warnings, notes and, if it is undecided, what more time would show."""
     lines = [result.cause] if result.cause else []
+    lines += [f"memory: {result.memory.sentence}"] if result.memory is not None and result.memory.sentence else []
     lines += [f"! {warning}" for warning in result.warnings]
     if result.verdict == "undecided":
         lines.append(result.judged.reason)
@@ -129,6 +139,13 @@ def _rows(comparison: EnvironmentComparison, width: int, colour: bool) -> Iterat
             yield from _indented(line, width, "      ", "        ")
 
 
+def _sweeps(comparison: EnvironmentComparison, width: int) -> Iterator[str]:
+    if comparison.sweeps:
+        yield "  over sizes:"
+    for sweep in comparison.sweeps:
+        yield from _indented(sweep.sentence, width, "    ", "      ")
+
+
 def _failures(comparison: EnvironmentComparison, width: int) -> Iterator[str]:
     for failure in comparison.failures:
         side = f" on the {failure.side} side" if failure.side else ""
@@ -167,6 +184,8 @@ def render_verdicts_markdown(comparison: EnvironmentComparison) -> str:
         parts.append(_markdown_table(shown))
     if same:
         parts.append(_folded(f"{len(same)} same", _markdown_table(same)))
+    if comparison.sweeps:
+        parts.append("\n".join(f"- {_inline(sweep.sentence)}" for sweep in comparison.sweeps))
     details = _markdown_details(comparison.by_importance)
     if details:
         parts.append(_folded("Causes and notes", details))

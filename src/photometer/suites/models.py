@@ -1,4 +1,4 @@
-"""The suite of models: whole forward passes and training steps of small networks, on the CPU and, if there is one, a GPU.
+"""The suite of models: whole forward passes and training steps of small networks, on the CPU and on a GPU, if any.
 
 Nothing is downloaded: weights are random, and so are inputs. Sizes are such that an order takes a few seconds on two
 cores. Instructions are not counted: most of the time is in kernels, and under Valgrind a step would take minutes. The

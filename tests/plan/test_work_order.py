@@ -26,3 +26,16 @@ def test_the_tree_of_labels_counts_its_variants() -> None:
     a = tree.children[0]
     assert len(a.orders) == 2
     assert [(child.name, child.variants) for child in a.children] == [("b", 2), ("d", 2)]
+
+
+def test_orders_unpack_to_label_auto_labels_and_timer_args() -> None:
+    from photometer.definition import GroupedSetup, GroupedStmts
+    from photometer.plan.expand import materialize
+
+    plan = materialize({"add": GroupedStmts("x + 1", "x + 1;", setup=GroupedSetup("x = 1", "int x = 1;"))})
+    assert [timer_args.stmt for label, auto_labels, timer_args in plan] == ["x + 1", "x + 1;"]
+    for order in plan:
+        label, auto_labels, timer_args = order
+        assert (label, auto_labels, timer_args) == (order.label, order.auto, order.args)
+        assert (order.auto_labels, order.timer_args) == (auto_labels, timer_args)
+    assert plan[0] is plan.orders[0]

@@ -11,7 +11,7 @@ import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from photometer.definition.grouped import Label
 from photometer.definition.suite import content_hash
@@ -67,6 +67,18 @@ class WorkOrder:
     def counts_instructions(self) -> bool:
         return self.figures is None or self.figures.instructions
 
+    def __iter__(self) -> Iterator[Any]:
+        """Yield label, auto labels and timer args: `for label, auto_labels, timer_args in materialize(suite)`."""
+        return iter((self.label, self.auto, self.args))
+
+    @property
+    def auto_labels(self) -> AutoLabels:
+        return self.auto
+
+    @property
+    def timer_args(self) -> TimerArgs:
+        return self.args
+
     @property
     def title(self) -> str:
         """Label and all auto labels, in one line."""
@@ -105,6 +117,9 @@ class WorkOrders:
 
     def __len__(self) -> int:
         return len(self.orders)
+
+    def __getitem__(self, place: int) -> WorkOrder:
+        return self.orders[place]
 
     def only(self, orders: tuple[WorkOrder, ...]) -> WorkOrders:
         """Return the plan with some of its orders, and the models that these need."""

@@ -5,6 +5,7 @@ In: a model and its input. Out: milliseconds of the first call and of a later on
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -42,14 +43,12 @@ def benchmark_compile(
     if backend is None:
         return None, _milliseconds(names, num_iters)
     torch._dynamo.reset()
-    names["model"] = torch.compile(model, backend=backend, mode=mode)
     try:
+        names["model"] = torch.compile(model, backend=backend, mode=mode)
         first = Timer(_statement(names), globals=names)._timeit(1) * 1e3
         return round(first, 2), _milliseconds(names, num_iters)
     except Exception as error:
         # A backend may lack a library, or not know an operator: then it has no figures, and the others go on.
-        import warnings
-
         warnings.warn(f"{backend} with mode {mode} failed: {error}", stacklevel=2)
         return None, None
 

@@ -120,6 +120,9 @@ def test_stats_have_torchs_fields(counter: InstructionCounter) -> None:
     first, second = counted.callgrind_stats()
     assert first.counts() == first.stats().sum()
     assert any("at::native" in function or "mm" in function for _, function in second.stats(inclusive=True))
+    # What stands above the statement is the loop's, and is left out; the interpreter is on top.
+    assert "_PyEval_EvalFrameDefault" in second.stats(inclusive=True)[0].function
+    assert not any("gen_send" in function for _, function in second.stats(inclusive=True))
     assert first.stmt_callgrind_out is not None
     assert "events: Ir" in first.stmt_callgrind_out
     assert 0 < first.baseline_exclusive_stats.sum() < first.counts()

@@ -17,6 +17,7 @@ from photometer.instruments.callgrind.figures import (
     inclusive_counts,
     instruction_counts,
 )
+from photometer.instruments.callgrind.harness_frames import inclusive_counts_of_statement
 from photometer.instruments.callgrind.profile import UNKNOWN, CallgrindProfile
 from photometer.instruments.callgrind.python_frames import NO_FRAMES, FrameMap, python_stacks
 from photometer.instruments.cpp.snippet import BuiltSnippet
@@ -98,11 +99,17 @@ class CountedTask:
         frames = self.frame_maps[stable] if self.frame_maps else NO_FRAMES
         return python_stacks(self.profiles[stable], frames, smallest_share=smallest_share)
 
+    def _inclusive(self, profile: CallgrindProfile) -> FunctionCounts:
+        """Without the frames of the loop; a compiled statement has none."""
+        if self.task.built is not None:
+            return inclusive_counts(profile)
+        return inclusive_counts_of_statement(profile, self.loop_profile)
+
     def callgrind_stats(self, *, collect_baseline: bool = True) -> tuple[CallgrindStats, ...]:
         """One a repeat. As in torch, a compiled statement has no baseline: there is no Python loop around it."""
         collect_baseline = collect_baseline and self.task.built is None
         empty = FunctionCounts((), inclusive=False), FunctionCounts((), inclusive=True)
-        loop = exclusive_counts(self.loop_profile), inclusive_counts(self.loop_profile)
+        loop = exclusive_counts(self.loop_profile), self._inclusive(self.loop_profile)
         baseline_exclusive, baseline_inclusive = loop if collect_baseline else empty
         texts: tuple[str | None, ...] = self.out_texts or (None,) * len(self.profiles)
         return tuple(
@@ -112,7 +119,7 @@ class CountedTask:
                 built_with_debug_symbols=names_source_files_of_torch(profile),
                 baseline_inclusive_stats=baseline_inclusive,
                 baseline_exclusive_stats=baseline_exclusive,
-                stmt_inclusive_stats=inclusive_counts(profile),
+                stmt_inclusive_stats=self._inclusive(profile),
                 stmt_exclusive_stats=exclusive_counts(profile),
                 stmt_callgrind_out=text,
                 figures=figures_of(profile),

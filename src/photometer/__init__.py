@@ -29,7 +29,10 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
         GroupedStmts as GroupedStmts,
         GroupedVariants as GroupedVariants,
         TimerArgs as TimerArgs,
+        TrainingStep as TrainingStep,
         load_suite as load_suite,
+        powers as powers,
+        sweep as sweep,
     )
     from photometer.errors import DefinitionError as DefinitionError, PhotometerError as PhotometerError
     from photometer.fuzzing import (
@@ -90,6 +93,7 @@ _HOME = {
     "TaskSpec": "photometer.model.task",
     "Timer": "photometer.timing",
     "TimerArgs": "photometer.definition",
+    "TrainingStep": "photometer.definition",
     "Verdict": "photometer.analysis.verdict",
     "ab": "photometer.comparing.statements",
     "ab_device": "photometer.comparing.statements",
@@ -98,9 +102,11 @@ _HOME = {
     "load_suite": "photometer.definition",
     "materialize": "photometer.plan",
     "ordered_unique": "photometer.analysis.table",
+    "powers": "photometer.definition",
     "save": "photometer.results",
     "select_unit": "photometer.model.units",
     "set_torch_threads": "photometer.worker.threads",
+    "sweep": "photometer.definition",
     "timer": "photometer.instruments.clock",
     "trim_sigfig": "photometer.model.units",
     "unit_to_english": "photometer.model.units",

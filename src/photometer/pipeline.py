@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,9 @@ from photometer.definition import load_suite
 from photometer.definition.axes import with_axes
 from photometer.execution.executor import describe
 from photometer.execution.figure_pass import FigureSettings, asks_for_figures, measure_figures
+from photometer.execution.import_check import check_imports
 from photometer.execution.local_executor import LocalExecutor
-from photometer.execution.observer import NullObserver, RunObserver
+from photometer.execution.observer import NullObserver, RunObserver, RunState
 from photometer.execution.probe_plan import probe_plan
 from photometer.execution.run_file import RunFile, open_run_file
 from photometer.execution.run_settings import RunSettings
@@ -77,6 +79,7 @@ def run_suite(
         plan = select(planned, expression, tags)
         if not len(plan):
             return RunReport(plan, None, RunTable())
+        check_imports(plan, executor.session)
         with hold_folder(folder):
             file = open_run_file(folder, plan, settings, facts, resume=resume)
             with _keeping(file, store, origin) as keep:
@@ -108,7 +111,13 @@ def _take_figures(
     asked = FigureSettings(settings.rates, settings.energy)
     if asks_for_figures(plan, asked):
         records = load_results(file.path).records
-        measure_figures(plan, session, asked, keep, records=records, on_problem=observer.gave_up)
+        start = time.monotonic()
+
+        def on_order(done: int, orders: int, title: str) -> None:
+            left = (time.monotonic() - start) / max(done, 1) * (orders - done)
+            observer.progressed(RunState(done, orders, 0, left, (title,)))
+
+        measure_figures(plan, session, asked, keep, records=records, on_problem=observer.gave_up, on_order=on_order)
 
 
 @contextlib.contextmanager
@@ -154,4 +163,5 @@ def check_suite(
         facts = describe(executor)
         probes = materialize(defined, available_devices=facts.devices, timeout_seconds=timeout_seconds, probe=True)
         plan = select(probes, expression, tags)
+        check_imports(plan, executor.session)
         return check_results(probe_plan(plan, settings, executor, facts, observer))

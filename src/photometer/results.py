@@ -85,6 +85,13 @@ class LoadedResults(list[Any]):
         )
         return data_frame(rows, FIRST_COLUMNS)
 
+    def variants_dataframe(self) -> pandas.DataFrame:
+        """Return a DataFrame with one row per variant of a run: sizes, time, rates, phases, metrics. Needs pandas."""
+        from photometer.analysis.variant_rows import FIRST_COLUMNS, variant_rows
+        from photometer.model.data_frame import data_frame
+
+        return data_frame(variant_rows(self._results.records), FIRST_COLUMNS)
+
     def __repr__(self) -> str:
         kinds = ", ".join(f"{count} {kind}" for kind, count in self._results.kinds.items() if kind not in EVIDENCE)
         return f"<photometer.LoadedResults of {str(self.path)!r}: {kinds or 'nothing'}>"

@@ -26,6 +26,7 @@ COMMANDS = (
     "compile_report",
     "history",
     "bisect",
+    "peaks",
     "flame",
     "fuzz",
     "list",

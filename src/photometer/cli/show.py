@@ -48,6 +48,10 @@ def show(
     baseline: Annotated[str | None, typer.Option(help="The row that ratios are to; else the fastest.")] = None,
     baseline_env: Annotated[str | None, typer.Option(help="The env (--by-file: file) that ratios are to.")] = None,
     transpose: Annotated[bool, typer.Option("--transpose", help="Turn rows into columns.")] = False,
+    variants: Annotated[
+        bool,
+        typer.Option("--variants", help="One line per variant of a run: sizes, times, rates, metrics (CSV or JSON)."),
+    ] = False,
     recover: Annotated[bool, typer.Option("--recover", help="Show what is whole in a damaged file.")] = False,
 ) -> None:
     from photometer.analysis.torch_builds import torch_names
@@ -56,6 +60,9 @@ def show(
     from photometer.tables import Compare
 
     loaded = [load_results(path, recover) for path in files]
+    if variants:
+        _write(_variants(loaded, format), output)
+        return
     # What was measured with different builds of torch is never merged.
     names: Sequence[str | None]
     names = [each.path.stem for each in loaded] if by_file else torch_names([each.machine for each in loaded])
@@ -83,6 +90,18 @@ def show(
     chosen = format or _BY_SUFFIX.get(output.suffix if output is not None else "", Format.TERMINAL)
     text = _render(comparison, chosen, _machine_lines(loaded), to_terminal=output is None)
     _write(text, output)
+
+
+def _variants(loaded: list[Results], format: Format | None) -> str:
+    from photometer.analysis.variant_rows import variant_rows
+    from photometer.report.tables.variants_csv import render_variants_csv, render_variants_json
+
+    rows = [
+        {**row, **({"file": results.path.name} if len(loaded) > 1 else {})}
+        for results in loaded
+        for row in variant_rows(results.records)
+    ]
+    return render_variants_json(rows) if format is Format.JSON else render_variants_csv(rows)
 
 
 def _measurements(results: Results, name: str | None) -> list[Measurement]:

@@ -37,6 +37,7 @@ FIGURE_KINDS = (WorkOfRun.KIND, ObservedMetrics.KIND, PhaseTimes.KIND, EnergyOfR
 
 OnRecord = Callable[[Mapping[str, Any]], object]
 OnProblem = Callable[[str, str], object]
+OnOrder = Callable[[int, int, str], object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,11 +60,13 @@ def measure_figures(
     *,
     records: Iterable[Mapping[str, Any]] = (),
     on_problem: OnProblem = lambda title, reason: None,
+    on_order: OnOrder = lambda done, all_orders, title: None,
 ) -> None:
     """Measure what is asked. `records` are those that the file has: nothing is measured twice, nor what failed."""
     done, failed = _known(records)
     dtypes: dict[MachinePeak, None] = {}
-    for order in plan:
+    for number, order in enumerate(plan):
+        on_order(number, len(plan), order.short_title)
         if order.id in failed:
             continue
         for kind, measure in _steps(order, settings):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from photometer.errors import PhotometerError, ResultsFileError
+from photometer.errors import DefinitionError, PhotometerError, ResultsFileError
 from photometer.instruments.code_folder import cache_root, make_code_folder
 from photometer.instruments.machine_facts import gather_machine
 from photometer.model.records import from_record, to_record
@@ -61,6 +61,13 @@ def peak_of(
     )
     _keep(path, measured)
     return measured
+
+
+def check_device(session: Session, device: str) -> None:
+    """Raise if the environment has no such device."""
+    known = session.facts().devices
+    if device not in known:
+        raise DefinitionError(f"there is no device {device!r}", remedy=f"There are: {', '.join(known)}.")
 
 
 def is_cpu(device: str) -> bool:

@@ -1,0 +1,49 @@
+"""`photometer peaks`: what this machine can do per second, as --rates compares with. Measured once, and kept."""
+
+from __future__ import annotations
+
+import enum
+import json
+from typing import Annotated
+
+import typer
+
+from photometer.cli.numbers import MOST_THREADS
+from photometer.cli.printing import show_text
+from photometer.model.records import to_record
+
+
+class ElementType(str, enum.Enum):
+    FLOAT32 = "float32"
+    FLOAT64 = "float64"
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+
+
+def register(app: typer.Typer) -> None:
+    app.command("peaks", help="Measure what this machine can do: a matrix product and a copy.")(peaks)
+
+
+def peaks(
+    num_threads: Annotated[
+        list[int] | None,
+        typer.Option("--num-threads", "-t", min=1, max=MOST_THREADS, help="Threads (default: 1); repeat for more."),
+    ] = None,
+    dtype: Annotated[ElementType, typer.Option("--dtype", help="Of the matrices.")] = ElementType.FLOAT32,
+    device: Annotated[str, typer.Option("--device", metavar="NAME", help="As cuda or cuda:1.")] = "cpu",
+    again: Annotated[bool, typer.Option("--again", help="Measure anew what is kept from before.")] = False,
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="PATH", help="Measure with this interpreter's torch instead.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the peaks as JSON, one per line.")] = False,
+) -> None:
+    from photometer.instruments.peaks import check_device, peak_of
+    from photometer.model.environment import Environment
+    from photometer.report.rates_text import peak_text
+    from photometer.session.session import Session
+
+    with Session(Environment.current() if python is None else Environment(python)) as session:
+        check_device(session, device)
+        for count in num_threads or [1]:
+            peak = peak_of(session, device=device, num_threads=count, dtype=dtype.value, again=again)
+            show_text(json.dumps(to_record(peak)) if as_json else peak_text(peak))

@@ -18,9 +18,9 @@ from photometer.errors import PhotometerError, ToolMissing, WorkerError, WorkerS
 from photometer.execution.executor import ReadyOrder
 from photometer.execution.measure_order import count_task_of
 from photometer.execution.order_record import task_spec_of
-from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.callgrind.figures import exclusive_counts
+from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.packed_stacks import SMALLEST_SHARE, pack_stacks
@@ -59,8 +59,8 @@ class CountedSuite:
 
 
 def count_suite(sides: StartedSides, checked: CheckedPlan, observer: Observer) -> CountedSuite:
-    """Count every order that runs on the host. Without Valgrind, say so: everything is then timed."""
-    wanted = [order.id for order in checked.orders if not order.auto.on_device]
+    """Count every order on the host that is to be counted. Without Valgrind, say so: everything is then timed."""
+    wanted = [order.id for order in checked.orders if order.counts_instructions and not order.auto.on_device]
     if not wanted:
         return CountedSuite()
     observer.stage("counting instructions on both sides")
@@ -137,6 +137,5 @@ def _count(counter: InstructionCounter, ready: ReadyOrder) -> SideOutcome:
     except PhotometerError as error:
         return error
     counts = dataclasses.replace(counted.instruction_counts(), task_spec=task_spec_of(ready.order))
-    profile = counted.profiles[counts.stable_repeat]
-    stacks = pack_stacks(folded_stacks(profile, smallest_share=SMALLEST_SHARE))
-    return SideCount(counts, exclusive_counts(profile), stacks)
+    stacks = pack_stacks(fitted_stacks(counted.stacks(smallest_share=SMALLEST_SHARE), counts))
+    return SideCount(counts, exclusive_counts(counted.profiles[counts.stable_repeat]), stacks)

@@ -21,12 +21,16 @@ from photometer.session.fork_server import Launch
 from photometer.session.session import Session
 from photometer.worker.messages import (
     PROTOCOL_VERSION,
+    CompileFacts,
     Count,
     Counted,
     DescribeTorch,
     LookAround,
+    MeasuredMemory,
+    MeasureMemory,
     Prepare,
     Prepared,
+    ReportCompile,
     Request,
     Spin,
     Spun,
@@ -79,6 +83,8 @@ class Behaviour:
 
     seconds_per_run: float = 1e-6
     instructions_per_run: int = 1000
+    allocated_bytes: int = 4096
+    graph_breaks: int = 0
     raises: str = ""
     dies: bool = False
 
@@ -113,6 +119,8 @@ class FakeChild:
             Spin: lambda request: Spun(1),
             DescribeTorch: lambda request: FACTS,
             LookAround: lambda request: Surroundings([], 1, False),
+            MeasureMemory: self._measure_memory,
+            ReportCompile: self._report_compile,
         }
 
     def _prepare(self, request: Prepare) -> Prepared:
@@ -136,6 +144,32 @@ class FakeChild:
     def _time_blocks(self, request: TimeBlocks) -> TimedBlocks:
         seconds = [self._seconds(request.number) for _ in range(request.blocks)]
         return TimedBlocks(seconds, [0] * len(seconds), sum(seconds), sum(seconds))
+
+    def _measure_memory(self, request: MeasureMemory) -> MeasuredMemory:
+        self._run()
+        size = self._behaviour.allocated_bytes
+        return MeasuredMemory([[size, size, 1, 0]] * request.repeats, process_peak_bytes=8192)
+
+    def _report_compile(self, request: ReportCompile) -> CompileFacts:
+        self._behaviour = self._server.behaviours.get(request.stmt, Behaviour())
+        self._run()
+        known = (Path(request.cache) / "fxgraph").exists()
+        (Path(request.cache) / "fxgraph").mkdir(exist_ok=True)
+        breaks = [{"reason": "item()", "file": "model.py", "line": 3}] * self._behaviour.graph_breaks
+        again = [{"function": "f", "reason": "size"}] * len(request.later)
+        return CompileFacts(
+            {
+                "compile_seconds": 1.0 if known else 9.0,
+                "graphs": 1 + len(breaks),
+                "breaks": breaks,
+                "recompilations": again,
+                "guards": 7,
+                "guard_seconds": 1e-6,
+                "cache_hits": int(known),
+                "cache_misses": int(not known),
+                "swept": bool(request.later),
+            }
+        )
 
     def _count(self, request: Count) -> Counted:
         for runs in (0, request.number):

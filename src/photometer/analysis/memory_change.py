@@ -1,4 +1,4 @@
-"""MemoryChange: whether the branch allocates more or less than the base. The figures are exact, so any difference counts.
+"""MemoryChange: whether the branch allocates more or less than the base. Figures are exact: any difference counts.
 
 In: the MemoryMeasurements of both sides. Out: a frozen record with a verdict of its own, and its sentence. Figures that
 differ from run to run on one side are judged only if the two sides' ranges are apart.

@@ -150,6 +150,7 @@ def record_types() -> dict[str, type]:
     from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
     from photometer.analysis.ladder import LadderStep
     from photometer.analysis.matrix_result import MatrixRow
+    from photometer.analysis.metric_change import MetricChange
     from photometer.analysis.ranking import Ranking
     from photometer.analysis.speedup import Speedup
     from photometer.model.callgrind_stats import CallgrindStats
@@ -187,6 +188,7 @@ def record_types() -> dict[str, type]:
         ObservedMetrics,
         PhaseTimes,
         EnergyOfRun,
+        MetricChange,
     )
     return {noun.KIND: noun for noun in types}
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from photometer.analysis.cause import InstructionChange
 from photometer.analysis.memory_change import MemoryChange, MemoryWord
+from photometer.analysis.metric_change import MetricChange
 from photometer.analysis.sweep_summary import SweepSummary
 from photometer.analysis.verdict import VERDICT_WORDS, Verdict, VerdictWord
 from photometer.analysis.verdict_reason import change
@@ -106,6 +107,8 @@ class EnvironmentComparison:
     noise: MachineNoise | None = None
     # Benchmarks with sizes, each over all of its points.
     sweeps: tuple[SweepSummary, ...] = ()
+    # Numbers that the statements left in their variables, on both sides.
+    metrics: tuple[MetricChange, ...] = ()
 
     def __iter__(self) -> Iterator[ComparisonResult]:
         return iter(self.by_importance)

@@ -29,6 +29,7 @@ from photometer.comparing.comparison_file import ComparisonFile, open_comparison
 from photometer.comparing.counts import CountedSuite, count_suite
 from photometer.comparing.explain import Explanation, explain
 from photometer.comparing.fork_sampler import ForkSampler, estimated, replicate_record
+from photometer.comparing.metrics import compare_metrics
 from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import CheckedPlan, StartedSide, StartedSides, failure_of, preflight
 from photometer.comparing.request import ComparisonRequest, PlannedSuite
@@ -245,6 +246,8 @@ class LiveComparison:
             record = {**to_record(result), "task_spec": to_record(task_spec_of(order))}
             self._file.keep(identified(record, order))
         self._file.keep_all((*checked.failures, *gave_up))
+        metrics = compare_metrics(self.sides, checked, self._titles, self.observer)
+        self._file.keep_all(metrics)
         return EnvironmentComparison(
             base=self._name(0),
             branch=self._name(1),
@@ -257,6 +260,7 @@ class LiveComparison:
             false_discovery_rate=self.request.settings.false_discovery_rate,
             measuring_seconds=measured.measuring_seconds,
             noise=measured.noise,
+            metrics=metrics,
             sweeps=summaries(
                 (_name_without_sizes(order), JudgedPoint(order.auto.sizes, verdict.verdict, verdict.ratio))
                 for order, verdict in measured.judged

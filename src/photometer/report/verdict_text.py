@@ -144,6 +144,10 @@ def _sweeps(comparison: EnvironmentComparison, width: int) -> Iterator[str]:
         yield "  over sizes:"
     for sweep in comparison.sweeps:
         yield from _indented(sweep.sentence, width, "    ", "      ")
+    if comparison.metrics:
+        yield "  metrics:"
+    for metric in comparison.metrics:
+        yield from _indented(metric.sentence, width, "    ", "      ")
 
 
 def _failures(comparison: EnvironmentComparison, width: int) -> Iterator[str]:
@@ -184,8 +188,9 @@ def render_verdicts_markdown(comparison: EnvironmentComparison) -> str:
         parts.append(_markdown_table(shown))
     if same:
         parts.append(_folded(f"{len(same)} same", _markdown_table(same)))
-    if comparison.sweeps:
-        parts.append("\n".join(f"- {_inline(sweep.sentence)}" for sweep in comparison.sweeps))
+    said = [sweep.sentence for sweep in comparison.sweeps] + [metric.sentence for metric in comparison.metrics]
+    if said:
+        parts.append("\n".join(f"- {_inline(sentence)}" for sentence in said))
     details = _markdown_details(comparison.by_importance)
     if details:
         parts.append(_folded("Causes and notes", details))

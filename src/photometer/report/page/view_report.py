@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from photometer.analysis.ladder import LadderStep
+from photometer.analysis.metric_change import MetricChange
 from photometer.errors import ResultsFileError
 from photometer.model.diagnosis import Conditions
 from photometer.model.fuzz_trial import FuzzTrial
@@ -28,7 +29,7 @@ from photometer.report.page.view_run import BenchmarkView, RunViews, SkipView, r
 MOST_SAMPLES = 600_000
 # At least and at most: with fewer samples a drift would not show, and a plot a thousand pixels wide shows no more.
 SAMPLES_OF_ONE = (60, 1000)
-_KNOWN = {*view_run.KINDS, *view_comparison.KINDS, FuzzTrial.KIND, LadderStep.KIND, *FIGURE_KINDS}
+_KNOWN = {*view_run.KINDS, *view_comparison.KINDS, FuzzTrial.KIND, LadderStep.KIND, MetricChange.KIND, *FIGURE_KINDS}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,6 +6,7 @@ Two records with the same content have the same digest, so that a store keeps it
 from __future__ import annotations
 
 import hashlib
+import json
 import struct
 import zlib
 from collections.abc import Mapping
@@ -16,31 +17,38 @@ import msgspec
 from photometer.errors import StoreError
 from photometer.model.results_format import encode_line
 
-# Neighbouring bytes of sorted-by-significance doubles compress well; more effort saves 2 % and takes thrice as long.
-_LEVEL = 3
+# Most bytes of samples are noise: more effort saves 2 % of them and takes twice as long.
+_LEVEL = 1
 _PACKED = "raw_times"
 # A record of a large model with its stacks is some 100 KB; what claims to be more than this is damaged.
 LARGEST_CONTENT_BYTES = 64 * 1024 * 1024
+# Lone surrogates, which JSON's escapes can hold, or an integer beyond 64 bits.
+_NOT_PLAIN = (UnicodeEncodeError, OverflowError, TypeError)
+_json_encoder = msgspec.json.Encoder(order="sorted")
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder()
 
 
 def digest_of(record: Mapping[str, Any]) -> bytes:
     """Return 16 bytes that tell one content from another, whatever the order of its fields."""
-    ordered = msgspec.json.encode(record, order="sorted") if _is_plain(record) else encode_line(record, "the record")
+    try:
+        ordered = _json_encoder.encode(record)
+    except _NOT_PLAIN:
+        ordered = json.dumps(record, sort_keys=True, allow_nan=False).encode("ascii")
     return hashlib.blake2b(ordered, digest_size=16).digest()
 
 
 def pack(record: Mapping[str, Any]) -> bytes:
     """Return the record compressed."""
     times = record.get(_PACKED)
+    packed = record
     if isinstance(times, list | tuple) and times and all(type(each) is float for each in times):
-        record = {**record, _PACKED: _shuffled(times)}
+        packed = {**record, _PACKED: _shuffled(times)}
     try:
-        return zlib.compress(_encoder.encode(record), _LEVEL)
-    except (UnicodeEncodeError, OverflowError, TypeError):
-        # Lone surrogates, which JSON's escapes can hold, or an integer beyond 64 bits.
-        return zlib.compress(b"{" + encode_line(record, "the record")[1:], _LEVEL)
+        return zlib.compress(_encoder.encode(packed), _LEVEL)
+    except _NOT_PLAIN:
+        # As JSON, whose first byte is never that of MessagePack's maps.
+        return zlib.compress(encode_line(record, "the record"), _LEVEL)
 
 
 def unpack(data: bytes) -> dict[str, Any]:
@@ -77,11 +85,3 @@ def _in_order(packed: bytes) -> list[float]:
     for byte in range(8):
         plain[byte::8] = packed[byte * count : (byte + 1) * count]
     return list(struct.unpack(f"<{count}d", bytes(plain)))
-
-
-def _is_plain(record: Mapping[str, Any]) -> bool:
-    try:
-        msgspec.json.encode(record)
-    except (UnicodeEncodeError, TypeError, OverflowError):
-        return False
-    return True

@@ -105,10 +105,18 @@ def result_id(key: str, digest: bytes) -> int:
     return int.from_bytes(hashed, "big") >> 1
 
 
+def order_key(record: Mapping[str, Any]) -> str | None:
+    """Return the id of the order that a record names, which is its benchmark's key; None if it names none."""
+    order = record.get("order")
+    found = order.get("id") if isinstance(order, Mapping) else None
+    found = found or record.get("order_id")
+    return str(found) if found else None
+
+
 def benchmark_of(record: Mapping[str, Any]) -> BenchmarkIdentity | None:
     """Return whose record it is, by its order, else by its statement; a record of neither has no benchmark."""
     order, task = _mapping(record.get("order")), _mapping(record.get("task_spec"))
-    key = order.get("id") or record.get("order_id")
+    key = order_key(record)
     label = tuple(str(word) for word in order.get("label") or ())
     if not label:
         label = tuple(str(task[name]) for name in ("label", "sub_label") if task.get(name))
@@ -120,7 +128,7 @@ def benchmark_of(record: Mapping[str, Any]) -> BenchmarkIdentity | None:
     auto = _mapping(order.get("auto"))
     tags = order.get("tags")
     return BenchmarkIdentity(
-        str(key),
+        key,
         _title(label, auto, task) or str(record.get("title") or key),
         label,
         _flat(auto),

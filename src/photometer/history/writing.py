@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Table, and_, func, select, update
+from sqlalchemy import Table, and_, func, select, text, update
 
 from photometer.history import schema
 from photometer.history.contents import digest_of, pack
@@ -22,6 +22,7 @@ from photometer.history.identity import (
     environment_fingerprint,
     kind_of,
     machine_fingerprint,
+    order_key,
     result_id,
     run_key,
     started_at,
@@ -59,13 +60,16 @@ class RunWriter:
         # Records of a comparison's sides say nothing about one commit; those of a run do.
         self._draws_curves = kind_of(header) in ("run", "measurements")
         self._described: set[str] = set()
+        self._open_ones: dict[str, BenchmarkIdentity] = {}
         self._metrics: dict[str, int] = {}
         self.run_id = self._open(header, origin)
         self._number = self._highest_number()
 
     def add(self, records: Sequence[Mapping[str, Any]]) -> Added:
         """Write records in one transaction. Those that the run already has change nothing."""
-        rows = [self._row(record) for record in records]
+        keys = [self._key(record) for record in records]
+        self._resolve()
+        rows = [self._row(record, key) for record, key in zip(records, keys, strict=True)]
         # Two records with the same content are one.
         by_id = {row.id: row for row in rows}
         with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
@@ -86,27 +90,35 @@ class RunWriter:
         table = schema.contents
         known = set(connection.scalars(select(table.c.digest).where(table.c.digest.in_(list(contents)))))
         packed = [{"digest": key, "data": pack(contents[key])} for key in sorted(contents) if key not in known]
-        if packed:
-            connection.execute(_insert(connection, table), packed)
+        _insert(connection, table, packed)
         before = self._number
         results = []
         for row in rows:
             self._number += 1
             results.append(row.result(self.run_id, self._number))
-        connection.execute(_insert(connection, schema.results), results)
+        _insert(connection, schema.results, results)
         points = [point for row in rows for point in row.points(self.run_id)]
-        if points:
-            points.sort(key=lambda point: (point["benchmark_id"], point["metric_id"], point["result_id"]))
-            connection.execute(_insert(connection, schema.points), points)
-        comparisons = [row.comparison(self.run_id) for row in rows if row.is_comparison]
-        if comparisons:
-            connection.execute(_insert(connection, schema.comparisons), comparisons)
+        points.sort(key=lambda point: (point["benchmark_id"], point["metric_id"], point["result_id"]))
+        _insert(connection, schema.points, points)
+        _insert(connection, schema.comparisons, [row.comparison(self.run_id) for row in rows if row.is_comparison])
         return self._number - before
 
-    def _row(self, record: Mapping[str, Any]) -> _Row:
-        digest = digest_of(record)
+    def _key(self, record: Mapping[str, Any]) -> str | None:
+        """Return whose record it is; a benchmark that is not known, or not by its labels, is remembered as open."""
+        key = order_key(record)
+        if key in self._described:
+            return key
         identity = benchmark_of(record)
-        benchmark = None if identity is None else self._benchmark(identity)
+        if identity is None:
+            return None
+        is_better = identity.label and identity.key not in self._described
+        if is_better or (identity.key not in self._benchmarks and identity.key not in self._open_ones):
+            self._open_ones[identity.key] = identity
+        return identity.key
+
+    def _row(self, record: Mapping[str, Any], key: str | None) -> _Row:
+        digest = digest_of(record)
+        benchmark = None if key is None else self._benchmarks[key]
         found = points_of(record) if benchmark is not None and self._draws_curves else ()
         return _Row(
             result_id(self.key, digest),
@@ -141,35 +153,36 @@ class RunWriter:
         with self._engine.connect() as connection:
             return int(connection.scalar(select(func.max(table.c.number)).where(table.c.run_id == self.run_id)) or 0)
 
-    def _benchmark(self, identity: BenchmarkIdentity) -> int:
-        if identity.key in self._described or (identity.key in self._benchmarks and not identity.label):
-            return self._benchmarks[identity.key]
-        values = _storable(
-            {
-                "key": identity.key,
-                "title": identity.title,
-                "label": _json(list(identity.label)),
-                "auto": _json(identity.auto),
-                "tags": _json(list(identity.tags)),
-                "task": _json(identity.task),
-            }
-        )
-        number = self._named(schema.benchmarks, {"key": values["key"]}, values)
-        if identity.label:
-            self._described.add(identity.key)
-            self._describe(number, values)
-        self._benchmarks[identity.key] = number
-        return number
-
-    def _describe(self, number: int, values: Mapping[str, Any]) -> None:
-        """Give a benchmark its labels and tags if it was met without them (in a replicate), or with other tags."""
-        table = schema.benchmarks
-        wanted = {name: values[name] for name in ("title", "label", "auto", "tags", "task")}
-        with self._engine.connect() as connection:
-            found = connection.execute(select(table).where(table.c.id == number)).one()
-        if found.label == "[]" or (found.tags != wanted["tags"] and wanted["tags"] != "[]"):
+    def _resolve(self) -> None:
+        """Give numbers to benchmarks that this writer has not met, and labels to those that had none."""
+        open_ones, self._open_ones = self._open_ones, {}
+        rows = {key: _benchmark_row(open_ones[key]) for key in sorted(open_ones)}
+        if not rows:
+            return
+        found = self._stored_benchmarks(rows)
+        if missing := [row for row in rows.values() if row["key"] not in found]:
             with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
-                connection.execute(update(table).where(table.c.id == number).values(**wanted))
+                _insert(connection, schema.benchmarks, missing)
+            found = self._stored_benchmarks(rows)
+        for key, row in rows.items():
+            stored = found[row["key"]]
+            self._benchmarks[key] = stored.id
+            if open_ones[key].label:
+                self._described.add(key)
+                if stored.label == "[]" or (stored.tags != row["tags"] and row["tags"] != "[]"):
+                    self._describe(stored.id, row)
+
+    def _stored_benchmarks(self, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        table = schema.benchmarks
+        columns = (table.c.id, table.c.key, table.c.label, table.c.tags)
+        keys = [row["key"] for row in rows.values()]
+        with self._engine.connect() as connection:
+            return {row.key: row for row in connection.execute(select(*columns).where(table.c.key.in_(keys)))}
+
+    def _describe(self, number: int, row: Mapping[str, Any]) -> None:
+        table = schema.benchmarks
+        with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
+            connection.execute(update(table).where(table.c.id == number).values(**row))
 
     def _metric(self, metric: Any) -> int:
         if metric.name not in self._metrics:
@@ -188,12 +201,13 @@ class RunWriter:
 
     def _named(self, table: Table, name: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> int:
         """Return the number of what has this name, which is given one if it has none; in a transaction of its own."""
-        wanted = select(table.c.id).where(and_(*(table.c[column] == value for column, value in name.items())))
+        parts = (table.c[column] == value for column, value in _storable(name).items())
+        wanted = select(table.c.id).where(and_(*parts))
         with self._engine.connect() as connection:
             found = connection.scalar(wanted)
         if found is None:
             with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
-                connection.execute(_insert(connection, table), [_storable(values or name)])
+                _insert(connection, table, [_storable(values or name)])
                 found = connection.scalar(wanted)
         assert found is not None
         return int(found)
@@ -219,7 +233,7 @@ class _Row:
             "run_id": run_id,
             "benchmark_id": self.benchmark_id,
             "number": number,
-            "kind": str(self.record.get("kind", "")),
+            "kind": _text(str(self.record.get("kind", ""))),
             "digest": self.digest,
         }
 
@@ -273,15 +287,35 @@ def add_records(
     return Added(writer.run_id, new, len(ordered) - new)
 
 
-def _insert(connection: Connection, table: Table) -> Any:
-    """Return an insert that leaves alone what is there already."""
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert as insert_postgresql
+def _benchmark_row(identity: BenchmarkIdentity) -> dict[str, Any]:
+    return _storable(
+        {
+            "key": identity.key,
+            "title": identity.title,
+            "label": _json(list(identity.label)),
+            "auto": _json(identity.auto),
+            "tags": _json(list(identity.tags)),
+            "task": _json(identity.task),
+        }
+    )
 
-        return insert_postgresql(table).on_conflict_do_nothing()
+
+def _insert(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows with the same columns; those that are there already are left alone."""
+    if not rows:
+        return
+    if connection.dialect.name == "postgresql":
+        # One array per column: three times as fast as a statement per row.
+        types = {name: table.c[name].type.compile(connection.dialect) for name in rows[0]}
+        arrays = ", ".join(f"CAST(:{name} AS {type_name}[])" for name, type_name in types.items())
+        statement = (
+            f"INSERT INTO {table.name} ({', '.join(types)}) SELECT * FROM unnest({arrays}) ON CONFLICT DO NOTHING"
+        )
+        connection.execute(text(statement), {name: [row[name] for row in rows] for name in types})
+        return
     from sqlalchemy.dialects.sqlite import insert
 
-    return insert(table).on_conflict_do_nothing()
+    connection.execute(insert(table).on_conflict_do_nothing(), list(rows))
 
 
 def _storable(values: Mapping[str, Any]) -> dict[str, Any]:

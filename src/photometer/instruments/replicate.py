@@ -11,7 +11,8 @@ import contextlib
 import dataclasses
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from photometer.instruments.clock import Clock
 from photometer.instruments.wall_time import MOST_RUNS_PER_BLOCK, TimeBlock
@@ -35,8 +36,8 @@ FEWEST_ROUNDS = 6
 LIKE_SIDES = 3.0
 # Long enough for a hundred and more rounds; its forks and warm-up cost about 0.05 s on top.
 REPLICATE_SECONDS = 0.15
-# A fork that opens an accelerator takes 1 to 2 s before it measures: it should then measure for a while.
-DEVICE_REPLICATE_SECONDS = 1.0
+# On an accelerator two processes take turns, and each block is held back until it is queued: fewer blocks per second.
+DEVICE_REPLICATE_SECONDS = 0.3
 DEFAULT_TIMEOUT_SECONDS = 120.0
 # Seeds of memory layouts.
 LARGEST_SEED = 2**31
@@ -60,7 +61,22 @@ class Replicate:
     whole_seconds: float
 
 
-def take_replicate(
+class Lend(Protocol):
+    """Gives a child per side for the time of a replicate."""
+
+    def __call__(
+        self, sides: Sequence[Side], kind: ServerKind, cores: Sequence[int]
+    ) -> contextlib.AbstractContextManager[list[ChildProcess]]: ...
+
+
+@contextlib.contextmanager
+def fresh_forks(sides: Sequence[Side], kind: ServerKind, cores: Sequence[int]) -> Iterator[list[ChildProcess]]:
+    """Yield a fresh fork per side."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(side.session.child(kind, cores)) for side in sides]
+
+
+def take_replicate(  # noqa: PLR0913 - the last two are for experiments and accelerators
     sides: Sequence[Side],
     *,
     kind: ServerKind,
@@ -69,17 +85,17 @@ def take_replicate(
     seconds: float = REPLICATE_SECONDS,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     scatter: bool = True,
+    lend: Lend | None = None,
 ) -> Replicate:
     """Fork all sides, lay their memory out anew, warm them up, and alternate blocks for about `seconds`.
 
-    One thread runs on `core`. A statement of several threads gets as many cores on each side, for on one its threads
-    would only wait for each other.
+    `lend` gives the children, if not fresh ones. One thread runs on `core`. A statement of several threads gets as many
+    cores on each side, for on one its threads would only wait for each other.
     """
     began = time.perf_counter()
     threads = max(side.prepare.num_threads for side in sides)
     cores = neighbours(core, threads) if core is not None or threads > 1 else ()
-    with contextlib.ExitStack() as stack:
-        children = [stack.enter_context(side.session.child(kind, cores)) for side in sides]
+    with (lend or fresh_forks)(sides, kind, cores) as children:
         # One layout for all sides: what executes the same then lies the same, and the difference has less noise.
         seed = order.randrange(1, LARGEST_SEED) if scatter else 0
         for child, side in zip(children, sides, strict=True):

@@ -103,6 +103,8 @@ class Session:
         self._killed = False
         self._facts: TorchFacts | None = None
         self.compile_caches = CompileCaches()
+        # What has to end before the servers do, such as children that are kept open.
+        self.until_closed = contextlib.ExitStack()
 
     @contextlib.contextmanager
     def server(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[Server]:  # noqa: B008
@@ -158,6 +160,7 @@ class Session:
                 server.kill()
 
     def close(self) -> None:
+        self.until_closed.close()
         with self._lock:
             idle = [server for servers in self._idle.values() for server in servers]
             self._idle.clear()

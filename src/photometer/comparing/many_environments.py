@@ -39,6 +39,7 @@ from photometer.errors import DefinitionError, PhotometerError, ToolMissing, Wor
 from photometer.execution.executor import ReadyOrder
 from photometer.instruments.noise_watch import NoiseWatch
 from photometer.instruments.replicate import REPLICATE_SECONDS, Side
+from photometer.model.environment import Environment
 from photometer.model.machine import MachineNoise
 from photometer.plan.work_order import WorkOrder, short_titles
 from photometer.session.cores import quietest_core
@@ -92,8 +93,15 @@ _Counts = Mapping[tuple[str, int], SideCount]
 class ManySides:
     """Use as a context manager: environments are made when it is entered, and gone when it is left."""
 
-    def __init__(self, request: ManySidesRequest, observer: Observer | None = None) -> None:
+    def __init__(
+        self,
+        request: ManySidesRequest,
+        observer: Observer | None = None,
+        *,
+        make_session: Callable[[Environment], Session] = Session,
+    ) -> None:
         self.request = request
+        self._make_session = make_session
         self.observer = observer or Observer()
         self.sides: tuple[StartedSide, ...] = ()
         self._titles = short_titles(request.planned.plan.orders)
@@ -106,7 +114,9 @@ class ManySides:
             worktrees = stack.enter_context(Worktrees())
             self.observer.stage(f"making {len(specs)} environments")
             resolved = resolve_environments(specs, worktrees, install=self.request.install)
-            self.sides = tuple(StartedSide(each, stack.enter_context(Session(each.environment))) for each in resolved)
+            self.sides = tuple(
+                StartedSide(each, stack.enter_context(self._make_session(each.environment))) for each in resolved
+            )
             self._open = stack.pop_all()
         return self
 

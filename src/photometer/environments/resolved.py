@@ -96,40 +96,56 @@ def resolve_environment(
     if install is not None:
         # Before the checkout, which takes a while.
         install_words(install)
-    interpreter = _interpreter(spec)
+    interpreter = _interpreter(
+        spec, is_base=spec.packages is not None or (spec.git is not None and install is not None)
+    )
     packages = None
-    if spec.packages is not None:
+    if spec.packages is not None and interpreter is not None:
         kept = kept or KeptEnvironments()
         packages = worktrees.hold(packaged(spec.packages, interpreter, kept, installer or find_installer()))
         interpreter = describe(packages.python)
+    _need_torch(spec, interpreter)
     # A venv's python is a link; what it is called in the spec or in the cache is what starts it.
-    python = interpreter.executable if packages is None and spec.python_version else _as_named(spec, packages)
+    python = _as_named(spec, interpreter, packages)
     paths = tuple(of_fixed_length(folder) for folder in spec.path)
     checkout = None
-    is_installed = spec.git is not None and install is not None
-    if spec.git is not None and install is not None:
+    if spec.git is not None and install is not None and interpreter is not None:
         made = worktrees.hold(installed_revision(spec.git, interpreter, install, worktrees, kept or KeptEnvironments()))
         python, checkout = made.python, made.checkout
     elif spec.git is not None:
         checkout = worktrees.check_out(spec.git)
         paths = (*checkout.import_paths, *paths)
-    _need_torch(spec, interpreter, packages)
     environment = Environment(python, paths, spec.variables, spec.text)
-    return ResolvedEnvironment(spec, environment, checkout, is_installed, packages, interpreter.torch_digest())
+    build = None if interpreter is None else interpreter.torch_digest()
+    return ResolvedEnvironment(
+        spec, environment, checkout, checkout is not None and install is not None, packages, build
+    )
 
 
-def _interpreter(spec: EnvironmentSpec) -> Interpreter:
-    return describe(spec.interpreter) if spec.python_version is None else find_python(spec.python_version)
+def _interpreter(spec: EnvironmentSpec, *, is_base: bool) -> Interpreter | None:
+    """Return what the interpreter says of itself. One that says nothing, and that nothing is made of, fails later."""
+    if spec.python_version is not None:
+        return find_python(spec.python_version)
+    try:
+        return describe(spec.interpreter)
+    except EnvironmentSpecError:
+        if is_base:
+            raise
+        return None
 
 
-def _as_named(spec: EnvironmentSpec, packages: Packaged | None) -> str:
-    return spec.interpreter if packages is None else packages.python
+def _as_named(spec: EnvironmentSpec, interpreter: Interpreter | None, packages: Packaged | None) -> str:
+    if packages is not None:
+        return packages.python
+    return interpreter.executable if interpreter is not None and spec.python_version else spec.interpreter
 
 
-def _need_torch(spec: EnvironmentSpec, interpreter: Interpreter, packages: Packaged | None) -> None:
+def _need_torch(spec: EnvironmentSpec, interpreter: Interpreter | None) -> None:
     """Say at once that an environment asked for by its packages or its version has no torch; others may find one."""
-    asked = packages is not None or spec.python_version is not None
-    if asked and interpreter.torch_folder is None and spec.git is None and not spec.path:
+    asked = spec.packages is not None or spec.python_version is not None
+    if interpreter is None or not asked or spec.git is not None or spec.path:
+        return
+    if interpreter.torch_folder is None:
         version = spec.python_version or interpreter.version
         raise EnvironmentSpecError(
             f"{spec.text}: Python {interpreter.version} has no torch there",

@@ -19,11 +19,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.history.postgresql_server import NoPostgreSQL, running_postgresql
+from tests.history.records import counts, header, origin, times
+
 from photometer.history.all_changes import changes_in
 from photometer.history.changes import Cause
 from photometer.history.store import Store, open_store
-from tests.history.postgresql_server import NoPostgreSQL, running_postgresql
-from tests.history.records import counts, header, origin, times
 
 AIMS = {"ingest": "at least 5,000 / s", "curve": "under 100 ms", "changes": "under 30 s"}
 SAMPLES = 100

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 USER = "photometer"
 PASSWORD = "sesame-4711"
@@ -95,11 +96,11 @@ def _account() -> pwd.struct_passwd | None:
     raise NoPostgreSQL("PostgreSQL refuses to run as root, and there is no other user")
 
 
-def _as(account: pwd.struct_passwd | None) -> dict[str, object]:
+def _as(account: pwd.struct_passwd | None) -> dict[str, Any]:
     return {} if account is None else {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
 
 
 def _run(command: list[str], folder: Path, account: pwd.struct_passwd | None) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, **_as(account))  # type: ignore[call-overload]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, **_as(account))
     if done.returncode != 0:
         raise NoPostgreSQL(f"initdb failed: {done.stderr[-500:]}")

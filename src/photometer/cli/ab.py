@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import json
 import shutil
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import MOST_THREADS, margin_share, seconds
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered
+from photometer.cli.store_option import WriteStore, store_to_write
 from photometer.cli.sweep_options import Axes, Where, chosen_points, show_point, show_summaries, sizes_code
 from photometer.model.records import to_record
 
@@ -96,6 +98,7 @@ def ab(
     fail_on: Annotated[
         FailOn, typer.Option("--fail-on", help="What makes the exit status other than 0 (see below).")
     ] = FailOn.NEVER,
+    store: WriteStore = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
 ) -> None:
     if cold and not device:
@@ -108,6 +111,7 @@ def ab(
         raise typer.BadParameter(
             "-o keeps one comparison; leave -L out, or use a suite with sizes= and `photometer run`"
         )
+    place = store_to_write(store)
     rankings = []
     for point in points:
         sizes = sizes_code(point, language.value)
@@ -125,6 +129,8 @@ def ab(
         ranking, counted = _measured(request, instructions, quiet)
         if output is not None:
             _write(output, request, ranking, counted)
+        if place is not None:
+            _store(place, request, ranking, counted)
         if format in (Format.TERMINAL, Format.MARKDOWN):
             show_point(point)
         _print(ranking, counted, format)
@@ -231,20 +237,34 @@ def counts_text(counted: list[StatementCount], width: int) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _write(path: Path, request: AbRequest, ranking: Ranking, counted: list[StatementCount]) -> None:
-    from photometer.instruments.machine_facts import gather_machine
-    from photometer.model.results_file import ResultsFile
-
-    header = {
+def _header(request: AbRequest) -> dict[str, dict[str, object]]:
+    """Return what a results file of this comparison says at its head."""
+    return {
         "ab": {
+            "id": uuid.uuid4().hex,
             "statements": [contender.stmt for contender in request.contenders],
             "setups": [contender.setup for contender in request.contenders],
             "language": request.language.value,
             "num_threads": request.num_threads,
         }
     }
+
+
+def _store(place: str, request: AbRequest, ranking: Ranking, counted: list[StatementCount]) -> None:
+    from photometer.history.statements import store_ab
+    from photometer.instruments.machine_facts import gather_machine
+    from photometer.model.results_format import make_header
+
+    records = [to_record(ranking), *(to_record(each.counts) for each in counted)]
+    store_ab(place, make_header(gather_machine(), _header(request)), records)
+
+
+def _write(path: Path, request: AbRequest, ranking: Ranking, counted: list[StatementCount]) -> None:
+    from photometer.instruments.machine_facts import gather_machine
+    from photometer.model.results_file import ResultsFile
+
     records: list[Recordable] = [ranking, *(each.counts for each in counted)]
-    ResultsFile.create(path, header, machine=gather_machine(), records=records, overwrite=True)
+    ResultsFile.create(path, _header(request), machine=gather_machine(), records=records, overwrite=True)
     say_aside(f"Results: {path}")
 
 

@@ -38,7 +38,8 @@ def task_spec_of(order: WorkOrder) -> TaskSpec:
 
 def identified(record: Mapping[str, Any], order: WorkOrder) -> dict[str, Any]:
     """Return the record with the order it belongs to."""
-    return {**record, "order": {"id": order.id, "label": list(order.label), "auto": to_record(order.auto)}}
+    about = {"id": order.id, "label": list(order.label), "auto": to_record(order.auto)}
+    return {**record, "order": {**about, "tags": list(order.tags)} if order.tags else about}
 
 
 def failure_record(order: WorkOrder, step: Step, failure: Failure, attempts: int) -> dict[str, Any]:

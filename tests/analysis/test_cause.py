@@ -14,6 +14,7 @@ from photometer.analysis.cause import (
     function_changes,
     instruction_change,
 )
+from photometer.analysis.changed_code import ChangedCode
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.records import from_record, to_record
@@ -44,6 +45,15 @@ SAME = change(1000.0, 1000.2)
 )
 def test_sentences(word: Any, counts: InstructionChange, told: str) -> None:
     assert cause_sentence(verdict(word, 1.05), counts).startswith(told)
+
+
+def test_the_users_code_is_named_before_native_functions() -> None:
+    code = (ChangedCode("gate", "tinynet/model.py", 41, 48.0, ("contiguous",)),)
+    told = cause_sentence(verdict("slower", 1.05), change(1000.0, 1050.0, functions=MORE.functions, code=code))
+    assert told == (
+        "more instructions and slower: +50 instructions per run (+5.0 %); "
+        "new under gate (tinynet/model.py:41): contiguous (+48)."
+    )
 
 
 def test_nothing_is_said_where_nothing_changed() -> None:
@@ -77,11 +87,11 @@ def functions(**counts: int) -> FunctionCounts:
     return FunctionCounts.from_mapping(named, inclusive=False)
 
 
-def test_medians_and_spread_over_layouts() -> None:
+def test_figures_of_the_frozen_layout_and_the_spread_over_others() -> None:
     found = instruction_change(
         counts(1000.0, 1001.0, 1002.0), counts(1100.0, 1100.0, 1100.0), functions(f=1000), functions(f=11_000)
     )
-    assert (found.base_per_run, found.branch_per_run, found.layouts) == (1001.0, 1100.0, 3)
+    assert (found.base_per_run, found.branch_per_run, found.layouts) == (1000.0, 1100.0, 3)
     assert found.layout_spread == pytest.approx(0.002)
     assert found.base_allocator_calls_per_run == 2.0
     assert found.functions == (FunctionChange(100.0, "f"),)

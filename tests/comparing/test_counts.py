@@ -10,6 +10,7 @@ from photometer.errors import PhotometerError, WorkerStartError
 from photometer.execution.executor import ReadyOrder
 from photometer.model.environment import Environment
 from photometer.plan import materialize
+from photometer.session.layout import Layout
 from photometer.session.session import Session
 from tests.session.fake_session import Behaviour, FakeServers
 
@@ -32,12 +33,18 @@ def orders(*statements: str) -> list[ReadyOrder]:
 
 def test_an_error_stands_in_its_place_and_the_servers_are_given_back(servers: FakeServers) -> None:
     counted = []
-    sides = count_sides(
-        sessions(servers), [orders("good", "bad"), orders("bad", "good")], on_count=lambda: counted.append(1)
-    )
-    assert [[isinstance(outcome, SideCount) for outcome in side] for side in sides] == [[True, False], [False, True]]
-    assert len(counted) == 4
-    assert all(server.closed for server in servers.made)
+    # Those of the frozen layout stay for what changed; those of another are not needed again.
+    for layout in (Layout(), Layout(1, 0)):
+        sides = count_sides(
+            sessions(servers),
+            [orders("good", "bad"), orders("bad", "good")],
+            layout=layout,
+            on_count=lambda: counted.append(1),
+        )
+        kinds = [[isinstance(outcome, SideCount) for outcome in side] for side in sides]
+        assert kinds == [[True, False], [False, True]]
+    assert len(counted) == 8
+    assert [server.closed for server in servers.made] == [False, False, True, True]
 
 
 def test_a_server_that_dies_costs_one_order(servers: FakeServers) -> None:

@@ -1,6 +1,6 @@
-"""Why a time changed: instructions of both sides (outside the allocator), the functions that gained, other layouts.
+"""Why a time changed: instructions of both sides (outside the allocator), the code that gained, other layouts.
 
-In: counts of each side, one a layout, and the verdict on the time. Out: an InstructionChange and one sentence that
+In: counts of each side, one per layout, and the verdict on the time. Out: an InstructionChange and one sentence that
 joins both: real work, or memory, layout and machine.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from photometer.analysis.changed_code import ChangedCode
 from photometer.analysis.verdict import Verdict
 from photometer.analysis.verdict_reason import percent
 from photometer.instruments.callgrind.figures import function_name
@@ -24,7 +25,9 @@ INSTRUCTION_TOLERANCE = 0.0005
 FUNCTIONS_KEPT = 8
 FUNCTIONS_TOLD = 3
 
+GENERATED = "code generated in memory"
 _SNIPPET = re.compile(r"photometer_[0-9a-f]{32}")
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 class FunctionChange(NamedTuple):
@@ -36,8 +39,11 @@ class FunctionChange(NamedTuple):
 
 @dataclass(frozen=True)
 class InstructionChange:
-    """Instructions a run outside the allocator, per side: the median over layouts; `layout_spread` is how far those
-    of one side lie apart, relative."""
+    """Instructions per run outside the allocator, per side, in the frozen layout.
+
+    `layout_spread` is how far those of one side lie apart in other layouts, relative. `functions` are native ones by
+    what they executed themselves; `code` is the user's, by everything below it.
+    """
 
     ALWAYS: ClassVar[tuple[str, ...]] = ("functions",)
 
@@ -48,6 +54,7 @@ class InstructionChange:
     layouts: int
     layout_spread: float
     functions: tuple[FunctionChange, ...] = ()
+    code: tuple[ChangedCode, ...] = ()
 
     @property
     def ratio(self) -> float:
@@ -68,19 +75,20 @@ def instruction_change(
     branch: Sequence[InstructionCounts],
     base_functions: FunctionCounts,
     branch_functions: FunctionCounts,
+    code: tuple[ChangedCode, ...] = (),
 ) -> InstructionChange:
-    """Both sides' counts, one a layout; functions are those of the first layout."""
+    """Both sides' counts, one per layout; figures and functions are those of the first, which is the frozen one."""
     sides = [[counts.outside_allocator_per_run for counts in side] for side in (base, branch)]
-    calls = [_median([counts.allocator_calls_per_run for counts in side]) for side in (base, branch)]
     runs = base[0].number_per_run
     return InstructionChange(
-        base_per_run=_median(sides[0]),
-        branch_per_run=_median(sides[1]),
-        base_allocator_calls_per_run=calls[0],
-        branch_allocator_calls_per_run=calls[1],
+        base_per_run=sides[0][0],
+        branch_per_run=sides[1][0],
+        base_allocator_calls_per_run=base[0].allocator_calls_per_run,
+        branch_allocator_calls_per_run=branch[0].allocator_calls_per_run,
         layouts=min(len(base), len(branch)),
         layout_spread=max((max(side) - min(side)) / max(min(side), 1.0) for side in sides),
         functions=function_changes(base_functions, branch_functions, runs),
+        code=code,
     )
 
 
@@ -109,8 +117,9 @@ def by_function(functions: FunctionCounts) -> FunctionCounts:
 
 def _bare(function: str) -> str:
     # Other builds lie in other files, a recursive function has a row for each depth, and a compiled snippet is named
-    # after its text, in which the path of a model may stand.
-    return _SNIPPET.sub("snippet", bare_name(function_name(function)))
+    # after its text, in which the path of a model may stand. Code generated in memory (oneDNN's) has only an address.
+    bare = _SNIPPET.sub("snippet", bare_name(function_name(function)))
+    return GENERATED if _ADDRESS.fullmatch(bare) and not function.endswith("]") else bare
 
 
 def function_changes(base: FunctionCounts, branch: FunctionCounts, runs: int) -> tuple[FunctionChange, ...]:
@@ -133,9 +142,8 @@ def cause_sentence(verdict: Verdict, change: InstructionChange | None, layout_ra
         return ""
     more = change.ratio > 1.0
     size = f"{abs(change.difference_per_run):,.0f} instructions per run"
-    told = (
-        f"{'+' if more else '−'}{size} ({'+' if more else ''}{percent(change.ratio - 1.0)}){_functions(change, more)}"
-    )
+    told = f"{'+' if more else '−'}{size} ({'+' if more else ''}{percent(change.ratio - 1.0)})"
+    told += "; " + "; ".join(map(code_words, change.code)) if change.code else _functions(change, more)
     if word in ("slower", "faster"):
         agrees = more == (word == "slower")
         joint = "and" if agrees else "but"
@@ -143,6 +151,18 @@ def cause_sentence(verdict: Verdict, change: InstructionChange | None, layout_ra
     if word == "same":
         return f"{'more' if more else 'fewer'} instructions, no time: {told}."
     return f"{'more' if more else 'fewer'} instructions, time undecided: {told}."
+
+
+def code_words(code: ChangedCode) -> str:
+    """Say what changed in a function of the user's: `new under gate (tinynet/model.py:41): contiguous (+120)`."""
+    size = f"({code.instructions_per_run:+,.0f})"
+    more, less = ", ".join(code.more), ", ".join(code.less)
+    where = f"{'in' if code.itself else 'under'} {code.place}{' itself' if code.itself else ''}"
+    if more and less:
+        return f"{where}: {more} instead of {less} {size}"
+    if more or less:
+        return f"{'new' if more else 'gone'} {where}: {more or less} {size}"
+    return f"{where}{f', most in {code.native}' if code.native else ''} {size}"
 
 
 def layout_words(layout_ratios: Sequence[float]) -> str:
@@ -160,9 +180,3 @@ def _functions(change: InstructionChange, more: bool) -> str:
         if told
         else ""
     )
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2.0

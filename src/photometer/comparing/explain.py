@@ -1,4 +1,4 @@
-"""explain: what stands behind a change: the same pairs in other memory layouts, by time and by instructions.
+"""explain: what stands behind a change: the user's code, and the same pairs in other layouts, by time and instructions.
 
 Only what changed is tried in other layouts, and only that is counted in more than one: each layout costs a start.
 """
@@ -11,14 +11,16 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from photometer.analysis.cause import InstructionChange, instruction_change
+from photometer.analysis.changed_code import ChangedCode, changed_code
 from photometer.comparing.comparison_file import ComparisonFile
 from photometer.comparing.counts import CountedSuite, SideCount, count_both
 from photometer.comparing.fork_sampler import ForkSampler, estimated, replicate_record
+from photometer.comparing.framed_counts import framed_counts
 from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import CheckedPlan, StartedSides
 from photometer.errors import ToolMissing, WorkerError
 from photometer.model.comparison_replicate import ComparisonReplicate
-from photometer.model.packed_stacks import ComparisonStacks
+from photometer.model.packed_stacks import ComparisonStacks, pack_stacks
 from photometer.plan.work_order import WorkOrder
 from photometer.session.layout import random_layouts
 from photometer.session.session import ServerKind
@@ -46,10 +48,35 @@ def explain(
     core: int | None,
     observer: Observer,
 ) -> Explanation:
-    """Try the `changed` orders in other layouts, by time and by count."""
+    """Find the code that changed, then try the `changed` orders in other layouts, by time and by count."""
+    telling = {order.id for order in changed}
+    telling |= {order_id for order_id, both in counted.sides.items() if _change([both]).has_changed}
+    again = [order_id for order_id in counted.sides if order_id in telling]
+    code = _find_code(sides, checked, counted, again, file, observer)
     ratios = _try_other_layouts(sides, checked, changed, layouts - 1, file, core, observer)
-    counts, warnings = _explain_counts(sides, checked, counted, changed, layouts, file, observer)
+    counts, warnings = _explain_counts(sides, checked, counted, again, layouts, observer, code)
     return Explanation(ratios, counts, warnings)
+
+
+def _find_code(
+    sides: StartedSides,
+    checked: CheckedPlan,
+    counted: CountedSuite,
+    order_ids: Sequence[str],
+    file: ComparisonFile,
+    observer: Observer,
+) -> dict[str, tuple[ChangedCode, ...]]:
+    """Return the code behind each change, and keep both sides' stacks: text and flame graph are made from the same."""
+    framed = framed_counts(sides, checked, counted.sides, order_ids, observer)
+    for order_id in order_ids:
+        counts = [side.counts for side in counted.sides[order_id]]
+        stacks = [side.packed_stacks for side in counted.sides[order_id]]
+        if order_id in framed:
+            stacks = [pack_stacks(side.stacks) for side in framed[order_id]]
+        # A statement that does no more than the empty loop has none.
+        if all(side["tree"] for side in stacks):
+            file.keep(ComparisonStacks(order_id, counts[0].number_per_run, *stacks))
+    return {order_id: changed_code(*both) for order_id, both in framed.items()}
 
 
 def _try_other_layouts(
@@ -92,16 +119,12 @@ def _explain_counts(
     sides: StartedSides,
     checked: CheckedPlan,
     counted: CountedSuite,
-    changed: Sequence[WorkOrder],
+    again: Sequence[str],
     layouts: int,
-    file: ComparisonFile,
     observer: Observer,
+    code: Mapping[str, tuple[ChangedCode, ...]],
 ) -> tuple[dict[str, InstructionChange], tuple[str, ...]]:
-    """Return the change of every order that was counted; what changed is counted in other layouts too."""
-    first = counted.sides
-    telling = {order.id for order in changed}
-    telling |= {order_id for order_id, both in first.items() if _change([both]).has_changed}
-    again = [order_id for order_id in first if order_id in telling]
+    """Return the change of every order that was counted; those of `again` are counted in other layouts too."""
     more: list[Mapping[str, tuple[SideCount, SideCount]]] = []
     warnings: tuple[str, ...] = ()
     if again and layouts > 1:
@@ -111,22 +134,19 @@ def _explain_counts(
             more.append(count_both(sides, checked, again, layout, observer))
     except (ToolMissing, WorkerError) as error:
         warnings = (f"instructions were not counted in other layouts: {error.message}",)
-    for order_id in again:
-        base, branch = first[order_id]
-        runs = base.counts.number_per_run
-        file.keep(ComparisonStacks(order_id, runs, base.packed_stacks, branch.packed_stacks))
     changes = {
-        order_id: _change([both, *(other[order_id] for other in more if order_id in other)])
-        for order_id, both in first.items()
+        order_id: _change([both, *(other[order_id] for other in more if order_id in other)], code.get(order_id, ()))
+        for order_id, both in counted.sides.items()
     }
     return changes, warnings
 
 
-def _change(layouts: Sequence[tuple[SideCount, SideCount]]) -> InstructionChange:
+def _change(layouts: Sequence[tuple[SideCount, SideCount]], code: tuple[ChangedCode, ...] = ()) -> InstructionChange:
     base, branch = layouts[0]
     return instruction_change(
         [ours.counts for ours, _ in layouts],
         [theirs.counts for _, theirs in layouts],
         base.functions,
         branch.functions,
+        code,
     )

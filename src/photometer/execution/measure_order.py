@@ -17,9 +17,9 @@ from photometer.errors import DefinitionError, WorkerTimeout
 from photometer.execution.compile_order import kind_of, preparation_of
 from photometer.execution.executor import ReadyOrder
 from photometer.execution.order_record import task_spec_of
-from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter
+from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
 from photometer.instruments.stopping import RunFor
 from photometer.instruments.wall_time import CoreWatch, take_blocks
 from photometer.model.device_measurement import DeviceMeasurement
@@ -80,7 +80,7 @@ def count_order(
     counted = counter.count(count_task_of(ready, repeats), cores=cores)
     counts = counted.instruction_counts()
     # For the report's icicle chart: 20 ms and some 10 KB per statement.
-    stacks = folded_stacks(counted.profiles[counts.stable_repeat], smallest_share=SMALLEST_SHARE)
+    stacks = fitted_stacks(counted.stacks(smallest_share=SMALLEST_SHARE), counts)
     counts = dataclasses.replace(counts, task_spec=task_spec_of(ready.order))
     return {**to_record(counts), "stacks": pack_stacks(stacks)}
 

@@ -20,16 +20,36 @@ from photometer.instruments.callgrind.profile import UNKNOWN, Call, CallgrindPro
 from photometer.worker.own_trampolines import DISPATCHER_ADDRESS
 
 LOOP = "_PyEval_EvalFrameDefault"
-# Functions between one Python function and the next: they would connect all functions in one cycle.
+# Functions between one Python function and the next, or between it and a native one that says what it does: shared by
+# all, they would mix up who calls what. Their cost counts as their caller's.
 _BETWEEN = (
     "py_trampoline_evaluator",
     "_PyEval_Vector",
     "_PyFunction_Vectorcall",
-    "_PyObject_VectorcallTstate",
-    "PyObject_Vectorcall",
-    "_PyObject_Vectorcall",
-    "method_vectorcall",
     "_PyVectorcall_Call",
+    "_PyObject_Vectorcall*",
+    "_PyObject_Call*",
+    "_PyObject_MakeTpCall",
+    "_PyObject_FastCallDictTstate*",
+    "PyObject_Call*",
+    "PyObject_Vectorcall*",
+    "object_vacall*",
+    "cfunction_call*",
+    "cfunction_vectorcall*",
+    "method_vectorcall*",
+    "vectorcall_*",
+    "slot_*",
+    "binary_op*",
+    "PyNumber_*",
+    "PyObject_GetAttr*",
+    "PyObject_GenericGetAttr*",
+    "_PyObject_GenericGetAttr*",
+    "_PyObject_GetMethod*",
+    "PyObject_GetItem*",
+    "PyObject_RichCompare*",
+    "gen_send*",
+    "_Py_Dealloc",
+    "subtype_dealloc*",
     f"0x{DISPATCHER_ADDRESS:016x}",
 )
 # The loop is split by its caller, a trampoline. (No other option may name a prefix of its name: Callgrind 3.19 then
@@ -153,10 +173,11 @@ def python_stacks(
     weights: defaultdict[tuple[str, ...], float] = defaultdict(float)
     for address, cost in inside.items():
         above = _names_of(address, frames)
-        estimated = by_path[address] or {(): 1}
-        factor = cost / sum(estimated.values())
-        for stack, count in estimated.items():
-            weights[above + stack] += count * factor
+        natives = {stack: count for stack, count in by_path[address].items() if stack}
+        below = sum(natives.values())
+        weights[above] += max(cost - below, 0)
+        for stack, count in natives.items():
+            weights[above + stack] += count * min(cost / below, 1.0)
     return whole_numbers(weights, sum(inside.values()))
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from photometer.analysis.comparison_result import EnvironmentComparison
 from photometer.comparing.preflight import SIDE_LETTERS, SIDE_NAMES
@@ -20,9 +21,12 @@ from photometer.definition import load_suite
 from photometer.definition.grouped import Label
 from photometer.definition.suite import Suite
 from photometer.errors import PhotometerError, ToolMissing
-from photometer.execution.profile import Profile, ProfileSettings, profile
+from photometer.execution.import_check import check_imports
+from photometer.execution.profile import InstructionStacks, Profile, ProfileSettings, profile
 from photometer.instruments.browser import find_browser, render_png
+from photometer.instruments.callgrind.python_frames import STATEMENT
 from photometer.model.environment import Environment
+from photometer.model.packed_stacks import ComparisonStacks
 from photometer.model.whole_file import not_written, write_whole
 from photometer.plan import materialize, select
 from photometer.plan.work_order import WorkOrder, WorkOrders
@@ -38,6 +42,8 @@ NAMES_OF_THE_README: dict[Label, str] = {
     ("torch.add", "WithTorchFunction"): "overridden",
     ("torch.add", "SubWithTorchFunction"): "suboverridden",
 }
+# What instruction graphs show: the figure that tables and verdicts show first.
+OUTSIDE = "instructions outside the allocator"
 # Longer names are cut: archives and file systems have limits, and a prefix and a suffix are still to come.
 LONGEST_NAME = 80
 
@@ -70,6 +76,7 @@ def draw_suite(
     loaded = load_suite(suite) if isinstance(suite, str) else suite
     plan = select(materialize(loaded, available_devices=("cpu",)), expression, tags)
     with Session(environment) as session:
+        check_imports(plan, session)
         profiles = profile(session, plan, settings, on_order=on_work) if len(plan) else {}
     names = flame_names(plan)
     texts: dict[str, str] = {}
@@ -84,17 +91,19 @@ def draw_comparison(
     comparison: EnvironmentComparison,
     folder: Path,
     *,
+    stacks: Mapping[str, ComparisonStacks] = MappingProxyType({}),
     settings: ProfileSettings = ProfileSettings(counted=True),  # noqa: B008 - frozen, so sharing it is safe
     on_work: OnWork = lambda _: None,
 ) -> FlameFiles:
     """Draw for each order of `plan`: `base-NAME.svg`, `branch-NAME.svg`, and what changed from one to the other.
 
     Times are those of the comparison, which knows them best. `changed-` is by samples, `changed-instructions-` exact.
+    Orders that have `stacks`, by their id, are not counted again: the comparison's cause was told from these.
     """
     if not len(plan):
         return FlameFiles()
     base_profiles, branch_profiles = (
-        profile(session, plan, settings, side=letter, on_order=_prefixed(on_work, name))
+        _profiles(session, plan, stacks, settings, letter, _prefixed(on_work, name))
         for session, letter, name in zip(sessions, SIDE_LETTERS, SIDE_NAMES, strict=True)
     )
     names, judged = flame_names(plan), {result.order_id: result.judged for result in comparison}
@@ -107,6 +116,30 @@ def draw_comparison(
             branch = _scaled(branch, verdict.base_seconds * verdict.ratio)
         texts.update(_both_sides(order, names[order.id], base, branch))
     return _write(folder, texts, _problems(plan, [base_profiles, branch_profiles]), True, on_work)
+
+
+def _profiles(
+    session: Session,
+    plan: WorkOrders,
+    stacks: Mapping[str, ComparisonStacks],
+    settings: ProfileSettings,
+    side: str,
+    on_order: OnWork,
+) -> dict[str, Profile]:
+    """Return the profiles of one side; instructions are the comparison's if it has kept them."""
+    known = plan.only(tuple(order for order in plan if order.id in stacks))
+    others = plan.only(tuple(order for order in plan if order.id not in stacks))
+    without = dataclasses.replace(settings, counted=False)
+    profiles: dict[str, Profile] = {}
+    for part, asked in ((known, without), (others, settings)):
+        if len(part):
+            profiles |= profile(session, part, asked, side=side, on_order=on_order)
+    for order in known if settings.counted else ():
+        kept = stacks[order.id]
+        rows = kept.base_stacks if side == SIDE_LETTERS[0] else kept.branch_stacks
+        instructions = tuple((stack, count / kept.number_per_run) for stack, count in rows)
+        profiles[order.id] = dataclasses.replace(profiles[order.id], instructions=instructions)
+    return profiles
 
 
 def _prefixed(on_work: OnWork, name: str) -> OnWork:
@@ -128,7 +161,7 @@ def _one_side(order: WorkOrder, name: str, one: Profile, prefix: str = "", title
         texts[f"{prefix}{name}.svg"] = render_flame_graph(one.sampled.stacks, shown, subtitle=words, root=_root(order))
     if one.instructions is not None and not prefix:
         texts[f"instructions-{name}.svg"] = render_flame_graph(
-            one.instructions, f"{shown}: instructions", quantity=INSTRUCTIONS, root=_root(order)
+            _below_root(one.instructions), f"{shown}: {OUTSIDE}", quantity=INSTRUCTIONS, root=_root(order)
         )
     return texts
 
@@ -147,13 +180,18 @@ def _both_sides(order: WorkOrder, name: str, base: Profile, branch: Profile) -> 
         )
     if base.instructions is not None and branch.instructions is not None:
         texts[f"changed-instructions-{name}.svg"] = render_flame_difference(
-            base.instructions,
-            branch.instructions,
-            f"base to branch: {title}: instructions",
+            _below_root(base.instructions),
+            _below_root(branch.instructions),
+            f"base to branch: {title}: {OUTSIDE}",
             quantity=INSTRUCTIONS,
             root=root,
         )
     return texts
+
+
+def _below_root(stacks: InstructionStacks) -> InstructionStacks:
+    """Leave out the frame of the statement: the root is drawn with the statement's own text."""
+    return tuple((stack[1:] if stack[:1] == (STATEMENT,) else stack, count) for stack, count in stacks)
 
 
 def _root(order: WorkOrder) -> str:

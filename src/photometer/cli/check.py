@@ -33,7 +33,7 @@ def check(
     from photometer.cli.run import run_settings
     from photometer.pipeline import check_suite
 
-    settings = run_settings(cores=cores, python=python, instructions=False)
+    settings = run_settings(suites=suites, cores=cores, python=python, instructions=False)
     checked: list[CheckedBenchmark] = []
     for suite in suites:
         with run_progress(suite, quiet=quiet) as observer:

@@ -10,6 +10,7 @@ import typer
 
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import seconds
+from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_text
 from photometer.cli.suite_options import Expression, Tags
 
@@ -52,6 +53,7 @@ def flame(
     from photometer.model.environment import Environment
 
     find_py_spy()
+    folders = make_own_code_importable([subject])
     is_suite = names_a_suite(subject)
     if is_suite and setup != "pass":
         raise typer.BadParameter("--setup is for a statement; a suite has its own")
@@ -61,7 +63,7 @@ def flame(
         expression=expression,
         tags=tags or (),
         settings=ProfileSettings(counted=instructions, duration_seconds=duration, native=native),
-        environment=None if python is None else Environment(python),
+        environment=None if python is None else Environment(python, importable=folders),
         pictures=png,
         on_work=lambda title: say_aside(f"recording {title}") if sys.stderr.isatty() else None,
     )

@@ -11,6 +11,7 @@ import typer
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import MOST_THREADS, seconds as duration
+from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, show_rendered, show_text
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def fuzz(
     timeout: Annotated[float, typer.Option("--timeout", callback=duration, help="Seconds a rehearsal may take.")] = 120,
     rows: Annotated[int, typer.Option("--rows", min=1, help="Rows to show from each end of the list.")] = 8,
 ) -> None:
+    make_own_code_importable([] if spec is None else [spec])
     limits = {"dtype": dtype, "device": device, "max_elements": max_elements, "max_allocation_bytes": max_bytes}
     fuzzer, rebuild = _fuzzer(preset, spec, seed, limits)
     from photometer.analysis.fuzz_map import make_map

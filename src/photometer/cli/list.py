@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, show_rendered, show_text
 from photometer.cli.suite_options import Expression, Suites, Tags
 from photometer.model.records import to_record
@@ -27,6 +28,7 @@ def list_suites(
     variants: Annotated[bool, typer.Option("--variants", help="List every variant, not only their number.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The work orders as JSON, a line each.")] = False,
 ) -> None:
+    make_own_code_importable(suites)
     from photometer.definition import load_suite
     from photometer.plan import materialize, select
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.fail_on_compile import FailOnCompile, compile_complaints, parse_fail_on
 from photometer.cli.numbers import MOST_REPEATS, seconds
+from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.store_option import WriteStore, store_to_write
 from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
@@ -76,6 +78,7 @@ def run(
     if classic:
         tags, wall, instructions = ["classic"], True, False
     settings = run_settings(
+        suites=suites,
         cores=cores,
         python=python,
         wall=wall,
@@ -120,6 +123,7 @@ def run(
 
 def run_settings(
     *,
+    suites: Sequence[str] = (),
     cores: str | None,
     python: str | None,
     wall: bool = True,
@@ -144,7 +148,8 @@ def run_settings(
                 raise
             complain(f"wall time only. {missing}")
             instructions = False
-    environment = Environment.current() if python is None else Environment(python)
+    folders = make_own_code_importable(suites)
+    environment = Environment.current() if python is None else Environment(python, importable=folders)
     chosen = parse_cores(cores) if cores else ()
     return RunSettings(wall, instructions, min_run_time, repeats, chosen, environment, ladder, memory)
 

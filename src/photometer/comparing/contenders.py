@@ -69,7 +69,7 @@ def gather_contenders(
         _contender(name, stmt, own, args, kwargs or {}, globals or {})
         for (name, stmt), own in zip(given, setups, strict=True)
     ]
-    return _told_apart(made)
+    return told_apart(made)
 
 
 def _by_name(statements: Sequence[Stmt | Mapping[str, Stmt]]) -> list[tuple[str, Stmt]]:
@@ -113,7 +113,7 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"lambda at line {code.co_firstlineno}" if short == "<lambda>" and code is not None else short
 
 
-def _told_apart(contenders: Sequence[Contender]) -> tuple[Contender, ...]:
+def told_apart(contenders: Sequence[Contender]) -> tuple[Contender, ...]:
     """Number those that have the same name."""
     times = Counter(contender.name for contender in contenders)
     seen: Counter[str] = Counter()

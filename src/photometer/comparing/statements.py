@@ -24,6 +24,7 @@ from photometer.comparing.device_statements import ANY, DeviceSettings, rank_on_
 from photometer.comparing.fork_sampler import Contestants, ForkSampler
 from photometer.comparing.many import OnLook, Stopping, rank_side_by_side
 from photometer.errors import BuildError, DefinitionError, SnippetError
+from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
 from photometer.instruments.device.options import SourceChoice
 from photometer.instruments.replicate import REPLICATE_SECONDS, Side
 from photometer.model.environment import Environment
@@ -262,19 +263,26 @@ def preparations(request: AbRequest) -> list[Prepare]:
     if request.language is Language.PYTHON:
         waits = any(_ACCELERATOR_TEXT.search(f"{each.setup}\n{each.stmt}") for each in request.contenders)
         return [Prepare(each.stmt, each.setup, num_threads=threads, synchronize=waits) for each in request.contenders]
+    return [
+        Prepare(library=str(built.library), symbol=built.symbol, num_threads=threads)
+        for built in built_snippets(request)
+    ]
+
+
+def built_snippets(request: AbRequest) -> list[BuiltSnippet]:
+    """Compile all statements in one go; the first that does not compile is raised."""
     from photometer.instruments.cpp.build import build_snippets
-    from photometer.instruments.cpp.snippet import CppSnippet
 
     snippets = [
         CppSnippet(each.stmt, "" if each.setup == "pass" else each.setup, request.global_setup)
         for each in request.contenders
     ]
-    prepare = []
+    built = []
     for outcome in build_snippets(snippets):
         if isinstance(outcome, BuildError):
             raise outcome
-        prepare.append(Prepare(library=str(outcome.library), symbol=outcome.symbol, num_threads=threads))
-    return prepare
+        built.append(outcome)
+    return built
 
 
 def _with_advice(error: SnippetError, request: AbRequest) -> SnippetError:

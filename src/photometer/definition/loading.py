@@ -21,6 +21,7 @@ from photometer.definition.place import excerpt
 from photometer.definition.suite import Suite
 from photometer.errors import DefinitionError
 from photometer.model.author_code import running_author_code, source_text
+from photometer.model.own_code import HOW_TO_ADD, searched_folders
 
 DEFAULT_NAME = "BENCHMARKS"
 _SHIPPED_PACKAGE = "photometer.suites"
@@ -122,7 +123,8 @@ def _import_module(name: str, spec: str) -> ModuleType:
         if not _is_there(name):
             raise DefinitionError(
                 f"{spec}: there is no module {name}",
-                remedy="Make it importable from here, or name the file instead.",
+                log=searched_folders(),
+                remedy=f"{HOW_TO_ADD} Or name the file instead.",
             )
         return importlib.import_module(name)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from photometer.errors import DefinitionError
+from photometer.model.own_code import HOW_TO_ADD, searched_folders
 
 _OWN_FOLDERS = tuple(str(Path(__file__).parents[1] / name) for name in ("definition", "fuzzing", "model"))
 _MACHINERY = ("<frozen ", contextlib.__file__, runpy.__file__, *_OWN_FOLDERS)
@@ -86,6 +87,8 @@ def _definition_error(shown: str, what: str, error: BaseException) -> Definition
             log=trace,
             remedy='Remove the exit, or put it below `if __name__ == "__main__":`.',
         )
+    if isinstance(error, ModuleNotFoundError):
+        return DefinitionError(f"{place}: {said[-1].strip()}", log=trace + searched_folders(), remedy=HOW_TO_ADD)
     return DefinitionError(
         f"{place}: raised while the {what} was loaded: {said[-1].strip()}",
         log=trace + "".join(said),

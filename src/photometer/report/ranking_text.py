@@ -88,8 +88,9 @@ def headline(ranking: Ranking) -> str:
     """Return the answer in one line."""
     if len(ranking) == 2:
         (pair,) = ranking.pairs
-        names = f"{shown_name(pair.second)} against {shown_name(pair.first)}"
-        return f"{pair.verdict.verdict}: {names}: {pair.verdict.reason}"
+        word, reason = pair.verdict.verdict, pair.verdict.reason
+        told = reason if reason.startswith(word) else f"{word}, {reason}"
+        return f"{shown_name(pair.second)} against {shown_name(pair.first)}: {told}"
     fastest = [shown_name(name) for name in ranking.fastest]
     if len(fastest) == 1:
         return f"Fastest of {len(ranking)}: {fastest[0]}"

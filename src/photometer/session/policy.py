@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import os
 import platform
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from photometer.model.environment import Environment
 from photometer.session.layout import Layout
+from photometer.worker.server import IMPORTABLE
 
 # What a worker needs from outside. Everything else is left out: the environment lies on the stack, and its size
 # shifts whatever comes after it.
@@ -72,6 +74,8 @@ class Policy:
         variables |= {"PYTHONHASHSEED": str(layout.hash_seed), **FIXED_VARIABLES}
         variables |= simd_variables() if under_valgrind else {}
         variables |= dict(environment.variables)
+        if own := self.importable(environment):
+            variables[IMPORTABLE] = json.dumps(own)
         # The stack begins below the environment: its size is always the same, whatever PATH and HOME hold.
         size = sum(len(os.fsencode(f"{name}={value}")) + 1 for name, value in variables.items())
         variables["PHOTOMETER_PADDING"] = "x" * (-size % ENVIRONMENT_BYTES + layout.padding_bytes)
@@ -82,6 +86,11 @@ class Policy:
         inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep) if self.passes_python_path else []
         folders = [os.path.abspath(folder) for folder in inherited if folder]  # noqa: PTH100
         return (*environment.path, *(folder for folder in folders if folder not in environment.path))
+
+    def importable(self, environment: Environment) -> list[str]:
+        """Return the folders of the user's own code that come after the standard library."""
+        first = self.search_path(environment)
+        return [folder for folder in environment.importable if folder not in first]
 
 
 def simd_variables() -> dict[str, str]:

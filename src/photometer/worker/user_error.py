@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
 from typing import Any
@@ -13,10 +14,25 @@ def describe_exception(error: BaseException) -> dict[str, Any]:
     """Type, message and traceback as text; the traceback starts where the user's code does."""
     frames = traceback.extract_tb(error.__traceback__)
     users = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
+    # The set-up runs when the loop's context is entered: these frames are before the user's.
+    while users and users[0].filename == contextlib.__file__:
+        del users[0]
     lines = ["Traceback (most recent call last):\n"] if users else []
     lines += traceback.format_list(users)
     lines += traceback.format_exception_only(type(error), error)
+    if isinstance(error, ModuleNotFoundError):
+        lines.append(searched_folders(sys.path) + "\n")
     return {"type": type(error).__name__, "message": message_of(error), "traceback": "".join(lines)}
+
+
+def searched_folders(path: list[str]) -> str:
+    """Return where a module was looked for, and how to add a folder."""
+    # Not the interpreter's own zip file, which is seldom there.
+    folders = [entry or "." for entry in path if not entry.endswith(".zip")]
+    return (
+        f"searched in: {', '.join(folders)}\n"
+        "Start photometer in the folder that the module is in, or add its folder: PYTHONPATH=DIR photometer …"
+    )
 
 
 def message_of(error: BaseException) -> str:

@@ -1,0 +1,50 @@
+"""Code on the command line: text as it is, or `@FILE` for a file of it.
+
+A line `# ---` (`// ---` in C++) in a file separates what runs before, untimed, from what is timed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import typer
+
+_SEPARATOR = re.compile(r"^[ \t]*(#|//)[ \t]*---+[ \t]*$", re.MULTILINE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Code:
+    """A statement, the set-up that its file has above the separator, and what to call it."""
+
+    stmt: str
+    setup: str = ""
+    name: str = ""
+
+
+def read_code(argument: str) -> Code:
+    """Return the code that an argument is, or names."""
+    if not argument.startswith("@") or "\n" in argument:
+        return Code(argument)
+    from photometer.model.author_code import source_text
+
+    path = Path(argument[1:])
+    if not path.is_file():
+        raise typer.BadParameter(f"there is no file {path}; @FILE names a file of code, everything else is code")
+    text = source_text(path)
+    parts = _SEPARATOR.split(text, maxsplit=1)
+    if len(parts) == 1:
+        return Code(text, name=str(path))
+    setup, _, stmt = parts
+    return Code(stmt, setup, str(path))
+
+
+def read_setup(argument: str) -> str:
+    """Return the set-up that an option is, or names."""
+    return read_code(argument).stmt
+
+
+def joined(*setups: str) -> str:
+    """Return set-ups one after another; none of them is `pass`."""
+    return "\n".join(setup for setup in setups if setup.strip() not in ("", "pass")) or "pass"

@@ -78,6 +78,7 @@ def test_batched_matmul_broadcasts_sometimes() -> None:
     assert batches == {True, False}
 
 
+@pytest.mark.skipif(torch.__version__.startswith("2.4."), reason="torch has grouped queries from 2.5")
 def test_grouped_queries_have_fewer_keys() -> None:
     shares = set()
     for tensors, _, params in make_preset("attention", 4, grouped_queries=True, **SMALL).take(12):

@@ -73,23 +73,33 @@ def _mentions_index(file: Path) -> bool:
 
 def pip_settings() -> dict[str, str]:
     """Return pip's settings for installing, by name, as pip itself puts them together; none if there is no pip."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pip", "config", "list"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=PIP_CONFIG_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
     found: dict[str, dict[str, str]] = {}
-    for match in _PIP_SETTING.finditer(done.stdout):
+    for match in _PIP_SETTING.finditer(_pip_config()):
         value = ast.literal_eval(match["value"]) if match["value"][:1] in "'\"" else match["value"]
         found.setdefault(match["section"], {})[match["name"]] = str(value)
     return {name: value for section in _SECTIONS for name, value in found.get(section, {}).items()}
+
+
+def _pip_config() -> str:
+    """Return what `pip config list` prints: of this interpreter's pip, or of the one on PATH if it has none."""
+    outside = shutil.which("pip")
+    commands = [[sys.executable, "-m", "pip"], *([[outside]] if outside is not None else [])]
+    for command in commands:
+        try:
+            done = subprocess.run(
+                [*command, "config", "list"],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                timeout=PIP_CONFIG_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if done.returncode == 0:
+            return done.stdout
+    return ""
 
 
 def from_pip_settings(settings: Mapping[str, str]) -> dict[str, str]:

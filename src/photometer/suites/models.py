@@ -85,6 +85,8 @@ FORWARD = {
         sizes={"batch": (16, 256, 4096)},
         devices=DEVICES,
         instructions=False,
+        # Rows that are read, their numbers, and the scores: counted, the whole table would be an input.
+        bytes="batch * (20 * (32 * 4 + 8) + 4)",
     ),
 }
 
@@ -127,7 +129,7 @@ TRAINING = {
         tags=("training", "quick"),
         instructions=False,
     ),
-    "MLP, compiled": TrainingStep(
+    "MLP for torch.compile": TrainingStep(
         MLP,
         VECTORS,
         CROSS_ENTROPY,

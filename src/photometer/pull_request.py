@@ -27,6 +27,7 @@ from photometer.flames import FlameFiles, OnWork, draw_comparison
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
+from photometer.model.packed_stacks import ComparisonStacks
 from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_reader import Results, load_results
@@ -76,12 +77,24 @@ def draw_flames(
     base, branch = live.sides
     try:
         flames = draw_comparison(
-            (base.session, branch.session), plan, comparison, folder / FLAME_FOLDER, settings=settings, on_work=on_work
+            (base.session, branch.session),
+            plan,
+            comparison,
+            folder / FLAME_FOLDER,
+            stacks=_kept_stacks(folder),
+            settings=settings,
+            on_work=on_work,
         )
     except PhotometerError as error:
         # The verdicts stand and are worth more than their pictures.
         flames = FlameFiles(problems=(f"there are no flame graphs: {error}",))
     return Compared(comparison, (base.resolved, branch.resolved), whole, flames)
+
+
+def _kept_stacks(folder: Path) -> dict[str, ComparisonStacks]:
+    """Return the call stacks of what changed, by order: the cause was told from them, and the graph shows the same."""
+    path = folder / FILE_NAME
+    return {stacks.order_id: stacks for stacks in load_results(path).of(ComparisonStacks)} if path.exists() else {}
 
 
 def attach(compared: Compared, folder: Path, command: Sequence[str]) -> Path:

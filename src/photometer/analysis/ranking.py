@@ -85,8 +85,12 @@ class Ranking:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was noticed on the way, each once."""
-        return tuple(dict.fromkeys(note for pair in self.pairs for note in pair.verdict.notes))
+        """What was noticed on the way, with the pair that it is about."""
+        if len(self.statements) == 2:
+            return self.pairs[0].verdict.notes
+        return tuple(
+            f"{pair.second} against {pair.first}: {note}" for pair in self.pairs for note in pair.verdict.notes
+        )
 
     def pair(self, one: str, other: str) -> PairVerdict:
         """Return the verdict on two of them, as it was measured: look which is its `first`."""

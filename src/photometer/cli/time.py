@@ -1,4 +1,4 @@
-"""`photometer time STMT…`: like `python -m timeit`, but torch-aware. Several statements make a comparison."""
+"""`photometer time STMT…`: like `python -m timeit`, but torch-aware. Several statements make a table."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 # Counts of each statement: enough to tell the stable one from one that differs.
 REPEATS = 3
 
+NOT_A_COMPARISON = "Times taken one after another are no comparison: to know which is faster, use `photometer ab`."
+
 
 def register(app: typer.Typer) -> None:
     app.command("time", help="Time one or more statements.")(time_statements)
 
 
 def time_statements(
-    statements: list[str] = typer.Argument(..., metavar="STMT…", help="The code to time; several are compared."),
+    statements: list[str] = typer.Argument(..., metavar="STMT…", help="The code to time; several make a table."),
     setup: str = typer.Option("pass", "--setup", "-s", help="Code that runs before, untimed. torch is imported."),
     num_threads: int = typer.Option(
         1, "--num-threads", "-t", min=1, max=MOST_THREADS, help="Size of torch's thread pool."
@@ -91,6 +93,8 @@ def time_statements(
         _print_instructions(timers, number, as_json)
         return
     times: dict[str, Any] = {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time}
+    if len(statements) > 1:
+        say_aside(NOT_A_COMPARISON)
     if device:
         _time_on_device(timers, times, as_json)
         return

@@ -63,8 +63,7 @@ def open_source(
         in_turn = InTurn(contenders, num_threads=num_threads, seconds=seconds, seed=seed)
         return CallableSource(in_turn, f"wall time, in turn in this one process: {reason}", False)
     sides = tuple(
-        Side(ForksHere(each.names), Prepare(each.stmt, each.setup, num_threads=num_threads))  # type: ignore[arg-type]
-        for each in contenders
+        Side(ForksHere(each.names), Prepare(each.stmt, each.setup, num_threads=num_threads)) for each in contenders
     )
     return CallableSource(
         ForkSampler([Contestants(sides)], seconds=seconds, seed=seed), "wall time, in forks of this process", True

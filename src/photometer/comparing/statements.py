@@ -21,12 +21,12 @@ from photometer.analysis.verdict import Verdict
 from photometer.comparing.callables import open_source
 from photometer.comparing.contenders import Contender, Stmt, gather_contenders
 from photometer.comparing.device_statements import ANY, DeviceSettings, rank_on_device
-from photometer.comparing.fork_sampler import Contestants, ForkSampler
+from photometer.comparing.fork_sampler import REPLICATES_PER_LANE, Contestants, ForkSampler
 from photometer.comparing.many import OnLook, Stopping, rank_side_by_side
 from photometer.errors import BuildError, DefinitionError, SnippetError
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
 from photometer.instruments.device.options import SourceChoice
-from photometer.instruments.replicate import REPLICATE_SECONDS, Side
+from photometer.instruments.replicate import REPLICATE_SECONDS, Replicate, Side
 from photometer.model.environment import Environment
 from photometer.model.language import Language
 from photometer.session.session import Session
@@ -42,6 +42,8 @@ DEFAULT_BUDGET_SECONDS = 10.0
 DEFAULT_DEVICE_BUDGET_SECONDS = 5.0
 # A bias that all replicates of one process may share: their objects lie where they lie. docs/ab.md has the trial.
 ONE_PROCESS_BIAS = 0.002
+# Servers of one comparison, all lanes together.
+MOST_SERVERS = 8
 # Text that reaches an accelerator: the clock must wait for its queue.
 _ACCELERATOR_TEXT = re.compile(r"\b(cuda|xpu|accelerator)\b")
 
@@ -223,13 +225,26 @@ def _in_servers(request: AbRequest, on_look: OnLook | None) -> Ranking:
     prepare = preparations(request)
     with Session(request.environment) as session:
         sides = tuple(Side(session, each) for each in prepare)
-        source = ForkSampler([Contestants(sides)], seconds=_replicate_seconds(request), seed=request.seed)
+        sampler = ForkSampler([Contestants(sides)], seconds=_replicate_seconds(request), seed=request.seed)
+        source = FewLanes(sampler, len(sides))
         return rank_side_by_side(
             [contender.name for contender in request.contenders],
             source,
             request.stopping,
             on_look=on_look,
         )
+
+
+class FewLanes:
+    """Replicates of several statements in fewer lanes: each lane has a server per statement, of 200 MB each."""
+
+    def __init__(self, sampler: ForkSampler, sides: int) -> None:
+        self._sampler = sampler
+        self._turns = REPLICATES_PER_LANE * max(MOST_SERVERS // sides, 1)
+
+    def take(self, benchmark: int, turn: int) -> Replicate:
+        # The turn decides about the lane, and about nothing else.
+        return self._sampler.take(benchmark, turn % self._turns)
 
 
 def _in_this_process(request: AbRequest, on_look: OnLook | None) -> Ranking:
@@ -289,5 +304,5 @@ def _with_advice(error: SnippetError, request: AbRequest) -> SnippetError:
     """A third text that was meant as set-up leaves the first two without their names."""
     has_no_setup = all(contender.setup == "pass" for contender in request.contenders)
     if error.exception_type == "NameError" and error.remedy is None and has_no_setup:
-        error.remedy = "What the statements use is made in setup=…, or given in globals={…}."
+        error.remedy = "Make what the statements use in the set-up (setup=…, -s), or pass it in globals={…}."
     return error

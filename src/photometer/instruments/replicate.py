@@ -11,14 +11,14 @@ import contextlib
 import dataclasses
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from photometer.instruments.clock import Clock
 from photometer.instruments.wall_time import MOST_RUNS_PER_BLOCK, TimeBlock
 from photometer.session.child_process import ChildProcess
 from photometer.session.cores import neighbours
-from photometer.session.session import ServerKind, Session
+from photometer.session.session import ServerKind
 from photometer.worker.messages import Prepare, Time
 
 # Long enough that reading the clock and the messages around a block (0.1 ms) do not show in it, short enough that the
@@ -43,11 +43,23 @@ DEFAULT_TIMEOUT_SECONDS = 120.0
 LARGEST_SEED = 2**31
 
 
+class Forks(Protocol):
+    """Lends fresh forks: a session those of its servers, `ForksHere` those of this process."""
+
+    until_closed: contextlib.ExitStack
+
+    def child(
+        self, kind: ServerKind = ..., cores: Sequence[int] = ...
+    ) -> contextlib.AbstractContextManager[ChildProcess]: ...
+
+    def start_ahead(self, kinds: Iterable[ServerKind], cores: Sequence[int] = ()) -> None: ...
+
+
 @dataclasses.dataclass(frozen=True)
 class Side:
-    """An environment's session, and what its child prepares."""
+    """Whose forks these are (an environment's session), and what they prepare."""
 
-    session: Session
+    session: Forks
     prepare: Prepare
 
 

@@ -15,7 +15,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from photometer.errors import WorkerCrashed, WorkerTimeout
@@ -55,12 +55,16 @@ class ForksHere:
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
+        self.until_closed = contextlib.ExitStack()
 
     @contextlib.contextmanager
     def child(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[ChildProcess]:  # noqa: B008
         """Yield a fresh fork. There are no kinds of this process: its layout is drawn in the fork."""
         with fork_here(self._names, cores) as child:
             yield child
+
+    def start_ahead(self, kinds: Iterable[ServerKind], cores: Sequence[int] = ()) -> None:
+        """Do nothing: this process runs."""
 
 
 class _OwnLine:

@@ -104,6 +104,8 @@ def records_at(
                 "task_spec": task,
             }
         )
+        peak = {"peak_bytes": 4096, "allocated_bytes": 8192, "allocations": 2}
+        records.append({"kind": "memory", "repeats": [peak] * 2, "order": order, "task_spec": task})
     return records
 
 

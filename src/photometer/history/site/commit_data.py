@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from photometer.history import schema
-from photometer.history.nouns import Curve, Metric
+from photometer.history.nouns import Curve, CurvePoint, Metric
 from photometer.history.reading import read_metrics
 from photometer.history.site.names import FIRST_METRICS, Series, SiteNames
 
@@ -84,15 +84,17 @@ class CommitTable:
         if series is None or metric is None or row is None or metric not in self._compared:
             return
         block = self._block(series, metric)
-        by_commit: dict[int, list[Reading]] = {}
+        by_commit: dict[int, list[CurvePoint]] = {}
         for point in curve.points:
             place = self._names.place_of(curve.project, point.commit.sha)
             if place is not None:
-                by_commit.setdefault(place, []).append(Reading(point.value, point.low, point.high))
-        for place, found in by_commit.items():
-            reading = _together(found)
-            block.values[row, place] = reading.value
-            block.lows[row, place], block.highs[row, place] = reading.low, reading.high
+                by_commit.setdefault(place, []).append(point)
+        places = list(by_commit)
+        # Most commits are measured once; a reading of its own for each of a million would take longer than the rest.
+        readings = [found[0] if len(found) == 1 else _together(found) for found in by_commit.values()]
+        block.values[row, places] = [reading.value for reading in readings]
+        block.lows[row, places] = [reading.low for reading in readings]
+        block.highs[row, places] = [reading.high for reading in readings]
 
     def data(self, project: str, place: int) -> dict[str, Any]:
         columns = {}
@@ -152,7 +154,7 @@ def _is_compared(metric: Metric) -> bool:
     return metric.name in FIRST_METRICS
 
 
-def _together(readings: Sequence[Reading]) -> Reading:
+def _together(readings: Sequence[Reading | CurvePoint]) -> Reading:
     """Return the median of the values, and an interval that covers all of theirs."""
     return Reading(
         statistics.median(reading.value for reading in readings),

@@ -16,6 +16,7 @@ from sqlalchemy import func, select
 
 from photometer.errors import PhotometerError
 from photometer.history import schema
+from photometer.history.changes import FOLLOWING
 from photometer.history.nouns import Curve
 from photometer.history.repository import Repository
 from photometer.history.site.benchmark_data import benchmark_data
@@ -119,7 +120,8 @@ class LiveSite:
         latest = Latest(names)
 
         def seen() -> Iterator[Curve]:
-            for curve in self._store.all_curves():
+            # What follows from other metrics is in no change and no list; a benchmark's own page reads it.
+            for curve in self._store.all_curves([each.name for each in names.metrics if each.name not in FOLLOWING]):
                 latest.add(curve)
                 yield curve
 

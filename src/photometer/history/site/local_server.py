@@ -6,6 +6,7 @@ a request must name this server as its host and must not come from another site;
 
 from __future__ import annotations
 
+import functools
 import gzip
 import socket
 from http import HTTPStatus
@@ -31,6 +32,12 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+
+
+@functools.lru_cache(maxsize=8)
+def _compressed(text: str) -> bytes:
+    """The index is asked for by every tab, and is the same until the store has changed."""
+    return gzip.compress(text.encode("utf-8", "backslashreplace"), 1)
 
 
 class LocalServer(ThreadingHTTPServer):
@@ -106,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
         content = text.encode("utf-8", "backslashreplace")
         self.send_response(status)
         if len(content) >= LEAST_COMPRESSED and "gzip" in self.headers.get("Accept-Encoding", ""):
-            content = gzip.compress(content, 1)
+            content = _compressed(text)
             self.send_header("Content-Encoding", "gzip")
         for name, value in {**_HEADERS, "Content-Type": media_type, "Content-Length": str(len(content))}.items():
             self.send_header(name, value)

@@ -24,7 +24,7 @@ const ORIGINS = {
 function metricName(metric) {
   const known = METRIC_WORDS[metric.name];
   if (known) return known[0];
-  const words = metric.name.replace(/_/g, " ");
+  const words = metric.name.replace(/^metric /, "").replace(/_/g, " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
@@ -36,8 +36,10 @@ function metricHint(metric) {
 function metricText(metric, value) {
   if (metric.unit === "s") return time(value, 4);
   if (metric.unit === "bytes") return bytes(value);
-  if (Number.isInteger(value)) return count(value);
-  return count(value, Math.abs(value) < 1e5 ? 2 : 0);
+  const unit = metric.unit === "J" ? "\u00a0J" : "";
+  if (Number.isInteger(value)) return count(value) + unit;
+  if (Math.abs(value) >= 1e5) return count(value) + unit;
+  return (Math.abs(value) >= 1 ? count(value, 2) : String(Number(value.toPrecision(4)))) + unit;
 }
 
 // Ticks: as many digits as the step between them needs.
@@ -45,7 +47,7 @@ function metricTick(metric, value, step) {
   if (metric.unit === "s") return tickText({ measures: "seconds" }, value, step);
   if (metric.unit === "bytes") return bytes(value);
   const [sign, scale] = Math.abs(value) >= 1e9 ? ["G", 1e9] : Math.abs(value) >= 1e6 ? ["M", 1e6] : Math.abs(value) >= 1e4 ? ["k", 1e3] : ["", 1];
-  const decimals = Math.min(Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9)), 6);
+  const decimals = Math.min(Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9)), 12);
   return `${count(value / scale, decimals)}${sign}`;
 }
 
@@ -104,8 +106,9 @@ function isMore(changed) {
   return changed.after > changed.before;
 }
 
-// How it is coloured: what is not the code's is neither good nor bad.
+// How it is coloured: what is not the code's is neither good nor bad, and what an author counts may be either.
 function changeKind(changed) {
+  if (site.metrics[changed.metric].name.startsWith("metric ")) return "other";
   if (changed.origin === "machine" || changed.origin === "not confirmed") return "machine";
   return isMore(changed) ? "more" : "less";
 }

@@ -85,7 +85,7 @@ def reference_text(row: MatrixRow) -> str:
 
 def render_matrix(matrix: MatrixComparison, width: int = 100, colour: bool = False) -> str:
     """Return the text for a terminal of this width."""
-    lines = [headline(matrix), ""]
+    lines = [visible(headline(matrix)), ""]
     lines.append(f"  reference  {visible(matrix.names[0])}")
     for side, name in enumerate(matrix.names[1:], start=1):
         lines.append(f"  side {side:<5} {visible(name)}: {side_counts(matrix, side)}")

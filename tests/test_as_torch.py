@@ -14,6 +14,7 @@ import pytest
 import torch.utils.benchmark as torch_benchmark
 
 import photometer
+from photometer.errors import SnippetError
 
 MODULES = (
     "common",
@@ -85,6 +86,17 @@ DELIBERATELY_NOT_HERE = {"get_compat_bindings", "GlobalsBridge", "TimeitModuleTy
 
 def _is_of(value: object, module: str) -> bool:
     return getattr(value, "__module__", None) == module
+
+
+def test_a_statement_that_fails_under_valgrind_is_an_os_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise SnippetError("it failed", exception_type="KeyError", log="KeyError: 'x'")
+
+    monkeypatch.setattr(photometer.Timer, "count", fail)
+    with pytest.raises(OSError, match="KeyError: 'x'") as raised:
+        photometer.Timer("pass").collect_callgrind()
+    assert isinstance(raised.value, SnippetError)
+    assert raised.value.exception_type == "KeyError"
 
 
 @pytest.mark.nightly

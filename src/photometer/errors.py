@@ -14,6 +14,7 @@
     │   ├── WorkerStartError      the environment's server did not come up
     │   ├── ProtocolError         the far side speaks another version, or nonsense
     │   ├── SnippetError          the user's code raised; carries its traceback
+    │   │   └── CountError                under Valgrind, in `collect_callgrind` (also an OSError)
     │   ├── WorkerCrashed         the child died (signal, os._exit, out of memory)
     │   └── WorkerTimeout         the child outran its time limit
     ├── EnvironmentSpecError  BASE or BRANCH names no usable environment
@@ -124,6 +125,16 @@ class SnippetError(WorkerError):
     def __init__(self, message: str, *, exception_type: str = "", log: str | None = None) -> None:
         super().__init__(message, log=log)
         self.exception_type = exception_type
+
+
+class CountError(SnippetError, OSError):
+    """The same under Valgrind, from `Timer.collect_callgrind`; an OSError, as torch's is."""
+
+    @classmethod
+    def like(cls, error: SnippetError) -> CountError:
+        made = cls(error.message, exception_type=error.exception_type, log=error.log)
+        made.remedy = error.remedy
+        return made
 
 
 class WorkerCrashed(WorkerError):

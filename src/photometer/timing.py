@@ -13,7 +13,7 @@ import timeit as timeit_module
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, overload
 
-from photometer.errors import DefinitionError
+from photometer.errors import CountError, DefinitionError, SnippetError
 from photometer.instruments.clock import choose_clock, timer
 from photometer.instruments.stopping import Precise, RunFor, SpreadBelow, StoppingRule
 from photometer.instruments.wall_time import BlindWatch, CoreWatch, take_blocks, warm_up
@@ -229,7 +229,10 @@ class Timer:
 
         With `repeats`, so many counts of the same process, as a tuple. Globals must be marked by CopyIfCallgrind.
         """
-        counted = self.count(number, 1 if repeats is None else repeats, keep_text=retain_out_file)
+        try:
+            counted = self.count(number, 1 if repeats is None else repeats, keep_text=retain_out_file)
+        except SnippetError as error:
+            raise CountError.like(error) from error
         stats = counted.callgrind_stats(collect_baseline=collect_baseline)
         return stats[0] if repeats is None else stats
 

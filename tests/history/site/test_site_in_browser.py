@@ -30,7 +30,7 @@ HOSTILE = "<img src=x onerror=\"document.title='bad'\">'\\\u2028</script>"
 def open_benchmark(tab: Tab, page: Path, name: str) -> None:
     tab.open(page, "#/benchmarks")
     tab.find("a.name", has_text=name).click()
-    expect(tab.find(".curve svg")).to_have_count(3)
+    expect(tab.find(".over-commits svg")).to_have_count(3)
     tab.settle()
 
 
@@ -88,7 +88,7 @@ def test_the_list_of_benchmarks_leads_to_their_pages(tab: Tab, published: Publis
 
 def test_a_curve_tells_the_commit_on_hover_and_by_keys(tab: Tab, published: Published) -> None:
     open_benchmark(tab, published.page, "two tensors")
-    chart = tab.find(".curve svg").first
+    chart = tab.find(".over-commits svg").first
     tip = tab.find(".tip")
     box = chart.bounding_box()
     assert box is not None
@@ -115,9 +115,9 @@ def test_a_curve_tells_the_commit_on_hover_and_by_keys(tab: Tab, published: Publ
 def test_dragging_enlarges_a_stretch_in_every_chart(tab: Tab, published: Published) -> None:
     open_benchmark(tab, published.page, "two tensors")
     words = tab.find(".zoom .hint")
-    dots = tab.find(".curve").first.locator(".dot")
+    dots = tab.find(".over-commits").first.locator(".dot")
     expect(dots).to_have_count(COMMITS)
-    box = tab.find(".curve svg").nth(1).bounding_box()
+    box = tab.find(".over-commits svg").nth(1).bounding_box()
     assert box is not None
     tab.page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 80)
     tab.page.mouse.down()
@@ -131,17 +131,17 @@ def test_dragging_enlarges_a_stretch_in_every_chart(tab: Tab, published: Publish
     expect(dots).to_have_count(COMMITS)
     tab.page.get_by_role("button", name="Closer").click()
     assert dots.count() < COMMITS
-    tab.find(".curve svg").first.dblclick()
+    tab.find(".over-commits svg").first.dblclick()
     expect(dots).to_have_count(COMMITS)
     tab.find(".zoom input").check()
-    expect(tab.find(".curve").first.locator(".tick", has_text=re.compile("^0$"))).to_have_count(1)
+    expect(tab.find(".over-commits").first.locator(".tick", has_text=re.compile("^0$"))).to_have_count(1)
 
 
 def test_machines_are_kept_apart(tab: Tab, published: Published) -> None:
     open_benchmark(tab, published.page, "two tensors")
     expect(tab.find(".step-mark")).to_have_count(2)
     tab.find(".choice select").select_option("1")
-    expect(tab.find(".curve").first.locator(".dot")).to_have_count(COMMITS // 2)
+    expect(tab.find(".over-commits").first.locator(".dot")).to_have_count(COMMITS // 2)
     tab.page.reload()
     expect(tab.find(".choice select")).to_have_value("1")
 

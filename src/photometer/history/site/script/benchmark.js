@@ -53,7 +53,7 @@ function byCommit(changes) {
 
 function chart(curve, view, changes) {
   const metric = site.metrics[curve.metric];
-  const holder = h("figure", { class: "curve" }, h("h3", {}, metricName(metric), metricHint(metric) && h("span", { class: "hint" }, ` ${metricHint(metric)}`)));
+  const holder = h("figure", { class: "over-commits" }, h("h3", {}, metricName(metric), metricHint(metric) && h("span", { class: "hint" }, ` ${metricHint(metric)}`)));
   new CurveChart(holder, { points: curve.points, metric, changes: changes.filter((changed) => changed.metric === curve.metric), view, title: metricName(metric) });
   return holder;
 }

@@ -112,7 +112,7 @@ function comparedColumns(rows) {
     const ratio = pairRatio(pair);
     if (ratio === null) return "";
     const kind = isApart(pair, row.noise[metric]) ? `size is-${ratio > 1 ? "more" : "less"}` : "hint";
-    return [h("span", { class: kind }, site.metrics[metric].exact && ratio === 1 ? "same" : change(ratio)), h("div", { class: "hint" }, `${text(row, metric, 0)} → ${text(row, metric, 1)}`)];
+    return [h("span", { class: kind }, site.metrics[metric].exact && ratio === 1 ? "same" : change(ratio)), h("div", { class: "hint from-to" }, `${text(row, metric, 0)} → ${text(row, metric, 1)}`)];
   };
   return [
     { key: "name", name: "Benchmark", className: "first", value: benchmarkTitle, cell: rowName },

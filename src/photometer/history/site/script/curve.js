@@ -81,7 +81,7 @@ function drawCurve({ points, metric, changes, view, width, label }) {
   const inner = s("g", { "clip-path": `url(#${clip})` });
   const at = (point, value) => `${x(point.place).toFixed(1)} ${held(value).toFixed(1)}`;
   if (drawn.some((point) => point.high > point.low)) {
-    inner.append(s("path", { class: "reach", d: `M${drawn.map((point) => at(point, point.high)).join("L")}L${[...drawn].reverse().map((point) => at(point, point.low)).join("L")}Z` }));
+    inner.append(s("path", { class: "interval", d: `M${drawn.map((point) => at(point, point.high)).join("L")}L${[...drawn].reverse().map((point) => at(point, point.low)).join("L")}Z` }));
   }
   if (drawn.length) {
     // A count stays what it is until the commit that changes it.

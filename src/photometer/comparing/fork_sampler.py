@@ -11,7 +11,6 @@ import random
 from collections.abc import Sequence
 
 from photometer.comparing.verdict_loop import Sample
-from photometer.instruments.open_forks import OpenForks
 from photometer.instruments.replicate import (
     DEFAULT_TIMEOUT_SECONDS,
     DEVICE_REPLICATE_SECONDS,
@@ -65,7 +64,6 @@ class ForkSampler:
         self._layout = layout or Layout()
         self._seconds = seconds
         self._order = random.Random(seed)
-        self._open_forks = OpenForks()
 
     def sample(self, benchmark: int, turn: int) -> Sample:
         replicate = self.take(benchmark, turn)
@@ -86,7 +84,6 @@ class ForkSampler:
             order=self._order,
             seconds=DEVICE_REPLICATE_SECONDS if contestants.on_device else self._seconds,
             timeout_seconds=contestants.timeout_seconds,
-            lend=self._open_forks.children if contestants.on_device else None,
         )
 
     def _start_ahead(self, contestants: Contestants, lane: int) -> None:

@@ -20,7 +20,7 @@ from photometer.instruments.replicate import Side, take_replicate
 from photometer.model.language import Language
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.cores import quietest_core
-from photometer.session.session import COMPILING, Session
+from photometer.session.session import Session, compiling
 from photometer.worker.messages import TorchFacts
 
 # Each replicate compiles again, from its cache: a second or two. With five the interval is some per cent wide.
@@ -72,7 +72,7 @@ def _speedups(
     for _ in range(REPLICATES):
         taken = take_replicate(
             sides,
-            kind=COMPILING,
+            kind=compiling(group.eager.auto.device),
             core=core,
             order=order,
             seconds=REPLICATE_SECONDS,

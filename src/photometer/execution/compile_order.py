@@ -12,7 +12,7 @@ from photometer.instruments.compile_report import cache_folder, report_compile
 from photometer.model.records import to_record
 from photometer.plan.auto_labels import RuntimeMode
 from photometer.plan.work_order import WorkOrder
-from photometer.session.session import COMPILING, ServerKind, Session
+from photometer.session.session import ServerKind, Session, compiling
 from photometer.worker.messages import Prepare, ReportCompile
 
 
@@ -22,7 +22,7 @@ def is_compiled(order: WorkOrder) -> bool:
 
 def kind_of(order: WorkOrder) -> ServerKind:
     """Return the kind of server that an order runs in: one that has imported the compiler, if it is compiled."""
-    return COMPILING if is_compiled(order) else ServerKind()
+    return compiling(order.auto.device) if is_compiled(order) else ServerKind()
 
 
 def preparation_of(session: Session, ready: ReadyOrder, cores: Sequence[int] = ()) -> Prepare:

@@ -14,7 +14,7 @@ from photometer.model.compile_report import CompileReport
 from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
 from photometer.plan.work_order import WorkOrder
-from photometer.session.session import COMPILING, Session
+from photometer.session.session import Session, compiling
 from photometer.session.shared import process_session
 from photometer.worker.messages import CompileFacts, Prepare, ReportCompile
 
@@ -52,14 +52,14 @@ def cache_folder(session: Session, key: str, device: str = "", cores: Sequence[i
 
     def fill(folder: Path) -> None:
         setup = _FIRST.format(device=device or "cpu")
-        with session.child(COMPILING, cores) as child:
+        with session.child(compiling(device), cores) as child:
             child.ask(Prepare("pass", setup, compile_cache=str(folder)), FIRST_SECONDS)
 
     return session.compile_caches.of(key, device, fill)
 
 
 def _ask(session: Session, request: ReportCompile, timeout_seconds: float, cores: Sequence[int]) -> CompileFacts:
-    with session.child(COMPILING, cores) as child:
+    with session.child(compiling(request.device), cores) as child:
         return child.ask(request, timeout_seconds)
 
 

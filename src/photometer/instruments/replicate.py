@@ -11,7 +11,8 @@ import contextlib
 import dataclasses
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from photometer.instruments.clock import Clock
@@ -36,8 +37,9 @@ FEWEST_ROUNDS = 6
 LIKE_SIDES = 3.0
 # Long enough for a hundred and more rounds; its forks and warm-up cost about 0.05 s on top.
 REPLICATE_SECONDS = 0.15
-# On an accelerator two processes take turns, and each block is held back until it is queued: fewer blocks per second.
-DEVICE_REPLICATE_SECONDS = 0.3
+# A fork that opens an accelerator takes 1 to 2 s before it measures. Forks that are kept open were tried on an H200: the
+# times of kernels of 2 us differ by up to 8 % from process to process, so that few processes give false verdicts.
+DEVICE_REPLICATE_SECONDS = 0.5
 DEFAULT_TIMEOUT_SECONDS = 120.0
 # Seeds of memory layouts.
 LARGEST_SEED = 2**31
@@ -45,8 +47,6 @@ LARGEST_SEED = 2**31
 
 class Forks(Protocol):
     """Lends fresh forks: a session those of its servers, `ForksHere` those of this process."""
-
-    until_closed: contextlib.ExitStack
 
     def child(
         self, kind: ServerKind = ..., cores: Sequence[int] = ...
@@ -73,22 +73,7 @@ class Replicate:
     whole_seconds: float
 
 
-class Lend(Protocol):
-    """Gives a child per side for the time of a replicate."""
-
-    def __call__(
-        self, sides: Sequence[Side], kind: ServerKind, cores: Sequence[int]
-    ) -> contextlib.AbstractContextManager[list[ChildProcess]]: ...
-
-
-@contextlib.contextmanager
-def fresh_forks(sides: Sequence[Side], kind: ServerKind, cores: Sequence[int]) -> Iterator[list[ChildProcess]]:
-    """Yield a fresh fork per side."""
-    with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(side.session.child(kind, cores)) for side in sides]
-
-
-def take_replicate(  # noqa: PLR0913 - the last two are for experiments and accelerators
+def take_replicate(
     sides: Sequence[Side],
     *,
     kind: ServerKind,
@@ -97,23 +82,36 @@ def take_replicate(  # noqa: PLR0913 - the last two are for experiments and acce
     seconds: float = REPLICATE_SECONDS,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     scatter: bool = True,
-    lend: Lend | None = None,
 ) -> Replicate:
     """Fork all sides, lay their memory out anew, warm them up, and alternate blocks for about `seconds`.
 
-    `lend` gives the children, if not fresh ones. One thread runs on `core`. A statement of several threads gets as many
-    cores on each side, for on one its threads would only wait for each other.
+    One thread runs on `core`. A statement of several threads gets as many cores on each side, for on one its threads
+    would only wait for each other.
     """
     began = time.perf_counter()
     threads = max(side.prepare.num_threads for side in sides)
     cores = neighbours(core, threads) if core is not None or threads > 1 else ()
-    with (lend or fresh_forks)(sides, kind, cores) as children:
+    with contextlib.ExitStack() as stack:
+        children = [stack.enter_context(side.session.child(kind, cores)) for side in sides]
         # One layout for all sides: what executes the same then lies the same, and the difference has less noise.
         seed = order.randrange(1, LARGEST_SEED) if scatter else 0
-        for child, side in zip(children, sides, strict=True):
-            child.ask(dataclasses.replace(side.prepare, warmup_runs=1, layout_seed=seed), timeout_seconds)
+        prepares = [dataclasses.replace(side.prepare, warmup_runs=1, layout_seed=seed) for side in sides]
+        _prepare_all(children, prepares, timeout_seconds)
         blocks = alternate([_block_of(child, timeout_seconds) for child in children], seconds=seconds, order=order)
     return dataclasses.replace(blocks, whole_seconds=time.perf_counter() - began)
+
+
+def _prepare_all(children: Sequence[ChildProcess], prepares: Sequence[Prepare], timeout_seconds: float) -> None:
+    """Have every child prepare; all at once if they open an accelerator, which takes each of them a second or two."""
+    both = list(zip(children, prepares, strict=True))
+    if not any(prepare.device_time for prepare in prepares):
+        for child, prepare in both:
+            child.ask(prepare, timeout_seconds)
+        return
+    with ThreadPoolExecutor(len(both)) as threads:
+        opened = [threads.submit(child.ask, prepare, timeout_seconds) for child, prepare in both]
+    for each in opened:
+        each.result()
 
 
 def alternate(

@@ -55,7 +55,6 @@ class ForksHere:
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
-        self.until_closed = contextlib.ExitStack()
 
     @contextlib.contextmanager
     def child(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[ChildProcess]:  # noqa: B008

@@ -50,12 +50,20 @@ class ServerKind:
     lane: int = 0
     width: int = 1
     counting: Counting | None = None
-    # Imported before any child is forked: the compiler's own import takes several seconds.
+    # Imported before any child is forked.
     preload: tuple[str, ...] = ()
 
 
 COMPILING = ServerKind(preload=("torch._dynamo", "torch._inductor.compile_fx"))
-"""A server for statements that torch.compile compiles."""
+"""A server for statements that torch.compile compiles: the compiler's own import takes several seconds."""
+
+
+def compiling(device: str) -> ServerKind:
+    """Return the kind of server for compiled statements on a device.
+
+    The compiler's import asks CUDA for its devices, and a process that was forked after that cannot use them.
+    """
+    return COMPILING if device.split(":")[0] in ("", "cpu") else ServerKind()
 
 
 class Server(Protocol):
@@ -103,8 +111,6 @@ class Session:
         self._killed = False
         self._facts: TorchFacts | None = None
         self.compile_caches = CompileCaches()
-        # What has to end before the servers do, such as children that are kept open.
-        self.until_closed = contextlib.ExitStack()
 
     @contextlib.contextmanager
     def server(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[Server]:  # noqa: B008
@@ -160,7 +166,6 @@ class Session:
                 server.kill()
 
     def close(self) -> None:
-        self.until_closed.close()
         with self._lock:
             idle = [server for servers in self._idle.values() for server in servers]
             self._idle.clear()

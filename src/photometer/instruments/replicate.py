@@ -37,7 +37,7 @@ FEWEST_ROUNDS = 6
 LIKE_SIDES = 3.0
 # Long enough for a hundred and more rounds; its forks and warm-up cost about 0.05 s on top.
 REPLICATE_SECONDS = 0.15
-# A fork that opens an accelerator takes 1 to 2 s before it measures. Forks that are kept open were tried on an H200: the
+# A fork that opens an accelerator takes 1 to 2 s before it measures. Forks that are kept open were tried on an H200:
 # times of kernels of 2 us differ by up to 8 % from process to process, so that few processes give false verdicts.
 DEVICE_REPLICATE_SECONDS = 0.5
 DEFAULT_TIMEOUT_SECONDS = 120.0

@@ -58,6 +58,7 @@ def _of_order(order: Mapping[str, Any], spec: TaskSpec | None, source: str) -> I
     auto = order.get("auto")
     auto = auto if isinstance(auto, Mapping) else {}
     words = [str(auto[name]) for name in ("language", "runtime", "autograd", "device") if auto.get(name)]
+    words += _compile_words(auto.get("compile"))
     threads = auto.get("num_threads", 1 if spec is None else spec.num_threads)
     words.append("1 thread" if threads == 1 else f"{threads} threads")
     words += [
@@ -68,6 +69,14 @@ def _of_order(order: Mapping[str, Any], spec: TaskSpec | None, source: str) -> I
     tags = tuple(str(tag) for tag in _listed(order, "tags"))
     language = str(auto.get("language", "python"))
     return Identity(_id(path, words, source), path, _with(source, (*words, *tags)), _code(spec, language))
+
+
+def _compile_words(told: object) -> list[str]:
+    """Return what torch.compile was told, as `AutoLabels` writes it."""
+    told = told if isinstance(told, Mapping) else {}
+    words = [str(told["mode"])] if told.get("mode") else []
+    words += [{True: "dynamic", False: "static"}[told["dynamic"]]] if isinstance(told.get("dynamic"), bool) else []
+    return words + (["fullgraph"] if told.get("fullgraph") is True else [])
 
 
 def _listed(record: Mapping[str, Any], name: str) -> Sequence[Any]:

@@ -18,21 +18,20 @@ from photometer.model.units import format_seconds
 from photometer.model.work_of_run import MachinePeak, WorkOfRun
 from photometer.report.observed_text import metric_text
 from photometer.report.page.figure import LineFigure
+from photometer.report.page.figure_table import FigureTable
 from photometer.report.page.line_figure import curve_figures, roofline_figures
 from photometer.report.page.record_identity import identity_of
+from photometer.report.page.view_compiled import KINDS as COMPILED_KINDS, compile_table, memory_table
 from photometer.report.rates_text import peak_text, rate_cells, with_prefix
 
-FIGURE_KINDS = (WorkOfRun.KIND, MachinePeak.KIND, ObservedMetrics.KIND, PhaseTimes.KIND, EnergyOfRun.KIND)
-
-
-@dataclasses.dataclass(frozen=True)
-class FigureTable:
-    """A table of text: the first column names benchmarks."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
+FIGURE_KINDS = (
+    WorkOfRun.KIND,
+    MachinePeak.KIND,
+    ObservedMetrics.KIND,
+    PhaseTimes.KIND,
+    EnergyOfRun.KIND,
+    *COMPILED_KINDS,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +48,14 @@ def figures_view(records: Sequence[Mapping[str, Any]], source: str = "") -> Figu
     facts, peaks = collect_facts(records), peaks_in(records)
     rates = rates_of(facts, peaks)
     ids = {str(r["order"].get("id")): identity_of(r, source).id for r in records if isinstance(r.get("order"), Mapping)}
-    tables = (_rates(rates, peaks), _phases(facts), _metrics(facts), _energy(facts))
+    tables = (
+        compile_table(records),
+        memory_table(records),
+        _rates(rates, peaks),
+        _phases(facts),
+        _metrics(facts),
+        _energy(facts),
+    )
     return FiguresView(
         tuple(curve_figures(curve_sets(facts), ids)),
         tuple(roofline_figures(rates, peaks, ids)),

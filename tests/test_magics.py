@@ -10,6 +10,7 @@ import nbclient
 import nbformat
 import pytest
 import torch
+from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 import photometer
@@ -85,6 +86,13 @@ def test_help_is_text_and_the_extension_is_found_by_the_packages_name() -> None:
         shell.run_line_magic("load_ext", "photometer")
         found = shell.run_line_magic("photometer", f"{QUICK} torch.ones(2)")
         assert isinstance(found, photometer.Measurement)
+        with pytest.raises(UsageError, match="no two parts"):
+            shell.run_cell_magic("photometer", "--ab", "1")
+        with pytest.raises(AttributeError, match="nothing") as raised:
+            shell.run_line_magic("photometer", "torch.nothing(1)")
+        # Of the frames between IPython and the user's line none is shown.
+        names = [frame.path for frame in raised.traceback]
+        assert not any(str(path).endswith(("timing.py", "python_loop.py")) for path in names)
     finally:
         InteractiveShell.clear_instance()
 

@@ -14,15 +14,18 @@ import ast
 import re
 import shlex
 import textwrap
+import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from photometer.errors import DefinitionError
+from photometer.errors import DefinitionError, PhotometerError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 # A line of a cell that separates what is compared.
 SEPARATOR = re.compile(r"^[ \t]*#[ \t]*-{3,}[ \t]*$", re.MULTILINE)
+# How the name of the file begins that the user's code is shown as (worker/python_loop.py).
+SNIPPET = "<photometer snippet"
 # A word as a shell has it: letters and quoted texts side by side.
 _WORD = r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')+"""
 
@@ -165,11 +168,29 @@ class _Shown(str):
         return str(self)
 
 
+def _from_the_users_code(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """Return the traceback from the line of the user's code on; the whole one if that is not in it."""
+    frame = traceback
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename.startswith(SNIPPET):
+            return frame
+        frame = frame.tb_next
+    return traceback
+
+
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Make the magics known to this shell; `%load_ext photometer` calls it."""
 
     def photometer(line: str, cell: str | None = None) -> Any:
-        return run_magic(line, cell, shell.user_ns)
+        from IPython.core.error import UsageError
+
+        try:
+            return run_magic(line, cell, shell.user_ns)
+        except PhotometerError as error:
+            # Shown without a traceback: it says what to do.
+            raise UsageError(str(error)) from None
+        except Exception as error:
+            raise error.with_traceback(_from_the_users_code(error.__traceback__)) from None
 
     photometer.__doc__ = "Time a statement or a cell, or compare the parts of a cell.\n\n" + parser().format_help()
     shell.register_magic_function(photometer, magic_kind="line_cell", magic_name="photometer")

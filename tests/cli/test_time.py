@@ -18,6 +18,7 @@ def test_one_statement() -> None:
     assert done.returncode == 0, done.stderr
     assert "torch.add(x, 1)" in done.stdout
     assert "Median:" in done.stdout
+    assert "photometer ab" not in done.stderr
 
 
 def test_several_statements_are_compared() -> None:
@@ -25,6 +26,7 @@ def test_several_statements_are_compared() -> None:
     assert done.returncode == 0, done.stderr
     assert "adding" in done.stdout
     assert "x + 2" in done.stdout
+    assert done.stderr.count("photometer ab") == 1, "times one after another are no comparison"
 
 
 def test_json_is_one_measurement_a_line() -> None:

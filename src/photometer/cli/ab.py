@@ -244,7 +244,7 @@ def _header(request: AbRequest) -> dict[str, dict[str, object]]:
             "id": uuid.uuid4().hex,
             "statements": [contender.stmt for contender in request.contenders],
             "setups": [contender.setup for contender in request.contenders],
-            "language": request.language.value,
+            "language": request.language.name.lower(),
             "num_threads": request.num_threads,
         }
     }

@@ -84,3 +84,6 @@ install_tools() {
 }
 
 measuring_tools=("valgrind:valgrind:valgrind:valgrind" "c++,g++,clang++:g++:gcc-c++:gcc")
+# Debian keeps the server's programs off the PATH, but not pg_ctlcluster. Tests start a server of their own in a temporary
+# folder, as another user if this is root (tests/history/postgresql_server.py); without one they are skipped by name.
+store_tools=("pg_ctlcluster,postgres,pg_ctl:postgresql:postgresql-server:postgresql")

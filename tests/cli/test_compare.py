@@ -121,4 +121,4 @@ def test_a_terminated_comparison_resumes(suite: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_fails_is_for_the_user_to_say(words: tuple[VerdictWord, ...], fail_on: FailOn, code: int) -> None:
-    assert _exit_code(comparison(*(result(word) for word in words)), fail_on) == code
+    assert _exit_code(comparison(*(result(word) for word in words)).outcome, fail_on) == code

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from photometer.cli.compare import Flames, _compare
+from photometer.cli.compare import Flames, Format as CompareFormat, _compare
 from photometer.cli.show import Format, _measurements, _render
 from photometer.comparing.request import ComparisonRequest
 from photometer.errors import PhotometerError
@@ -55,7 +55,7 @@ def report(path: Path) -> None:
 
 def compare(path: Path) -> None:
     request = ComparisonRequest(str(path), str(path))
-    comparison, _ = _compare(request, Flames.NONE)
+    comparison, _ = _compare(request, Flames.NONE, CompareFormat.JSON)
     checked(render_verdicts(comparison, 80, colour=False))
     checked(render_verdicts_markdown(comparison))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.comparing.counts import SideCount, count_sides
+from photometer.comparing.counts import count_sides
+from photometer.comparing.kept_counts import SideCount
 from photometer.definition.timer_args import TimerArgs
 from photometer.errors import PhotometerError, WorkerStartError
 from photometer.execution.executor import ReadyOrder
@@ -39,7 +40,7 @@ def test_an_error_stands_in_its_place_and_the_servers_are_given_back(servers: Fa
             sessions(servers),
             [orders("good", "bad"), orders("bad", "good")],
             layout=layout,
-            on_count=lambda: counted.append(1),
+            on_count=lambda *_: counted.append(1),
         )
         kinds = [[isinstance(outcome, SideCount) for outcome in side] for side in sides]
         assert kinds == [[True, False], [False, True]]

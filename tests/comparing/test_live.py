@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from photometer.analysis.comparison_result import EnvironmentComparison
+from photometer.analysis.verdict import Verdict
 from photometer.comparing.live import LiveComparison
+from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings
-from photometer.definition import TimerArgs
+from photometer.definition import GroupedStmts, TimerArgs
 from photometer.errors import DefinitionError, ResultsFileError, WorkerStartError
 from photometer.model.environment import Environment
 from photometer.model.results_reader import load_results
@@ -30,6 +33,9 @@ BRANCH = {
 def servers(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
     monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
     monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
+    # The interpreters are fakes, too.
+    monkeypatch.setattr("photometer.environments.resolved._interpreter", lambda spec, is_base: None)
+    monkeypatch.setattr("photometer.environments.resolved._need_torch", lambda spec, interpreter: None)
     return FakeServers({"base": BASE, "branch": BRANCH})
 
 
@@ -68,11 +74,10 @@ def test_a_resumed_comparison_measures_nothing_twice(servers: FakeServers, tmp_p
         first = live.run()
     with LiveComparison(request(output=tmp_path, resume=True), make_session=servers.session) as live:
         checked = live.check()
-        counted = live.count(checked)
-        forks = sum(server.forks for server in servers.made)
-        again = live.measure(checked, counted)
-        # But for the short look at what is identical: two sides, three replicates, for it and for the one that waits.
-        assert sum(server.forks for server in servers.made) == forks + 12
+        timing = [server for server in servers.made if not server.launch.wrapper]
+        forks = sum(server.forks for server in timing)
+        again = live.decide(checked)
+        assert sum(server.forks for server in timing) == forks
     judged = {verdict.verdict for _, verdict in again.judged}
     assert judged == {result.verdict for result in first}
 
@@ -83,6 +88,60 @@ def test_everything_is_timed_if_asked_for_or_if_nothing_can_be_counted(servers: 
         suite = {"steady": TimerArgs("steady")}
         with LiveComparison(request(settings=settings, suite=suite), make_session=servers.session) as live:
             assert [result.verdict for result in live.run()] == ["same"]
+
+
+def test_nothing_is_timed_if_counts_are_all_that_is_asked_for(servers: FakeServers) -> None:
+    settings = ComparisonSettings(time="none")
+    with LiveComparison(request(settings=settings), make_session=servers.session) as live:
+        verdicts = {result.title: result for result in live.run()}
+    words = {"steady": "identical", "waits": "identical", "slow": "undecided", "other": "undecided"}
+    assert {title: result.verdict for title, result in verdicts.items()} == words
+    assert {result.judged.replicates for result in verdicts.values()} == {0}
+    assert "executes other instructions" in verdicts["slow"].judged.reason
+    with pytest.raises(DefinitionError, match="neither times nor instructions"):
+        ComparisonSettings(time="none", instructions=False)
+
+
+def test_a_limit_ends_the_comparison_with_what_is_known(servers: FakeServers) -> None:
+    settings = ComparisonSettings(limit_seconds=1e-9, margin=0.01)
+    with LiveComparison(request(settings=settings), make_session=servers.session) as live:
+        comparison = live.run()
+    assert not comparison.results
+    assert len(comparison.not_reached) == 4
+    assert any("the limit of time was reached" in warning for warning in comparison.warnings)
+
+
+def test_a_benchmark_and_a_tag_have_margins_of_their_own(servers: FakeServers) -> None:
+    suite = {
+        "slow": GroupedStmts("slow", margin=0.6),
+        "waits": GroupedStmts("waits", tags="noisy"),
+        "other": GroupedStmts("slow", tags="noisy", margin=0.01),
+    }
+    settings = ComparisonSettings(budget_seconds=6.0, margin=0.01, margin_by_tag={"noisy": 0.7}, time="all")
+    with LiveComparison(request(settings=settings, suite=suite), make_session=servers.session) as live:
+        words = {result.title: result.verdict for result in live.run()}
+    assert words == {"slow": "same", "waits": "same", "other": "slower"}
+
+
+def test_verdicts_are_told_when_they_stand_and_the_table_before_its_causes(servers: FakeServers) -> None:
+    observer = Listening()
+    tables: list[EnvironmentComparison] = []
+    with LiveComparison(request(), observer, make_session=servers.session) as live:
+        comparison = live.run(tables.append)
+    assert sorted(observer.told) == ["identical steady", "same other", "slower slow", "slower waits"]
+    assert {result.title: result.verdict for result in tables[0]} == {
+        result.title: result.verdict for result in comparison
+    }
+    assert not any(result.cause for result in tables[0])
+    assert [result.title for result in comparison if result.cause] == ["slow", "waits"]
+
+
+class Listening(Observer):
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def decided(self, title: str, verdict: Verdict) -> None:
+        self.told.append(f"{verdict.verdict} {title}")
 
 
 def test_both_sides_have_the_same_surroundings(servers: FakeServers) -> None:

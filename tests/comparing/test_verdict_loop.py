@@ -62,8 +62,8 @@ def test_changes_are_found_and_the_rest_is_same() -> None:
     outcome = run_to_verdicts(4, sampler, watcher, budget_seconds=100.0)
     assert not outcome.failed
     assert words(watcher) == ["same", "slower", "faster", "same"]
-    # Gross changes are called at once; what is the same takes longer to show.
-    assert sampler.count(1) < sampler.count(0)
+    # Gross changes are called at once.
+    assert sampler.count(1) <= 6
     assert outcome.measuring_seconds == pytest.approx(SECONDS * len(sampler.taken))
 
 

@@ -32,7 +32,7 @@ STARVED_SHARE = 0.5
 
 
 class SuiteJudge:
-    """Benchmarks are known by their place, 0 to count - 1."""
+    """Benchmarks are known by their place, 0 to count - 1. `margins` are theirs, if they differ."""
 
     def __init__(
         self,
@@ -41,6 +41,7 @@ class SuiteJudge:
         *,
         rate: float = DEFAULT_FALSE_DISCOVERY_RATE,
         seconds_per_replicate: float,
+        margins: Sequence[float] = (),
     ) -> None:
         self._criteria = criteria
         self._rate = rate
@@ -49,12 +50,14 @@ class SuiteJudge:
         self._seconds: list[list[float]] = [[] for _ in range(count)]
         self._first_guess_seconds = seconds_per_replicate
         self._given_up: set[int] = set()
+        self._settled: set[int] = set()
+        self._margins = tuple(margins) or (criteria.margin,) * count
 
     def add(self, index: int, estimate: ReplicateEstimate, seconds: float) -> Verdict:
         """One more replicate of a benchmark, and what it cost; the verdict so far comes back."""
         self._estimates[index].append(estimate)
         self._seconds[index].append(seconds)
-        verdict = held_back(judge_replicates(self._estimates[index], self._criteria_now(), forecast=False))
+        verdict = held_back(judge_replicates(self._estimates[index], self._criteria_now(index), forecast=False))
         self._verdicts[index] = verdict
         return verdict
 
@@ -62,8 +65,21 @@ class SuiteJudge:
         """It failed: it gets no more time and no verdict."""
         self._given_up.add(index)
 
-    def next(self, seconds_left: float) -> int | None:
-        running = [index for index in range(len(self._verdicts)) if index not in self._given_up]
+    def settle(self, index: int) -> None:
+        """It is decided by other means than its replicates: it gets no more time, and no verdict here."""
+        self._settled.add(index)
+        self._given_up.add(index)
+
+    def is_settled(self, index: int) -> bool:
+        return index in self._settled
+
+    def estimates(self, index: int) -> Sequence[ReplicateEstimate]:
+        """Return what the replicates of a benchmark said so far."""
+        return tuple(self._estimates[index])
+
+    def next(self, seconds_left: float, held: frozenset[int] = frozenset()) -> int | None:
+        """Return who gets the next replicate, but none of those `held` back; None if nobody should."""
+        running = [index for index in range(len(self._verdicts)) if index not in self._given_up | held]
         needed = self._needed()
         suite = [Progress(self._verdicts[index], self._cost(index), needed) for index in running]
         order = order_by_need(suite, seconds_left=seconds_left)
@@ -71,9 +87,10 @@ class SuiteJudge:
 
     def verdicts(self) -> tuple[Verdict | None, ...]:
         """Of every benchmark that has replicates, with forecasts, corrected for their number."""
-        criteria = self._criteria_now()
         judged = [
-            None if index in self._given_up or not estimates else held_back(judge_replicates(estimates, criteria))
+            None
+            if index in self._given_up or not estimates
+            else held_back(judge_replicates(estimates, self._criteria_now(index)))
             for index, estimates in enumerate(self._estimates)
         ]
         present = [verdict for verdict in judged if verdict is not None]
@@ -93,8 +110,8 @@ class SuiteJudge:
         ]
         return log_evidence_needed(logs, rate=self._rate, alone=self._criteria.false_alarm)
 
-    def _criteria_now(self) -> Criteria:
-        return dataclasses.replace(self._criteria, log_evidence_needed=self._needed())
+    def _criteria_now(self, index: int) -> Criteria:
+        return dataclasses.replace(self._criteria, margin=self._margins[index], log_evidence_needed=self._needed())
 
 
 def held_back(verdict: Verdict) -> Verdict:

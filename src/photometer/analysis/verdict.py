@@ -5,12 +5,15 @@ A frozen record with nothing of text layout or colour in it. ``judge`` makes the
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from photometer.model.records import HighEnd, LowEnd
 
 if TYPE_CHECKING:
+    import pandas
+
     from photometer.report.plots import Plot
 
 VerdictWord = Literal["slower", "faster", "same", "identical", "undecided"]
@@ -56,6 +59,27 @@ class Verdict:
     # Whose time it is and by which clock, if it is not the host's.
     measured_by: str = ""
 
+    @classmethod
+    def untimed(cls, word: VerdictWord, reason: str, margin: float) -> Verdict:
+        """Return the verdict of a benchmark that was counted and not timed."""
+        return cls(
+            verdict=word,
+            ratio=1.0,
+            interval=(0.0, math.inf),
+            difference_seconds=0.0,
+            difference_interval_seconds=(-math.inf, math.inf),
+            base_seconds=0.0,
+            p=1.0,
+            log_evidence=0.0,
+            replicates=0,
+            margin=margin,
+            confidence=0.0,
+            false_alarm=0.0,
+            paired=True,
+            detectable=None,
+            reason=reason,
+        )
+
     @property
     def decided(self) -> bool:
         return self.verdict != "undecided"
@@ -72,6 +96,13 @@ class Verdict:
 
         replicates = f"{self.replicates} replicate{'' if self.replicates == 1 else 's'}"
         return f"<photometer.Verdict {self.verdict}: {change(self.ratio)} ({span(self.interval)}), {replicates}>"
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return a DataFrame with one row. Needs pandas."""
+        from photometer.analysis.result_rows import rows_of
+        from photometer.model.data_frame import data_frame
+
+        return data_frame(rows_of(self))
 
     def plot(self) -> Plot:
         """Return a picture of the change and its interval, for a notebook or a file."""

@@ -68,10 +68,14 @@ def reason_for_replicates(
 
 def reason_for_identical(instructions_per_run: float, replicates: int) -> str:
     """Why no long timing was needed."""
-    return (
-        f"executes the same instructions on both sides, {instructions_per_run:,.0f} per run, function by function; "
-        f"{replicates} replicates show no difference in time either."
-    )
+    same = f"executes the same instructions on both sides, {instructions_per_run:,.0f} per run, function by function"
+    return f"{same}; {replicates} replicates show no difference in time either." if replicates else f"{same}."
+
+
+def reason_for_not_timed(instruction_ratio: float) -> str:
+    """Why there is no verdict on the time."""
+    size = "" if instruction_ratio == 1.0 else f" ({change(instruction_ratio)})"
+    return f"executes other instructions{size}; it was not timed."
 
 
 def note_changed_within_margin(ratio: float) -> str:

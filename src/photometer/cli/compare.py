@@ -35,6 +35,7 @@ class Flames(str, enum.Enum):
 class Timed(str, enum.Enum):
     CHANGED = "changed"
     ALL = "all"
+    NONE = "none"
 
 
 class FailOn(str, enum.Enum):
@@ -98,10 +99,18 @@ def compare(
             "--budget", metavar="S", callback=seconds, help="Seconds of measuring in all; else 10 a benchmark."
         ),
     ] = None,
-    margin: Annotated[
+    limit: Annotated[
         float | None,
         typer.Option(
-            "--margin", metavar="P", callback=margin_share, help="Changes below are no change; 0.003 is 0.3 %."
+            "--limit", metavar="S", callback=seconds, help="Seconds on the wall for the whole command (default: none)."
+        ),
+    ] = None,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--margin",
+            metavar="[TAG=]P",
+            help="Relative change that does not matter, for all or for a tag (default: 0.003, which is 0.3 %).",
         ),
     ] = None,
     fdr: Annotated[
@@ -128,7 +137,8 @@ def compare(
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the comparison in -o DIR.")] = False,
     time: Annotated[
-        Timed, typer.Option("--time", help="What to time in full: what executes other instructions, or everything.")
+        Timed,
+        typer.Option("--time", help="What to time in full: what executes other instructions, everything, or nothing."),
     ] = Timed.CHANGED,
     fail_on: Annotated[
         FailOn, typer.Option("--fail-on", help="What makes the exit status other than 0 (see below).")
@@ -143,7 +153,7 @@ def compare(
         raise typer.BadParameter("--resume continues what is in -o DIR; give that folder")
     sides = sides_of([side for side in (base, branch, *(more or ())) if side is not None], matrix or [])
     if calibrate and sides:
-        _calibrate(sides[0], suite, expression, tags or [], budget, margin, install)
+        _calibrate(sides[0], suite, expression, tags or [], budget, _margins(margin or [])[0], install)
         return
     if len(sides) < 2:
         raise typer.BadParameter("give BASE and BRANCH (one alone is for --calibrate), or --matrix")
@@ -151,13 +161,16 @@ def compare(
     from photometer.comparing.many_environments import ManySidesRequest
     from photometer.comparing.request import DEFAULT_LAYOUTS, ComparisonRequest, ComparisonSettings, plan_suite
 
+    for_all, by_tag = _margins(margin or [])
     settings = ComparisonSettings(
         budget,
-        DEFAULT_MARGIN if margin is None else margin,
+        DEFAULT_MARGIN if for_all is None else for_all,
         DEFAULT_FALSE_DISCOVERY_RATE if fdr is None else fdr,
         instructions,
         DEFAULT_LAYOUTS if layouts is None else layouts,
         time.value,
+        limit,
+        by_tag,
     )
     if len(sides) > 2:
         if resume or suite is None:
@@ -168,8 +181,7 @@ def compare(
     place = store_to_write(store)
     first, second = sides
     request = ComparisonRequest(first, second, suite, settings, expression, tags or (), install, output, resume, place)
-    comparison, compared = _compare(request, flame)
-    _print(comparison, format)
+    comparison, compared = _compare(request, flame, format)
     if output is not None and comparison.outcome != "nothing":
         _write_markdown(comparison, output)
         if compared is not None:
@@ -177,18 +189,58 @@ def compare(
     raise typer.Exit(_exit_code(comparison.outcome, fail_on))
 
 
-def _compare(request: ComparisonRequest, flame: Flames) -> tuple[EnvironmentComparison, Compared | None]:
-    """Return the verdicts, and what a bundle is made of if both sides were live and a folder is given."""
+def _margins(values: list[str]) -> tuple[float | None, dict[str, float]]:
+    """Return the margin for all, if one is given, and those of tags."""
+    for_all, by_tag = None, {}
+    for value in values:
+        tag, is_by_tag, number = value.rpartition("=")
+        try:
+            margin = margin_share(float(number))
+        except ValueError:
+            raise typer.BadParameter(f"{value!r} is no margin: give 0.01 for 1 %, or TAG=0.01") from None
+        if is_by_tag:
+            by_tag[tag] = margin
+        else:
+            for_all = margin
+    return for_all, by_tag
+
+
+def _compare(
+    request: ComparisonRequest, flame: Flames, format: Format
+) -> tuple[EnvironmentComparison, Compared | None]:
+    """Print the verdicts, and return them with what a bundle is made of, if both sides were live and kept in a folder.
+
+    On a terminal, the table comes as soon as the verdicts stand, and their causes when they are known.
+    """
     from photometer.cli.progress import comparison_progress
     from photometer.comparing.live import LiveComparison
     from photometer.comparing.unpaired import compare_unpaired
 
     with comparison_progress() as observer:
         if not request.is_live:
-            return compare_unpaired(request, observer), None
+            comparison = compare_unpaired(request, observer)
+            with observer.aside():
+                _print(comparison, format)
+            return comparison, None
+        printed: list[EnvironmentComparison] = []
+
+        def on_decided(decided: EnvironmentComparison) -> None:
+            if format is Format.TERMINAL:
+                with observer.aside():
+                    _print(decided, format)
+                printed.append(decided)
+
         with LiveComparison(request, observer) as live:
-            comparison = live.run()
-            compared = None if request.output is None else _draw(live, comparison, request.output, flame)
+            comparison = live.run(on_decided)
+            with observer.aside():
+                if printed:
+                    _print_causes(comparison, printed[0])
+                else:
+                    _print(comparison, format)
+            compared = None
+            if request.output is not None and live.seconds_left() > 0.0:
+                observer.stage("drawing flame graphs")
+                compared = _draw(live, comparison, request.output, flame)
             return comparison, compared
 
 
@@ -242,6 +294,17 @@ def _print(comparison: EnvironmentComparison, format: Format) -> None:
 
         text = render_verdicts(comparison, shutil.get_terminal_size((100, 24)).columns, colour=shows_colour())
     show_rendered(text)
+
+
+def _print_causes(comparison: EnvironmentComparison, printed: EnvironmentComparison) -> None:
+    """Print what has become known since the table was printed."""
+    import shutil
+
+    from photometer.report.verdict_text import render_causes
+
+    text = render_causes(comparison, printed, shutil.get_terminal_size((100, 24)).columns)
+    if text:
+        show_rendered(text)
 
 
 def _write_markdown(comparison: EnvironmentComparison, folder: Path) -> None:

@@ -133,9 +133,24 @@ def comparison_progress() -> Iterator[Observer]:
         yield ComparisonBar(bar, bar.add_task("starting", total=None, note=""))
 
 
+_STYLES = {"slower": "bold red", "faster": "green", "undecided": "yellow", "same": "dim", "identical": "dim"}
+
+
+def verdict_line(title: str, verdict: Verdict) -> str:
+    """Return a verdict as it is said when it stands: `slower +6.4 %  gate [forward]`."""
+    from photometer.analysis.verdict_reason import change
+
+    size = f" {change(verdict.ratio)}" if verdict.verdict in ("slower", "faster") else ""
+    return f"{verdict.verdict}{size}  {visible_line(title)}"
+
+
 class ComparisonLines(Observer):
     def __init__(self) -> None:
         self._last = 0.0
+
+    def decided(self, title: str, verdict: Verdict) -> None:
+        complain(f"  {verdict_line(title, verdict)}")
+        self._last = time.monotonic()
 
     def stage(self, text: str) -> None:
         complain(text)
@@ -150,6 +165,24 @@ class ComparisonLines(Observer):
 class ComparisonBar(Observer):
     def __init__(self, bar: Progress, task: TaskID) -> None:
         self._bar, self._task = bar, task
+        self._counted = ""
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
+
+    def decided(self, title: str, verdict: Verdict) -> None:
+        from rich.text import Text
+
+        self._bar.console.print(Text(on_screen(verdict_line(title, verdict)), style=_STYLES[verdict.verdict]))
+
+    def counted(self, done: int, total: int) -> None:
+        self._counted = f"{done} of {total} counted · " if done < total else ""
+        self._bar.update(self._task, note=self._counted)
 
     def stage(self, text: str) -> None:
         self._bar.reset(self._task, description=on_screen(visible_line(text)), total=None, note="")
@@ -159,5 +192,6 @@ class ComparisonBar(Observer):
 
     def replicate(self, title: str, verdict: Verdict, spent_seconds: float, budget_seconds: float) -> None:
         shown = on_screen(visible_line(title))
-        note = f"{spent_seconds:.1f} of at most {budget_seconds:.0f} s · {shown}: {verdict.verdict}"
+        spent = f"{spent_seconds:.1f} of at most {budget_seconds:.0f} s"
+        note = f"{self._counted}{spent} · {shown}: {verdict.verdict}"
         self._bar.update(self._task, completed=spent_seconds, total=budget_seconds, note=note)

@@ -7,11 +7,13 @@ The sides are counted at the same time, and whatever else the machine does: noth
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from types import TracebackType
 
 from photometer.analysis.cause import are_identical
+from photometer.comparing.kept_counts import KeptCounts, SideCount, prune
 from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import CheckedPlan, StartedSides
 from photometer.errors import PhotometerError, ToolMissing, WorkerError, WorkerStartError
@@ -21,25 +23,14 @@ from photometer.execution.order_record import task_spec_of
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.callgrind.figures import exclusive_counts
 from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
-from photometer.model.function_counts import FunctionCounts
-from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.packed_stacks import SMALLEST_SHARE, pack_stacks
 from photometer.plan.work_order import WorkOrder
 from photometer.session.layout import Layout
 from photometer.session.session import Session
 
-
-@dataclasses.dataclass(frozen=True)
-class SideCount:
-    """One order on one side under one layout."""
-
-    counts: InstructionCounts
-    functions: FunctionCounts
-    # As pack_stacks leaves them: the whole tree of a large model is many megabytes.
-    packed_stacks: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-
-
 SideOutcome = SideCount | PhotometerError
+OnCount = Callable[[int, int, SideOutcome], object]
+"""Which session, which of its orders, and what came of it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,20 +48,112 @@ class CountedSuite:
         base, branch = counted
         return are_identical(base.counts, branch.counts, base.functions, branch.functions)
 
+    def ratio(self, order_id: str) -> float:
+        """Return the branch's instructions over the base's, outside the allocator."""
+        base, branch = self.sides[order_id]
+        return branch.counts.outside_allocator_per_run / max(base.counts.outside_allocator_per_run, 1.0)
 
-def count_suite(sides: StartedSides, checked: CheckedPlan, observer: Observer) -> CountedSuite:
-    """Count every order on the host that is to be counted. Without Valgrind, say so: everything is then timed."""
-    wanted = [order.id for order in checked.orders if order.counts_instructions and not order.auto.on_device]
-    if not wanted:
-        return CountedSuite()
-    observer.stage("counting instructions on both sides")
-    try:
-        counted = count_both(sides, checked, wanted, Layout(), observer)
-    except (ToolMissing, WorkerError) as error:
-        return CountedSuite(warnings=(f"instructions were not counted: {error.message}",))
-    missing = len(wanted) - len(counted)
-    warnings = (f"instructions of {missing} benchmarks could not be counted",) if missing else ()
-    return CountedSuite(counted, warnings)
+
+class CountsUnderWay:
+    """Counts of both sides, taken in a thread while something else is measured. Use as a context manager.
+
+    `take` returns what has become known since the last call; `wait` waits for more.
+    """
+
+    def __init__(
+        self,
+        sides: StartedSides,
+        checked: CheckedPlan,
+        kept: Sequence[KeptCounts],
+        on_step: Callable[[int, int], object] = lambda done, total: None,
+    ) -> None:
+        self._sides, self._checked, self._kept, self._on_step = sides, checked, kept, on_step
+        self._wanted = [order.id for order in checked.orders if order.counts_instructions and not order.auto.on_device]
+        self._changed = threading.Condition()
+        self._found: dict[str, list[SideOutcome | None]] = {order_id: [None, None] for order_id in self._wanted}
+        self._new: list[str] = []
+        self._done = 0
+        self._error: PhotometerError | None = None
+        self._crash: BaseException | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> CountsUnderWay:
+        if self._wanted:
+            self._thread = threading.Thread(target=self._count, name="counts of both sides", daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._thread is not None and self._thread.is_alive():
+            # Left early: the limit is reached, or the user has had enough.
+            for side in self._sides:
+                side.session.kill()
+        if self._thread is not None:
+            self._thread.join()
+
+    def take(self) -> list[str]:
+        """Return the orders that both sides have been counted of since the last call."""
+        with self._changed:
+            new, self._new = self._new, []
+            if self._crash is not None:
+                raise self._crash
+            return new
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until there is something to take, for `seconds` at most. Return whether anything can still come."""
+        with self._changed:
+            if not self._new and not self.is_finished:
+                self._changed.wait(seconds)
+            return bool(self._new) or not self.is_finished
+
+    @property
+    def is_finished(self) -> bool:
+        return self._thread is None or not self._thread.is_alive()
+
+    def is_pending(self, order_id: str) -> bool:
+        """Whether the order may still become known."""
+        if self.is_finished or order_id not in self._found:
+            return False
+        return any(outcome is None for outcome in self._found[order_id])
+
+    def so_far(self) -> CountedSuite:
+        """Return what has been counted, and in words what has not."""
+        with self._changed:
+            counted = {
+                order_id: (base, branch)
+                for order_id, (base, branch) in self._found.items()
+                if isinstance(base, SideCount) and isinstance(branch, SideCount)
+            }
+        if self._error is not None:
+            return CountedSuite(counted, (f"instructions were not counted: {self._error.message}",))
+        missing = len(self._wanted) - len(counted)
+        return CountedSuite(counted, (f"instructions of {missing} benchmarks could not be counted",) if missing else ())
+
+    def _count(self) -> None:
+        orders = [[prepared.ready[order_id] for order_id in self._wanted] for prepared in self._checked.prepared]
+        try:
+            count_sides([side.session for side in self._sides], orders, kept=self._kept, on_count=self._note)
+            if any(kept.is_kept for kept in self._kept):
+                prune()
+        except (ToolMissing, WorkerError) as error:
+            self._error = error
+        except BaseException as crash:
+            self._crash = crash
+        finally:
+            with self._changed:
+                self._changed.notify_all()
+
+    def _note(self, side: int, place: int, outcome: SideOutcome) -> None:
+        order_id = self._wanted[place]
+        with self._changed:
+            self._found[order_id][side] = outcome
+            self._done += 1
+            if all(isinstance(each, SideCount) for each in self._found[order_id]):
+                self._new.append(order_id)
+            self._changed.notify_all()
+        self._on_step(self._done, 2 * len(self._wanted))
 
 
 def count_both(
@@ -78,7 +161,7 @@ def count_both(
 ) -> dict[str, tuple[SideCount, SideCount]]:
     done = 0
 
-    def on_count() -> None:
+    def on_count(*_: object) -> None:
         nonlocal done
         done += 1
         observer.step(done, 2 * len(order_ids))
@@ -97,22 +180,25 @@ def count_sides(
     orders: Sequence[Sequence[ReadyOrder]],
     *,
     layout: Layout | None = None,
-    on_count: Callable[[], object] = lambda: None,
+    kept: Sequence[KeptCounts] = (),
+    on_count: OnCount = lambda side, place, outcome: None,
 ) -> list[list[SideOutcome]]:
     """Count each session's orders, all sessions at the same time: counting is exact, so they need no quiet.
+
+    What is `kept` of a session is not counted again. `on_count` is called from the sessions' own threads.
 
     Return for each session the outcomes of its orders, in their order. An environment that does not start raises.
     """
 
-    def count_side(session: Session, ready: Sequence[ReadyOrder]) -> list[SideOutcome]:
+    def count_side(side: int, session: Session, ready: Sequence[ReadyOrder]) -> list[SideOutcome]:
         # Those of the frozen layout stay: they count again, with Python's functions, what turns out to have changed.
         is_frozen_layout = layout in (None, Layout())
         counter = InstructionCounter(session, layout=layout, python_frames=is_frozen_layout)
         try:
             outcomes = []
-            for each in ready:
-                outcomes.append(_count(counter, each))
-                on_count()
+            for place, each in enumerate(ready):
+                outcomes.append(_count(counter, each, kept[side] if kept else KeptCounts(None)))
+                on_count(side, place, outcomes[-1])
             return outcomes
         finally:
             if not is_frozen_layout:
@@ -120,7 +206,7 @@ def count_sides(
 
     threads = ThreadPoolExecutor(len(sessions))
     try:
-        return list(threads.map(count_side, sessions, orders))
+        return list(threads.map(count_side, range(len(sessions)), sessions, orders))
     except BaseException:
         for session in sessions:
             session.kill()
@@ -129,13 +215,19 @@ def count_sides(
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _count(counter: InstructionCounter, ready: ReadyOrder) -> SideOutcome:
+def _count(counter: InstructionCounter, ready: ReadyOrder, kept: KeptCounts) -> SideOutcome:
+    task = count_task_of(ready)
+    found = kept.find(ready, task)
+    if found is not None:
+        return found
     try:
-        counted = counter.count(count_task_of(ready))
+        counted = counter.count(task)
     except (ToolMissing, WorkerStartError):
         raise
     except PhotometerError as error:
         return error
     counts = dataclasses.replace(counted.instruction_counts(), task_spec=task_spec_of(ready.order))
     stacks = pack_stacks(fitted_stacks(counted.stacks(smallest_share=SMALLEST_SHARE), counts))
-    return SideCount(counts, exclusive_counts(counted.profiles[counts.stable_repeat]), stacks)
+    count = SideCount(counts, exclusive_counts(counted.profiles[counts.stable_repeat]), stacks)
+    kept.keep(ready, task, count)
+    return count

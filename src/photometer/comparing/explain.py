@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from photometer.analysis.cause import InstructionChange, instruction_change
 from photometer.analysis.changed_code import ChangedCode, changed_code
 from photometer.comparing.comparison_file import ComparisonFile
-from photometer.comparing.counts import CountedSuite, SideCount, count_both
+from photometer.comparing.counts import CountedSuite, count_both
 from photometer.comparing.fork_sampler import ForkSampler, estimated, replicate_record
 from photometer.comparing.framed_counts import framed_counts
+from photometer.comparing.kept_counts import SideCount
 from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import CheckedPlan, StartedSides
 from photometer.errors import ToolMissing, WorkerError

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from photometer.analysis.changed_code import FramedSide
-from photometer.comparing.counts import SideCount
+from photometer.comparing.kept_counts import SideCount
 from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import CheckedPlan, StartedSides
 from photometer.errors import PhotometerError

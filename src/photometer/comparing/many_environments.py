@@ -28,7 +28,8 @@ from photometer.analysis.suite_judge import SuiteJudge
 from photometer.analysis.verdict import Verdict
 from photometer.analysis.verdict_reason import reason_for_identical
 from photometer.comparing.contests import BenchmarkSides, Contest, ManySidesSampler, contests_of
-from photometer.comparing.counts import SideCount, count_sides
+from photometer.comparing.counts import count_sides
+from photometer.comparing.kept_counts import SideCount
 from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import SIDE_NAMES, CheckedPlan, StartedSide, preflight
 from photometer.comparing.request import ComparisonSettings, EnvironmentLike, PlannedSuite, spec_of
@@ -217,7 +218,7 @@ class ManySides:
         ]
         steps = itertools.count(done + 1)
         sessions = [self.sides[place].session for place in places]
-        outcomes = count_sides(sessions, ready, on_count=lambda: on_step(next(steps)))
+        outcomes = count_sides(sessions, ready, on_count=lambda *_: on_step(next(steps)))
         for session in sessions:
             session.drop(ServerKind(counting=Counting()))
         return {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from photometer.analysis.verdict import Verdict
 
 
@@ -11,6 +13,16 @@ class Observer:
 
     def replicate(self, title: str, verdict: Verdict, spent_seconds: float, budget_seconds: float) -> None:
         """One more replicate was judged."""
+
+    def aside(self) -> contextlib.AbstractContextManager[object]:
+        """Return a context in which something else may be printed."""
+        return contextlib.nullcontext()
+
+    def decided(self, title: str, verdict: Verdict) -> None:
+        """A verdict stands."""
+
+    def counted(self, done: int, total: int) -> None:
+        """So many counts are done, while something else is measured; called from another thread."""
 
     def step(self, done: int, total: int) -> None:
         """So much of the present stage is done."""

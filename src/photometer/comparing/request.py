@@ -38,8 +38,13 @@ class ComparisonSettings:
     false_discovery_rate: float = DEFAULT_FALSE_DISCOVERY_RATE
     instructions: bool = True
     layouts: int = DEFAULT_LAYOUTS
-    # "changed": what executes the same instructions on both sides is only looked at; "all" is timed in full.
-    time: Literal["changed", "all"] = "changed"
+    # "changed": what executes the same instructions on both sides is only looked at; "all" is timed in full; with
+    # "none" everything is only counted.
+    time: Literal["changed", "all", "none"] = "changed"
+    # For the whole comparison, on the wall.
+    limit_seconds: float | None = None
+    # Margins of benchmarks with a tag. A benchmark's own comes first.
+    margin_by_tag: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:
@@ -50,9 +55,19 @@ class ComparisonSettings:
             )
         if self.layouts < 1:
             raise DefinitionError(f"layouts is {self.layouts}", remedy="Give at least 1.")
+        if self.limit_seconds is not None and not self.limit_seconds > 0:
+            raise DefinitionError(f"the limit is {self.limit_seconds}", remedy="Give seconds, more than 0.")
+        if self.time == "none" and not self.instructions:
+            raise DefinitionError("neither times nor instructions are asked for", remedy="Count, or time what changed.")
 
     def budget_for(self, benchmarks: int) -> float:
         return BUDGET_SECONDS_PER_BENCHMARK * benchmarks if self.budget_seconds is None else self.budget_seconds
+
+    def margin_of(self, order: WorkOrder) -> float:
+        """Return the benchmark's own margin, or the largest that a tag of it has, or the one for all."""
+        if order.margin is not None:
+            return order.margin
+        return max((self.margin_by_tag[tag] for tag in order.tags if tag in self.margin_by_tag), default=self.margin)
 
     @property
     def criteria(self) -> Criteria:

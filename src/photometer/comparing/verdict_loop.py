@@ -8,6 +8,7 @@ here.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
@@ -35,6 +36,30 @@ class Sampler(Protocol):
         """Take one more replicate; `turn` is how many the benchmark has had."""
 
 
+class Gate(Protocol):
+    """Settles benchmarks by other means than replicates, while they are sampled."""
+
+    def update(self) -> None:
+        """Settle what can be settled by now."""
+
+    def held(self) -> frozenset[int]:
+        """Return the contests that are to have no more replicates for the time being."""
+
+    def wait(self) -> bool:
+        """Wait a little for what could settle the rest. Return whether anything can still come."""
+
+
+class NoGate:
+    def update(self) -> None:
+        pass
+
+    def held(self) -> frozenset[int]:
+        return frozenset()
+
+    def wait(self) -> bool:
+        return False
+
+
 OnVerdict = Callable[[int, Verdict, float], object]
 """Index of the contest, its verdict so far, and the measuring seconds spent in all."""
 
@@ -57,19 +82,23 @@ def run_to_verdicts(
     known: Iterable[Sample] = (),
     retries: Callable[[int], int] = lambda _: 0,
     on_verdict: OnVerdict = lambda *_: None,
+    gate: Gate = NoGate(),  # noqa: B008 - it has no state
+    wall_seconds_left: Callable[[], float] = lambda: math.inf,
 ) -> LoopOutcome:
-    """Sample until the judge has no benchmark that a replicate would help, or the budget is spent.
+    """Sample until the judge has no benchmark that a replicate would help, or the budget or the time is spent.
 
     A benchmark with several `others` beside its first side has a contest for each, so that the judge knows benchmark b
     as contests b·others to (b+1)·others - 1. `known` are samples of a comparison that is resumed.
     """
     turns = [0] * benchmarks
+    seconds = [0.0] * benchmarks
     spent = 0.0
     failed: dict[int, PhotometerError] = {}
 
     def add(sample: Sample) -> None:
         nonlocal spent
         turns[sample.benchmark] += 1
+        seconds[sample.benchmark] += sample.seconds
         spent += sample.seconds
         for other, estimate in enumerate(sample.estimates):
             contest = sample.benchmark * others + other
@@ -77,7 +106,15 @@ def run_to_verdicts(
 
     for sample in known:
         add(sample)
-    while (contest := judge.next(budget_seconds - spent)) is not None:
+    while True:
+        gate.update()
+        # What was settled otherwise has cost the budget nothing.
+        used = sum(seconds[each] for each in range(benchmarks) if not judge.is_settled(each * others))
+        contest = judge.next(min(budget_seconds - used, wall_seconds_left()), gate.held())
+        if contest is None:
+            if wall_seconds_left() > 0.0 and gate.wait():
+                continue
+            break
         benchmark = contest // others
         try:
             sample = _with_retries(sampler, benchmark, turns[benchmark], retries(benchmark))

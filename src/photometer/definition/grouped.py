@@ -53,10 +53,12 @@ class GroupedBenchmark:
     num_threads: tuple[int, ...] = (1,)
     devices: tuple[str, ...] = ()
     sizes: tuple[SizePoint, ...] = NO_SIZES
-    # These do not change what is measured: what else is asked of it, how it is selected, its time limit, its place.
+    # These do not change what is measured: what else is asked of it, how it is selected, its time limit, the change
+    # that does not matter in a comparison, its place.
     figures: AskedFigures = dataclasses.field(default=NO_FIGURES, compare=False)
     tags: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     timeout_seconds: float | None = dataclasses.field(default=None, compare=False)
+    margin: float | None = dataclasses.field(default=None, compare=False)
     defined_at: str = dataclasses.field(default="", compare=False)
 
     @property
@@ -91,6 +93,8 @@ class GroupedBenchmark:
             raise definition_error("there is nothing to run", remedy="Give a Python statement, a C++ one, or both.")
         if self.timeout_seconds is not None and not self.timeout_seconds > 0:
             raise definition_error(f"timeout_seconds is {self.timeout_seconds!r}", remedy="Give a time above 0.")
+        if self.margin is not None and not self.margin >= 0:
+            raise definition_error(f"margin is {self.margin!r}", remedy="Give a share such as 0.01 for one per cent.")
         checks.check_needs_signature(
             signature, torchscript=self.torchscript, compiled=bool(self.compiled), autograd=self.autograd
         )
@@ -149,6 +153,7 @@ class GroupedBenchmark:
         sizes: SizesArgument | None = None,
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
+        margin: float | None = None,
         flops: Amount | None = None,
         bytes: Amount | None = None,
         metrics: str | tuple[str, ...] = (),
@@ -168,6 +173,7 @@ class GroupedBenchmark:
             sizes=size_points(sizes),
             tags=tag_names(tags),
             timeout_seconds=timeout_seconds,
+            margin=margin,
             figures=asked_figures(flops=flops, bytes=bytes, metrics=metrics, instructions=instructions),
         )
 
@@ -189,6 +195,7 @@ class GroupedBenchmark:
         sizes: SizesArgument | None = None,
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
+        margin: float | None = None,
         flops: Amount | None = None,
         bytes: Amount | None = None,
         metrics: str | tuple[str, ...] = (),
@@ -220,6 +227,7 @@ class GroupedBenchmark:
             sizes=size_points(sizes),
             tags=tag_names(tags),
             timeout_seconds=timeout_seconds,
+            margin=margin,
             figures=asked_figures(flops=flops, bytes=bytes, metrics=metrics, instructions=instructions),
         )
 
@@ -234,6 +242,7 @@ class GroupedBenchmark:
         sizes: SizesArgument | None = None,
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
+        margin: float | None = None,
     ) -> dict[Label, GroupedBenchmark]:
         """Make a group for every line of the blocks, under the label above the line: a dict, to be put into a suite."""
         python = parse_block(clean_code(py_block, "py_block"), Language.PYTHON)
@@ -249,6 +258,7 @@ class GroupedBenchmark:
                 sizes=sizes,
                 tags=tags,
                 timeout_seconds=timeout_seconds,
+                margin=margin,
             )
             for case in paired_cases(python, cpp)
         }

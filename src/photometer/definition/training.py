@@ -67,6 +67,7 @@ def TrainingStep(  # noqa: N802, PLR0913 - written like GroupedStmts, beside it
     sizes: SizesArgument | None = None,
     tags: str | tuple[str, ...] = (),
     timeout_seconds: float | None = None,
+    margin: float | None = None,
     flops: Amount | None = None,
     bytes: Amount | None = None,
     metrics: str | tuple[str, ...] = ("loss",),
@@ -98,6 +99,7 @@ def TrainingStep(  # noqa: N802, PLR0913 - written like GroupedStmts, beside it
         figures=dataclasses.replace(figures, phases=step.phases()),
         tags=tag_names(tags),
         timeout_seconds=timeout_seconds,
+        margin=margin,
     )
 
 

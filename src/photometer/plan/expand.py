@@ -107,9 +107,16 @@ def _order(entry: SuiteEntry, auto: AutoLabels, args: TimerArgs, *, timeout_seco
     identity = content_hash([entry.label, _auto_record(auto), to_record(args)])
     grouped = entry.benchmark if isinstance(entry.benchmark, GroupedBenchmark) else None
     tags = () if grouped is None else grouped.tags
-    figures = None if grouped is None else order_figures(grouped, auto)
     return WorkOrder(
-        identity, entry.label, auto, args, tags, timeout_seconds=timeout_seconds, retries=retries, figures=figures
+        identity,
+        entry.label,
+        auto,
+        args,
+        tags,
+        timeout_seconds=timeout_seconds,
+        retries=retries,
+        margin=None if grouped is None else grouped.margin,
+        figures=None if grouped is None else order_figures(grouped, auto),
     )
 
 

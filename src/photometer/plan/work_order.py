@@ -58,6 +58,8 @@ class WorkOrder:
     model_id: str | None = None
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     retries: int = DEFAULT_RETRIES
+    # The relative change that does not matter in a comparison, if the author said so.
+    margin: float | None = None
     # What else is to be known of it, if anything.
     figures: OrderFigures | None = None
     # Of the first compiled size of a sweep: code that calls it with the others.

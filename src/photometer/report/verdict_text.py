@@ -6,6 +6,7 @@ important ones first. Causes and notes stand below a row; Markdown folds them, a
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 
@@ -40,6 +41,24 @@ def render_verdicts(comparison: EnvironmentComparison, width: int = 100, colour:
     lines += _failures(comparison, width)
     lines += _foot(comparison, width)
     return "\n".join(lines) + "\n"
+
+
+def render_causes(comparison: EnvironmentComparison, before: EnvironmentComparison, width: int = 100) -> str:
+    """Return what has become known since `before` was printed: causes, memory, metrics. Empty if nothing has."""
+    known = {result.order_id: detail_lines(result) for result in before.results}
+    lines: list[str] = []
+    for result in comparison.by_importance:
+        new = [line for line in detail_lines(result) if line not in known.get(result.order_id, ())]
+        if new:
+            lines.append(f"  {result.verdict}  {visible(result.title)}".replace("\n", " "))
+            for line in new:
+                lines += _indented(line, width, "      ", "        ")
+    if comparison.metrics and not before.metrics:
+        lines += _sweeps(dataclasses.replace(comparison, sweeps=()), width)
+    for warning in comparison.warnings:
+        if warning not in before.warnings:
+            lines += _indented(f"! {warning}", width, "  ", "    ")
+    return "\n".join(["Why:", *lines]) + "\n" if lines else ""
 
 
 def headline(comparison: EnvironmentComparison) -> str:
@@ -114,6 +133,8 @@ def more_time(verdict: Verdict) -> list[str]:
 
 def _figures(result: ComparisonResult) -> tuple[str, ...]:
     """Return the cells between the verdict and the title, as `_HEADS` names them."""
+    if not result.judged.replicates:
+        return ("–",) * 5
     return (
         change_text(result.ratio),
         interval_text(result.interval),
@@ -165,8 +186,8 @@ def _foot(comparison: EnvironmentComparison, width: int) -> list[str]:
     if not comparison.results:
         return []
     foot = (
-        f"Margin {percent(comparison.margin)}; at most {percent(comparison.false_discovery_rate)} of the verdicts "
-        "slower and faster are false, on average. Intervals stay valid however often they are looked at."
+        f"Changes below {percent(comparison.margin)} count as none. At most {percent(comparison.false_discovery_rate)} "
+        "of the verdicts slower and faster are false, on average; intervals are right in 95 of 100 comparisons."
     )
     measured = f" {comparison.measuring_seconds:.1f} s measured." if comparison.measuring_seconds else ""
     return ["", *wrap(foot + measured, width)]

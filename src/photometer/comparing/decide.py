@@ -1,0 +1,254 @@
+"""decide: what both sides execute, and how long it takes, to a verdict per benchmark; whichever settles it first.
+
+In: two started sides and what was checked. Out: a DecidedSuite. Instructions are counted in a thread, which takes 15 s
+to start, while replicates are taken on the measuring core; a benchmark that turns out to execute the same needs only a
+short look at its time, and one that is clearly slower is called before it has been counted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import statistics
+from collections.abc import Callable, Mapping
+
+from photometer.analysis.judge import judge_replicates
+from photometer.analysis.suite_judge import SuiteJudge
+from photometer.analysis.verdict import Verdict, VerdictWord
+from photometer.analysis.verdict_reason import reason_for_identical, reason_for_not_timed
+from photometer.comparing.comparison_file import ComparisonFile
+from photometer.comparing.counts import CountedSuite, CountsUnderWay
+from photometer.comparing.fork_sampler import ForkSampler, estimated, replicate_record
+from photometer.comparing.kept_counts import KeptCounts
+from photometer.comparing.observer import Observer
+from photometer.comparing.preflight import CheckedPlan, StartedSides
+from photometer.comparing.request import ComparisonSettings
+from photometer.comparing.verdict_loop import Gate, NoGate, Sample, run_to_verdicts
+from photometer.errors import PhotometerError
+from photometer.instruments.noise_watch import NoiseWatch
+from photometer.instruments.replicate import REPLICATE_SECONDS
+from photometer.model.comparison_replicate import ComparisonReplicate
+from photometer.model.machine import MachineNoise
+from photometer.plan.work_order import WorkOrder
+
+# Replicates that show whether what executes the same instructions takes the same time: two may both be strays.
+IDENTICAL_REPLICATES = 3
+# Memory layouts alone move a single replicate by a few per cent; more is worth a full measurement.
+APART = 0.05
+# As long as it may turn out to be identical, a benchmark gets no more: enough to call a change of a few per cent.
+REPLICATES_WHILE_COUNTING = 12
+# How long to wait at a time for counts, when nothing is left to measure.
+WAIT_SECONDS = 0.2
+
+
+@dataclasses.dataclass(frozen=True)
+class DecidedSuite:
+    """A verdict (or none) per order, in their order; who was given up; what was counted."""
+
+    orders: tuple[WorkOrder, ...]
+    verdicts: tuple[Verdict | None, ...]
+    failed: Mapping[int, PhotometerError]
+    counted: CountedSuite
+    measuring_seconds: float
+    noise: MachineNoise
+
+    @property
+    def judged(self) -> list[tuple[WorkOrder, Verdict]]:
+        both = zip(self.orders, self.verdicts, strict=True)
+        return [(order, verdict) for order, verdict in both if verdict is not None]
+
+    @property
+    def changed(self) -> list[WorkOrder]:
+        return [order for order, verdict in self.judged if verdict.verdict in ("slower", "faster")]
+
+    @property
+    def not_reached(self) -> list[WorkOrder]:
+        open_ones = [index for index, verdict in enumerate(self.verdicts) if verdict is None]
+        return [self.orders[index] for index in open_ones if index not in self.failed]
+
+
+def decide(
+    sides: StartedSides,
+    checked: CheckedPlan,
+    settings: ComparisonSettings,
+    titles: Mapping[str, str],
+    file: ComparisonFile,
+    core: int | None,
+    observer: Observer,
+    *,
+    seconds_left: Callable[[], float] = lambda: math.inf,
+) -> DecidedSuite:
+    """Count and measure until every verdict stands, or the budget or the time is spent."""
+    orders = checked.orders
+    counts = settings.instructions and any(order.counts_instructions for order in orders)
+    kept = [KeptCounts.of(side.resolved) for side in sides] if counts else []
+    observer.stage("counting instructions and measuring" if counts else "measuring")
+    watch = NoiseWatch(core)
+    if not counts:
+        watch.wait_for_quiet()
+    margins = [settings.margin_of(order) for order in orders]
+    judge = SuiteJudge(
+        len(orders),
+        settings.criteria,
+        rate=settings.false_discovery_rate,
+        seconds_per_replicate=REPLICATE_SECONDS,
+        margins=margins,
+    )
+    budget = settings.budget_for(len(orders))
+    sampler = RecordingSampler(sides, checked, file, core=core)
+    told: set[int] = set()
+
+    def tell(index: int, verdict: Verdict) -> None:
+        if verdict.decided and index not in told:
+            told.add(index)
+            observer.decided(titles[orders[index].id], verdict)
+
+    def on_verdict(index: int, verdict: Verdict, spent_seconds: float) -> None:
+        watch.look()
+        observer.replicate(titles[orders[index].id], verdict, spent_seconds, budget)
+        # What is far apart cannot become identical: that is said at once.
+        apart = abs(math.log(verdict.ratio)) > math.log1p(APART)
+        if apart or not isinstance(gate, CountGate) or not gate.may_be_identical(index):
+            tell(index, verdict)
+
+    with contextlib.ExitStack() as stack:
+        gate: Gate = NoGate()
+        underway = None
+        if counts:
+            underway = stack.enter_context(CountsUnderWay(sides, checked, kept, observer.counted))
+            gate = CountGate(orders, underway, judge, settings, tell)
+        outcome = run_to_verdicts(
+            len(orders),
+            sampler,
+            judge,
+            budget_seconds=budget,
+            known=sampler.known(),
+            retries=lambda index: orders[index].retries,
+            on_verdict=on_verdict,
+            gate=gate,
+            wall_seconds_left=seconds_left,
+        )
+    settled = gate.settled if isinstance(gate, CountGate) else {}
+    verdicts = tuple(settled.get(index, verdict) for index, verdict in enumerate(judge.verdicts()))
+    for index, verdict in enumerate(verdicts):
+        if verdict is not None:
+            tell(index, verdict)
+    counted = CountedSuite() if underway is None else underway.so_far()
+    return DecidedSuite(orders, verdicts, outcome.failed, counted, outcome.measuring_seconds, watch.noise())
+
+
+class CountGate:
+    """Settles benchmarks by their instructions as these become known.
+
+    With `time` "changed", what executes the same is identical after a short look; with "none", nothing is timed; with
+    "all", counts settle nothing.
+    """
+
+    def __init__(
+        self,
+        orders: tuple[WorkOrder, ...],
+        counts: CountsUnderWay,
+        judge: SuiteJudge,
+        settings: ComparisonSettings,
+        tell: Callable[[int, Verdict], object],
+    ) -> None:
+        self._orders, self._counts, self._judge, self._settings, self._tell = orders, counts, judge, settings, tell
+        self._places = {order.id: index for index, order in enumerate(orders)}
+        # Instructions per run of what executes the same on both sides and has not been settled yet.
+        self._identical: dict[int, float] = {}
+        self.settled: dict[int, Verdict] = {}
+
+    def update(self) -> None:
+        counted = self._counts.take()
+        if self._settings.time == "all":
+            return
+        if counted:
+            known = self._counts.so_far()
+            for order_id in counted:
+                place = self._places[order_id]
+                per_run = known.sides[order_id][0].counts.outside_allocator_per_run
+                if known.is_identical(self._orders[place]):
+                    self._identical[place] = per_run
+                elif self._settings.time == "none":
+                    self._settle_untimed(place, reason_for_not_timed(known.ratio(order_id)), "undecided")
+        for place, per_run in list(self._identical.items()):
+            if self._settings.time == "none":
+                self._settle_untimed(place, reason_for_identical(per_run, 0), "identical")
+            elif len(self._judge.estimates(place)) >= IDENTICAL_REPLICATES:
+                self._look(place, per_run)
+
+    def held(self) -> frozenset[int]:
+        if self._settings.time == "none":
+            return frozenset(range(len(self._orders)))
+        if self._settings.time == "all":
+            return frozenset()
+        return frozenset(
+            place
+            for place, order in enumerate(self._orders)
+            if self._counts.is_pending(order.id) and len(self._judge.estimates(place)) >= REPLICATES_WHILE_COUNTING
+        )
+
+    def wait(self) -> bool:
+        return self._counts.wait(WAIT_SECONDS)
+
+    def may_be_identical(self, place: int) -> bool:
+        """Whether `same` may still become `identical`: it is then not told yet."""
+        return self._settings.time == "changed" and (
+            place in self._identical or self._counts.is_pending(self._orders[place].id)
+        )
+
+    def _look(self, place: int, per_run: float) -> None:
+        """Call it identical, unless its times are apart: it is then timed like the others."""
+        del self._identical[place]
+        estimates = self._judge.estimates(place)
+        if abs(statistics.median(each.log_ratio for each in estimates)) > math.log1p(APART):
+            return
+        judged = judge_replicates(estimates, self._settings.criteria, forecast=False)
+        reason = reason_for_identical(per_run, len(estimates))
+        self._settle(place, dataclasses.replace(judged, verdict="identical", reason=reason, notes=()))
+
+    def _settle_untimed(self, place: int, reason: str, word: VerdictWord) -> None:
+        self._identical.pop(place, None)
+        self._settle(place, Verdict.untimed(word, reason, self._settings.margin_of(self._orders[place])))
+
+    def _settle(self, place: int, verdict: Verdict) -> None:
+        self._judge.settle(place)
+        self.settled[place] = verdict
+        self._tell(place, verdict)
+
+
+class RecordingSampler:
+    """Replicates of the orders of a suite; each is in the file before it is judged, so that a crash loses one."""
+
+    def __init__(
+        self,
+        sides: StartedSides,
+        checked: CheckedPlan,
+        file: ComparisonFile,
+        *,
+        core: int | None = None,
+    ) -> None:
+        self._orders = checked.orders
+        self._file = file
+        self._forks = ForkSampler(checked.contestants(sides, checked.orders), core=core)
+
+    def sample(self, benchmark: int, turn: int) -> Sample:
+        taken = self._forks.take(benchmark, turn)
+        replicate = replicate_record(self._orders[benchmark].id, taken)
+        self._file.keep(replicate)
+        return self._sample(benchmark, replicate)
+
+    def known(self) -> list[Sample]:
+        """Return the samples that an interrupted comparison has left."""
+        places = {order.id: index for index, order in enumerate(self._orders)}
+        return [
+            self._sample(places[replicate.order_id], replicate)
+            for replicate in self._file.replicates
+            if replicate.layout == 0 and replicate.order_id in places
+        ]
+
+    def _sample(self, benchmark: int, replicate: ComparisonReplicate) -> Sample:
+        # From the whole nanoseconds of the file: the same numbers, hence the same verdict, when it is resumed.
+        sides = (replicate.base_seconds_per_run, replicate.branch_seconds_per_run)
+        return estimated(benchmark, sides, replicate.measuring_seconds)

@@ -1,0 +1,179 @@
+"""KeptCounts: the instruction counts of a revision, kept in the cache, so that the next comparison with it counts less.
+
+A count depends on nothing but what is in its key: the revision, the interpreter with its packages, the variables, the
+benchmark's code, and what counts (Valgrind, our worker, this processor); the memory layout is always the frozen one.
+Only sides whose code cannot change under the same name are kept: revisions of git. The files are data; one that cannot
+be read is as good as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from photometer.environments.interpreter import describe
+from photometer.environments.resolved import ResolvedEnvironment
+from photometer.errors import PhotometerError
+from photometer.execution.executor import ReadyOrder
+from photometer.execution.order_record import task_spec_of
+from photometer.instruments.callgrind.count_task import CountTask
+from photometer.instruments.code_folder import cache_root, make_code_folder
+from photometer.model.function_counts import FunctionCounts
+from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.records import from_record, to_record
+from photometer.model.whole_file import write_text_whole
+from photometer.plan.work_order import WorkOrder
+from photometer.session.policy import FIXED_VARIABLES, simd_variables
+from photometer.session.valgrind import find_valgrind
+
+FOLDER = "counts"
+# A count takes 20 to 200 kB; the oldest go if all of them take more.
+MOST_BYTES = 256 * 1024 * 1024
+# Of what is kept: raise it when its fields change.
+VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class SideCount:
+    """One order on one side under one layout."""
+
+    counts: InstructionCounts
+    functions: FunctionCounts
+    # As pack_stacks leaves them: the whole tree of a large model is many megabytes.
+    packed_stacks: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class CountsUsage:
+    folder: Path
+    counts: int
+    size_bytes: int
+
+
+class KeptCounts:
+    """The counts of one side. `None` as `side` is one that is not kept: nothing is found, nothing is written."""
+
+    def __init__(self, side: str | None, folder: Path | None = None) -> None:
+        self._side = side
+        self._folder = folder or counts_folder()
+
+    @classmethod
+    def of(cls, resolved: ResolvedEnvironment) -> KeptCounts:
+        """Return the counts kept of a revision; of any other environment, none."""
+        if resolved.checkout is None or resolved.checkout.tree_digest is not None:
+            return cls(None)
+        try:
+            packages = describe(resolved.environment.python).packages_digest()
+            tool = find_valgrind()
+        except PhotometerError:
+            return cls(None)
+        identity = resolved.identity()
+        # As it was typed says nothing: `git:main` is another commit tomorrow.
+        del identity["spec"]
+        parts = [VERSION, identity, packages, tool.version_string, _worker_digest(), _processor(), FIXED_VARIABLES]
+        return cls(_digest([*parts, simd_variables()]))
+
+    def find(self, ready: ReadyOrder, task: CountTask) -> SideCount | None:
+        """Return the count, or None if there is none that can be read."""
+        if self._side is None:
+            return None
+        try:
+            record = json.loads(self._path(ready.order, task).read_text())
+            found = SideCount(
+                from_record(InstructionCounts, record["counts"]),
+                from_record(FunctionCounts, record["functions"]),
+                dict(record["stacks"]),
+            )
+        except (OSError, ValueError, KeyError, TypeError, PhotometerError):
+            return None
+        return found
+
+    def keep(self, ready: ReadyOrder, task: CountTask, count: SideCount) -> None:
+        """Write the count. A full disk costs the next comparison some time, and this one nothing."""
+        if self._side is None:
+            return
+        record = {
+            "counts": to_record(count.counts),
+            "functions": to_record(count.functions),
+            "stacks": count.packed_stacks,
+        }
+        with contextlib.suppress(OSError, PhotometerError):
+            make_code_folder(self._folder, self._folder.parent)
+            write_text_whole(self._path(ready.order, task), json.dumps(record))
+
+    @property
+    def is_kept(self) -> bool:
+        return self._side is not None
+
+    def has_all(self, orders: Iterable[WorkOrder]) -> bool:
+        """Whether every order that can be counted has been, as a comparison counts it."""
+        return self._side is not None and all(
+            self._path(order, CountTask(task_spec_of(order))).exists()
+            for order in orders
+            if order.counts_instructions and not order.auto.on_device
+        )
+
+    def _path(self, order: WorkOrder, task: CountTask) -> Path:
+        args = order.args
+        code = [order.id, order.model_id, args.stmt, args.setup, args.global_setup, args.num_threads]
+        runs = [task.number, task.repeats, task.warmup_runs]
+        return self._folder / f"{_digest([self._side, *code, *runs])}.json"
+
+
+def counts_folder() -> Path:
+    return cache_root() / FOLDER
+
+
+def usage(folder: Path | None = None) -> CountsUsage:
+    """Return what is kept."""
+    folder = folder or counts_folder()
+    files = list(folder.glob("*.json")) if folder.is_dir() else []
+    return CountsUsage(folder, len(files), sum(file.stat().st_size for file in files))
+
+
+def clear(folder: Path | None = None) -> CountsUsage:
+    """Remove everything, and return what that was."""
+    before = usage(folder)
+    for file in before.folder.glob("*.json") if before.counts else ():
+        file.unlink(missing_ok=True)
+    return before
+
+
+def prune(folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
+    """Remove the oldest until the rest takes no more than `most_bytes`."""
+    folder = folder or counts_folder()
+    files = [(file.stat().st_mtime, file.stat().st_size, file) for file in folder.glob("*.json")]
+    left = sum(size for _, size, _ in files)
+    for _, size, file in sorted(files):
+        if left <= most_bytes:
+            return
+        file.unlink(missing_ok=True)
+        left -= size
+
+
+def _worker_digest() -> str:
+    """Return what changes with our own part of what is counted."""
+    import photometer.worker
+
+    folder = Path(photometer.worker.__file__).parent
+    return _digest([(path.name, path.read_text()) for path in sorted(folder.glob("*.py"))])
+
+
+def _processor() -> list[str]:
+    """Return what libraries choose their code by."""
+    names = []
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        names = sorted({line for line in lines if line.startswith(("model name", "flags"))})
+    return [platform.machine(), platform.libc_ver()[1], os.environ.get("GLIBC_TUNABLES", ""), *names]
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:40]

@@ -68,7 +68,7 @@ def test_exactness_and_the_reasons_of_repeats_that_differ() -> None:
 
 def test_repr_is_one_short_line() -> None:
     assert repr(example()) == (
-        "<photometer.InstructionCounts 10.0 per run, 8.5 outside the allocator; 3 repeats, not all equal>"
+        "<photometer.InstructionCounts 8.5 per run, 10.0 with the allocator; 3 repeats, not all equal>"
     )
 
 
@@ -76,8 +76,8 @@ def test_printing_tells_the_figures_and_what_is_wrong_with_them() -> None:
     shown = str(example(frozen_layout=False, reasons=("personality was refused",)))
     for part in (
         "product",
-        "10.0 instructions per run, without the loop",
-        "8.5 outside the allocator",
+        "8.5 instructions per run outside the allocator, without the loop",
+        "10.0 with the allocator's own",
         "not all equal",
     ):
         assert part in shown

@@ -39,7 +39,7 @@ def results(plan: WorkOrders) -> Results:
             records.append(failure_record(order, Step.TIME, failure, 1))
             continue
         measured = Measurement(100, [1.234e-4] * 30, task_spec_of(order))
-        figures = InstructionFigures(1_234_500, 1_000_000, 300)
+        figures = InstructionFigures(1_400_000, 1_234_500, 300)
         counts = InstructionCounts(task_spec_of(order), 100, (figures,))
         records += [identified(to_record(measured), order), identified(to_record(counts), order)]
     return Results(Path("results.json"), {}, tuple(records))

@@ -114,7 +114,7 @@ def _cells(results: Results) -> dict[str, RunCell]:
             )
         elif record["kind"] == "instruction_counts":
             counts = from_record(InstructionCounts, record)
-            changed = dataclasses.replace(before, instructions=counts.instructions_per_run)
+            changed = dataclasses.replace(before, instructions=counts.outside_allocator_per_run)
         elif record["kind"] == "device_measurement":
             hot = from_record(DeviceMeasurement, record).hot
             changed = dataclasses.replace(before, device_seconds=hot.median if hot.measured else None)

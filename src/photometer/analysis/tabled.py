@@ -135,8 +135,8 @@ def _counts(counts: InstructionCounts) -> list[Measurement | CountFigure]:
     number, loop = counts.number_per_run, counts.loop_baseline
     own = [repeat if loop is None else repeat - loop for repeat in counts.repeats]
     figures = {
-        "instructions": tuple(repeat.total / number for repeat in own),
         "outside the allocator": tuple(repeat.outside_allocator / number for repeat in own),
+        "all instructions": tuple(repeat.total / number for repeat in own),
     }
     return [CountFigure(_column(counts.task_spec, name), values) for name, values in figures.items()]
 

@@ -30,7 +30,7 @@ def variant_rows(records: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 def _instructions(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {
-        str(record["order"].get("id")): from_record(InstructionCounts, record).instructions_per_run
+        str(record["order"].get("id")): from_record(InstructionCounts, record).outside_allocator_per_run
         for record in records
         if record["kind"] == InstructionCounts.KIND and isinstance(record.get("order"), Mapping)
     }

@@ -79,10 +79,10 @@ def _contestants(session: Session, order: WorkOrder, below: WorkOrder) -> Contes
 
 
 def counted_instructions(results: Results) -> dict[str, float]:
-    """Return the instructions per run of every order that a results file has counts of."""
+    """Return the instructions per run, outside the allocator, of every order that a results file has counts of."""
     counts = {}
     for record in results.records:
         order = record.get("order")
         if record["kind"] == "instruction_counts" and isinstance(order, Mapping):
-            counts[str(order["id"])] = from_record(InstructionCounts, record).instructions_per_run
+            counts[str(order["id"])] = from_record(InstructionCounts, record).outside_allocator_per_run
     return counts

@@ -55,10 +55,10 @@ class CallgrindStats:
         lines = [
             f"<photometer.{type(self).__qualname__}>",
             self.task_spec.summarize(),
-            f"{'':<18}{'all':>14}{'denoised':>14}{'outside the allocator':>24}",
-            f"  {'Instructions':<16}{self.counts():>14,}{self.counts(denoise=True):>14,}{_outside(self.figures):>24}",
-            f"  {'Baseline':<16}{baseline.sum():>14,}{baseline.denoise().sum():>14,}"
-            f"{_outside(self.baseline_figures):>24}",
+            f"{'':<16}{'outside the allocator':>24}{'all':>14}{'denoised':>14}",
+            f"  {'Instructions':<14}{_outside(self.figures):>24}{self.counts():>14,}{self.counts(denoise=True):>14,}",
+            f"  {'Baseline':<14}{_outside(self.baseline_figures):>24}"
+            f"{baseline.sum():>14,}{baseline.denoise().sum():>14,}",
             f"{self.number_per_run} runs per measurement, {threads} thread{'' if threads == 1 else 's'}",
         ]
         if not self.built_with_debug_symbols:

@@ -118,8 +118,8 @@ class InstructionCounts:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every repeat executed the same number of instructions."""
-        return len(set(self.totals)) == 1
+        """Whether every repeat executed the same outside the allocator, and called it as often."""
+        return len({(repeat.outside_allocator, repeat.allocator_calls) for repeat in self.repeats}) == 1
 
     @property
     def without_loop(self) -> InstructionFigures:
@@ -149,8 +149,8 @@ class InstructionCounts:
     def __repr__(self) -> str:
         equal = "all equal" if self.is_exact else "not all equal"
         return (
-            f"<photometer.InstructionCounts {self.instructions_per_run:,.1f} per run, "
-            f"{self.outside_allocator_per_run:,.1f} outside the allocator; "
+            f"<photometer.InstructionCounts {self.outside_allocator_per_run:,.1f} per run, "
+            f"{self.instructions_per_run:,.1f} with the allocator; "
             f"{len(self.repeats)} repeat{'' if len(self.repeats) == 1 else 's'}, {equal}>"
         )
 
@@ -160,8 +160,8 @@ class InstructionCounts:
         net = "without the loop" if self.loop_baseline is not None else "with the loop"
         lines = [
             visible(self.task_spec.summarize()),
-            f"  {self.instructions_per_run:>14,.1f} instructions per run, {net}",
-            f"  {self.outside_allocator_per_run:>14,.1f} outside the allocator",
+            f"  {self.outside_allocator_per_run:>14,.1f} instructions per run outside the allocator, {net}",
+            f"  {self.instructions_per_run:>14,.1f} with the allocator's own",
             f"  {self.allocator_calls_per_run:>14,.2f} calls of the allocator",
             f"  {repeats} of {runs}, {'all exactly equal' if self.is_exact else 'not all equal'}",
             *(f"  {reason}" for reason in self.difference_reasons),

@@ -19,14 +19,14 @@ _ELLIPSIS = " … "
 
 
 def render_counts(all_counts: Sequence[InstructionCounts], width: int = 100) -> str:
-    """Return one line per statement: instructions per run, those outside the allocator, and calls of the allocator."""
+    """Return one line per statement: instructions per run (outside the allocator), all, and calls of the allocator."""
     names = [_cut(counts.task_spec.title.replace("\n", "; "), max(width - 51, NARROWEST_NAME)) for counts in all_counts]
     name_width = max(*(len(name) for name in names), len("per run of"))
-    lines = [f"{'per run of':<{name_width}}{'instructions':>15}{'outside allocator':>19}{'allocator calls':>17}"]
+    lines = [f"{'per run of':<{name_width}}{'instructions':>15}{'with allocator':>19}{'allocator calls':>17}"]
     for name, counts in zip(names, all_counts, strict=True):
         lines.append(
-            f"{name:<{name_width}}{counts.instructions_per_run:>15,.2f}"
-            f"{counts.outside_allocator_per_run:>19,.2f}{counts.allocator_calls_per_run:>17,.2f}"
+            f"{name:<{name_width}}{counts.outside_allocator_per_run:>15,.2f}"
+            f"{counts.instructions_per_run:>19,.2f}{counts.allocator_calls_per_run:>17,.2f}"
         )
     lines += ["", *_notes(all_counts)]
     return "\n".join(lines)
@@ -66,7 +66,10 @@ def render_difference(first: FunctionCounts, second: FunctionCounts, number_per_
 def _notes(all_counts: Sequence[InstructionCounts]) -> list[str]:
     first = all_counts[0]
     several = "" if len(first.repeats) == 1 else "s"
-    notes = [f"{len(first.repeats)} repeat{several} of {first.number_per_run} runs; the loop's own cost is subtracted."]
+    notes = [
+        f"{len(first.repeats)} repeat{several} of {first.number_per_run} runs; the loop's own cost is subtracted.",
+        "The first figure leaves out the allocator, whose cost depends on where memory lies.",
+    ]
     for counts in all_counts:
         head = "" if len(all_counts) == 1 else f"{visible(counts.task_spec.title)}: "
         notes += [f"{head}{reason}" for reason in counts.difference_reasons]

@@ -137,7 +137,8 @@ def plot_counts(counts: InstructionCounts) -> Plot:
         for count, function in counts.top_functions[:MOST_FUNCTIONS]
     )
     rows = tuple(dataclasses.replace(row, low=row.at, high=row.at, note=f"{row.at:,.0f}") for row in rows)
-    title = f"{_in_line(counts.task_spec.title)}: {counts.instructions_per_run:,.1f} instructions per run"
+    figure = f"{counts.outside_allocator_per_run:,.1f} instructions per run outside the allocator"
+    title = f"{_in_line(counts.task_spec.title)}: {figure}"
     return Plot(RowFigure("functions", title, Axis("instructions per run", "number"), rows))
 
 

@@ -16,8 +16,8 @@ def counts_html(counts: InstructionCounts) -> str:
     repeats, runs = len(counts.repeats), counts.number_per_run
     exact = "all exactly equal" if counts.is_exact else "not all equal"
     figures = [
-        row((f"instructions, {net}",), (f"<b>{counts.instructions_per_run:,.2f}</b>",)),
-        row(("outside the allocator",), (f"{counts.outside_allocator_per_run:,.2f}",)),
+        row((f"instructions outside the allocator, {net}",), (f"<b>{counts.outside_allocator_per_run:,.2f}</b>",)),
+        row(("with the allocator's own",), (f"{counts.instructions_per_run:,.2f}",)),
         row(("calls of the allocator",), (f"{counts.allocator_calls_per_run:,.2f}",)),
     ]
     notes = [

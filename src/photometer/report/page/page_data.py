@@ -98,7 +98,7 @@ def _run_row(view: BenchmarkView, place: int) -> dict[str, Any]:
         "q05": None if time is None else rounded(quantile(ordered, 0.05)),
         "q95": None if time is None else rounded(quantile(ordered, 0.95)),
         "digits": 4 if time is None else time.digits,
-        "instructions": None if counts is None else counts.total,
+        "instructions": None if counts is None else counts.outside_allocator,
         "exact": counts is None or counts.is_exact,
         "device": hot,
         "warnings": len(view.warnings) + (len(counts.remarks) if counts is not None else 0),

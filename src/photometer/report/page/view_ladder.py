@@ -102,7 +102,7 @@ def _rung(view: BenchmarkView, below: BenchmarkView | None) -> RungView:
     half = math.hypot(*((each.interval[1] - each.interval[0]) / 2 for each in (view.time, below.time)))
     instructions = None
     if view.counts is not None and below.counts is not None:
-        instructions = view.counts.total - below.counts.total
+        instructions = view.counts.outside_allocator - below.counts.outside_allocator
     return RungView(
         view.id,
         view.path[-1],

@@ -65,7 +65,7 @@ function timeFacts(row, detail, samples) {
     ["Fastest block", time(ordered[0], 4)],
     ["IQR", `${share(middle / row.seconds)} of the median`],
     ["Measured", `${plural(detail.time.blocks, "block")} of ${plural(detail.time.runs_per_block, "run")}`],
-    row.instructions !== null && row.seconds > 0 && ["Instructions/ns", significant(row.instructions / (row.seconds * 1e9), 3)],
+    detail.counts !== null && row.seconds > 0 && ["Instructions/ns", significant(detail.counts.total / (row.seconds * 1e9), 3)],
   ]);
 }
 
@@ -73,8 +73,8 @@ function countPart(detail) {
   const counts = detail.counts;
   const tree = readTree(counts.tree, detail.names);
   return section("Instructions per run", facts([
-    ["All", countPerRun(counts.total)],
     ["Outside the allocator", countPerRun(counts.outside_allocator)],
+    ["With the allocator", countPerRun(counts.total)],
     ["Allocator calls", countPerRun(counts.allocator_calls)],
     ["Repeats", counts.is_exact ? `${counts.repeats}, all exactly equal` : `${counts.repeats}, not all equal`],
   ]), counts.remarks.length > 0 && h("ul", { class: "warnings" }, counts.remarks.map((remark) => h("li", {}, remark))),

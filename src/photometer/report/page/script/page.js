@@ -37,7 +37,7 @@ function runTable(run) {
     { key: "time", name: "Time", className: "right", value: (row) => row.seconds, largestFirst: true, cell: (row) => (row.seconds === null ? deviceTime(row) : timeCell(row.seconds, row.digits)) },
     { key: "interval", name: "±", className: "right narrow", value: half, largestFirst: true, cell: (row) => (half(row) === null ? "" : share(half(row))) },
     { key: "axis", name: "", className: "chart", ofTimes: true, head: axisHead, cell: dot },
-    { key: "instructions", name: "Instructions", className: "right", value: (row) => row.instructions, largestFirst: true, cell: (row) => (row.instructions === null ? "" : [countPerRun(Math.round(row.instructions)), !row.exact && h("abbr", { title: "not the same in every repeat" }, " ≈")]) },
+    { key: "instructions", name: "Instructions", className: "right", value: (row) => row.instructions, largestFirst: true, cell: (row) => (row.instructions === null ? "" : [countPerRun(Math.round(row.instructions)), !row.exact && h("abbr", { title: "Not the same in every repeat: the value that most have." }, " repeats differ")]) },
     { key: "cautions", name: "Warnings", className: "cautions", value: (row) => row.warnings || null, largestFirst: true, cell: (row) => row.warnings > 0 && h("span", { class: "caution" }, h("span", { "aria-hidden": "true" }, "!"), h("span", { class: "unseen" }, plural(row.warnings, "warning"))) },
   ];
   tables.push(new BenchmarkTable(byId("run-table"), { rows, columns: columns.filter((column) => usedColumn(column, rows)), detail: runDetail, caption: "Benchmarks: wall time and instructions of one run", sortKey: null, usual: page.usual_words }));

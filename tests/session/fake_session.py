@@ -19,6 +19,7 @@ from photometer.model.environment import Environment
 from photometer.session.child_process import ChildProcess
 from photometer.session.fork_server import Launch
 from photometer.session.session import Session
+from photometer.worker.figure_messages import Observe, Observed
 from photometer.worker.messages import (
     PROTOCOL_VERSION,
     CompileFacts,
@@ -87,6 +88,7 @@ class Behaviour:
     graph_breaks: int = 0
     raises: str = ""
     dies: bool = False
+    metric: float = 1.0
 
 
 Behaviours = Mapping[str, Behaviour]
@@ -119,6 +121,7 @@ class FakeChild:
             Spin: lambda request: Spun(1),
             DescribeTorch: lambda request: FACTS,
             LookAround: lambda request: Surroundings([], 1, False),
+            Observe: lambda request: Observed([[self._behaviour.metric] * request.runs for _ in request.names]),
             MeasureMemory: self._measure_memory,
             ReportCompile: self._report_compile,
         }

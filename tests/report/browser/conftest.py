@@ -20,6 +20,7 @@ from tests.report.page.fake_results import (
     run_records,
 )
 from tests.report.page.test_page import HOSTILE, hostile_records
+from tests.report.page.test_view_figures import records as sweep_records
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -35,6 +36,7 @@ PAGES = {
     "fuzz": lambda: [loaded(fuzz_records(), fuzz={"statements": ["x.t().sum(0)", "x.sum(1)"], "seed": 7})],
     "ladder": lambda: [loaded(ladder_records(), run={"suite": "overrides"})],
     "hostile": lambda: [loaded(hostile_records(), HOSTILE.replace("/", "") + ".json")],
+    "sweep": lambda: [loaded(sweep_records(), run={"suite": "sweeps"})],
     "many": lambda: [loaded(many_records(10_000, 20))],
 }
 

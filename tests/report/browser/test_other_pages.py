@@ -18,7 +18,7 @@ from tests.report.test_fuzz_text import usual
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ROW = "tr.line"
-NAMES = ("run", "comparison", "fuzz", "ladder")
+NAMES = ("run", "comparison", "fuzz", "ladder", "sweep")
 
 
 def luminance(colour: str) -> float:

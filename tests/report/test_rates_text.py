@@ -1,0 +1,92 @@
+"""Rates, energy, metrics, phases and curves as text."""
+
+from __future__ import annotations
+
+from photometer.analysis.curves import curve_sets
+from photometer.analysis.order_facts import collect_facts
+from photometer.analysis.rates import rates_of
+from photometer.model.energy import EnergyOfRun
+from photometer.model.records import to_record
+from photometer.model.task import TaskSpec
+from photometer.report.observed_text import render_curves, render_metrics, render_phases
+from photometer.report.rates_text import digits, peak_text, render_energy, render_rates, with_prefix
+from tests.analysis.order_records import PEAK, curve, metered, order, phased, timed, worked
+
+
+def test_rates_name_what_was_counted_and_what_they_are_compared_with() -> None:
+    one, two = order("product"), order("copy")
+    records = [timed(one, 1e-3), worked(one, 50e6, 1e6), timed(two, 1e-3), worked(two, None, 2e7, bytes_given=True)]
+    text = render_rates(rates_of(collect_facts(records), [PEAK]), [PEAK], 100)
+    product, copied = text.splitlines()[2:4]
+    assert product.split() == ["product", "~50.0", "M", "50.0", "~1.00", "MB", "1.00", "50", "%", "compute"]
+    assert copied.split() == ["copy", "20.0", "MB", "20.0", "200", "%", "memory"]
+    assert "peak: cpu, 1 thread, float32: 100 GFLOP/s, 10.0 GB/s (a processor; 2026-01-31)" in text
+    assert "~ counted in one run" in text
+    assert "came from a cache" in text
+    assert "busy machine" not in text
+    assert render_rates([], [PEAK], 100) == ""
+
+
+def test_more_than_the_peak_of_compute_is_a_peak_that_was_measured_badly() -> None:
+    one = order()
+    rates = rates_of(
+        collect_facts([timed(one, 1e-3), worked(one, 200e6, 1e3, flops_given=True, bytes_given=True)]), [PEAK]
+    )
+    assert "`photometer peaks --again`" in render_rates(rates, [PEAK], 100)
+
+
+def test_numbers_have_three_digits_and_a_prefix() -> None:
+    assert [with_prefix(value, "B") for value in (1.0, 999.0, 1.234e6, 5e13, 0.0012)] == [
+        "1.00 B",
+        "999 B",
+        "1.23 MB",
+        "50.0 TB",
+        "1.20 mB",
+    ]
+    assert [digits(value) for value in (0.0, 0.01234, 12345.6)] == ["0", "0.0123", "12,346"]
+    assert "thread" not in peak_text(PEAK.__class__("cuda", 1, "bfloat16", 7e14, 4e12))
+
+
+def test_energy_has_its_resolution() -> None:
+    one = order()
+    energy = EnergyOfRun(TaskSpec("x"), 0.6, 0.03, 600.0, 100.0, 2000, 2.0)
+    text = render_energy(collect_facts([timed(one, 1e-3), {**to_record(energy), "order": one}]), 100)
+    assert "600 mJ" in text
+    assert "± 30.0 mJ" in text
+    assert "600 W" in text
+
+
+def test_metrics_and_phases_are_tables() -> None:
+    one, two = order("step", {"n": 4}), order("other")
+    facts = collect_facts(
+        [
+            metered(one, loss=(2.5, 2.25), tokens=(512.0, 512.0)),
+            phased(one, forward=1e-3, backward=3e-3),
+            metered(two, tokens=(8.0,)),
+        ]
+    )
+    metrics = render_metrics(facts, 100).splitlines()
+    assert metrics[1].split() == ["metrics", "loss", "tokens"]
+    assert metrics[2].split("  ")[-1].strip() == "512"
+    assert "2.5 … 2.25" in metrics[2]
+    assert render_phases(facts, 100).splitlines()[2].split() == [
+        "step",
+        "[n=4]",
+        "1.00",
+        "ms",
+        "25",
+        "%",
+        "3.00",
+        "ms",
+        "75",
+        "%",
+    ]
+    assert render_metrics([], 100) == render_phases([], 100) == ""
+
+
+def test_curves_are_sentences_below_their_benchmark() -> None:
+    sets = curve_sets(collect_facts(curve("a\x1b[31m", {n: 1e-9 * n for n in (16, 64, 256, 1024)})))
+    text = render_curves(sets)
+    assert "over n:\n" in text
+    assert "grows as n^1" in text
+    assert "\x1b" not in text

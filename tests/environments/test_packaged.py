@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from photometer.environments.command import CommandStopped, run_command
 from photometer.environments.installers import Installer, PipInstaller, UvInstaller, find_installer, lock_of_report
-from photometer.environments.interpreter import describe
+from photometer.environments.interpreter import Interpreter, describe
 from photometer.environments.kept import KeptEnvironments
 from photometer.environments.packaged import Packaged, packaged, torch_in
 from photometer.environments.packages import parse_packages
@@ -116,7 +117,7 @@ def test_without_the_index_the_last_lock_is_used(wheels: Path, kept: KeptEnviron
         wheel.unlink()
     with pytest.warns(UserWarning, match="using the packages found on"):
         assert made("torch==1.0", wheels, kept, uv) == first
-    with pytest.raises(EnvironmentSpecError, match="cannot be found together") as told:
+    with pytest.raises(EnvironmentSpecError, match=r"pip:torch==2.0 .* cannot be found") as told:
         made("torch==2.0", wheels, kept, uv)
     assert "torch" in str(told.value.log)
 
@@ -143,6 +144,23 @@ def test_sides_are_made_at_once_and_named_by_what_was_found(
     assert sides[1].name == f"{texts[1]} (torch 2.0)"
     # The same version, but another build of torch: comparisons of the two do not mix.
     assert sides[0].identity()["torch_build"] != sides[1].identity()["torch_build"]
+
+
+def test_one_that_fails_ends_the_others_and_is_the_one_that_is_told(
+    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uv: Installer
+) -> None:
+    monkeypatch.setenv("PHOTOMETER_CACHE", str(tmp_path / "cache"))
+
+    class Slow(UvInstaller):
+        def make(self, folder: Path, interpreter: Interpreter, lock: str) -> None:
+            run_command(["sleep", "600"])
+
+    monkeypatch.setattr("photometer.environments.resolved.find_installer", lambda: Slow(find_uv() or ""))
+    texts = [f"pip:torch=={version} --no-index --find-links {wheels}" for version in ("1.0", "99")]
+    with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match="torch==99") as told:
+        resolve_environments([parse_environment(text) for text in texts], worktrees)
+    assert not isinstance(told.value, CommandStopped)
+    assert KeptEnvironments().present() == []
 
 
 def test_an_environment_without_torch_is_told(

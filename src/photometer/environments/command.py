@@ -22,7 +22,12 @@ INSTALL_SECONDS = 4 * 3600.0
 _LOG_CHARACTERS = 8000
 
 _running: set[subprocess.Popen[str]] = set()
+_stopped: set[subprocess.Popen[str]] = set()
 _running_changes = threading.Lock()
+
+
+class CommandStopped(EnvironmentSpecError):
+    """The command was ended by us, because another side failed or the user stopped; it says nothing by itself."""
 
 
 def run_command(
@@ -57,7 +62,11 @@ def run_command(
     finally:
         with _running_changes:
             _running.discard(process)
+            was_stopped = process in _stopped
+            _stopped.discard(process)
         _end(process)
+    if was_stopped:
+        raise CommandStopped(f"{what}: it was stopped", command=command, remedy=remedy)
     if process.returncode != 0:
         raise EnvironmentSpecError(
             what,
@@ -73,6 +82,7 @@ def stop_commands() -> None:
     """End all commands that other threads are waiting for: one environment failed, or the user has stopped us."""
     with _running_changes:
         for process in _running:
+            _stopped.add(process)
             _signal_group(process)
 
 

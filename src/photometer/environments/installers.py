@@ -18,7 +18,6 @@ from photometer.environments.uv import find_uv, uv_variables
 from photometer.errors import EnvironmentSpecError
 from photometer.session.left_behind import private_folder
 
-_NOT_RESOLVED = "the packages cannot be found together"
 _RESOLVE_REMEDY = "Check names and versions; the index is the one that your pip or uv is set up for."
 _INSTALL_REMEDY = "Check the disk (a CUDA build of torch takes several gigabytes) and the network, and try again."
 # Older ones cannot say what they would install (pip install --report).
@@ -43,6 +42,10 @@ def find_installer() -> Installer:
     return PipInstaller() if uv is None else UvInstaller(uv)
 
 
+def _not_resolved(request: PackageRequest) -> str:
+    return f"pip:{' '.join(request.lines)} cannot be found, or not together"
+
+
 class UvInstaller:
     """Files are hard links into uv's own cache, so that environments share what they have in common."""
 
@@ -60,7 +63,10 @@ class UvInstaller:
             command += ["--no-annotate", "--emit-index-annotation", "--emit-index-url", "--emit-find-links"]
             command += ["--prerelease", "allow"] if request.prereleases else []
             return run_command(
-                [*command, str(wanted)], variables=self._variables, what=_NOT_RESOLVED, remedy=_RESOLVE_REMEDY
+                [*command, str(wanted)],
+                variables=self._variables,
+                what=_not_resolved(request),
+                remedy=_RESOLVE_REMEDY,
             )
 
     def make(self, folder: Path, interpreter: Interpreter, lock: str) -> None:
@@ -86,7 +92,9 @@ class PipInstaller:
             command = [*_pip_command(interpreter, folder), "install", "--quiet", "--dry-run", "--ignore-installed"]
             command += ["--pre"] if request.prereleases else []
             command += ["--report", str(report), "-r", str(wanted)]
-            run_command(command, variables=variables_without_python_path(), what=_NOT_RESOLVED, remedy=_RESOLVE_REMEDY)
+            run_command(
+                command, variables=variables_without_python_path(), what=_not_resolved(request), remedy=_RESOLVE_REMEDY
+            )
             return lock_of_report(json.loads(report.read_text(encoding="utf-8")))
 
     def make(self, folder: Path, interpreter: Interpreter, lock: str) -> None:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+from photometer.environments.command import CommandStopped
 from photometer.environments.installers import Installer
 from photometer.environments.interpreter import Interpreter
 from photometer.environments.kept import KeptEnvironments, key_of
@@ -64,13 +65,13 @@ def _lock(request: PackageRequest, interpreter: Interpreter, kept: KeptEnvironme
     memory = kept.folder / "locks-of-requests" / f"{key}.txt"
     try:
         lock = installer.lock(request, interpreter)
+    except CommandStopped:
+        raise
     except EnvironmentSpecError as error:
         if not memory.is_file():
             raise
         date = time.strftime("%Y-%m-%d", time.localtime(memory.stat().st_mtime))
-        warnings.warn(
-            f"{' '.join(request.lines)}: using the packages found on {date}, for now {error.message}", stacklevel=2
-        )
+        warnings.warn(f"using the packages found on {date}, because now {error.message}", stacklevel=2)
         return memory.read_text(encoding="utf-8")
     make_code_folder(memory.parent)
     write_text_whole(memory, lock)

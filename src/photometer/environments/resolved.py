@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any
 
 from photometer.environments.command import stop_commands
@@ -22,6 +22,9 @@ from photometer.environments.worktree import Checkout, Worktrees
 from photometer.errors import EnvironmentSpecError
 from photometer.model.environment import Environment
 from photometer.session.layout import of_fixed_length
+
+# How often those that are still at work are stopped, after one has failed: one may just be between two commands.
+STOPPING_SECONDS = 0.2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,12 +71,19 @@ def resolve_environments(
     specs: Sequence[EnvironmentSpec], worktrees: Worktrees, *, install: str | None = None
 ) -> list[ResolvedEnvironment]:
     """Make all of them, at the same time; the first that fails ends the others."""
+    installer = find_installer() if any(spec.packages is not None for spec in specs) else None
     with ThreadPoolExecutor(max(len(specs), 1)) as threads:
-        running = [threads.submit(resolve_environment, spec, worktrees, install=install) for spec in specs]
+        running = [
+            threads.submit(resolve_environment, spec, worktrees, install=install, installer=installer) for spec in specs
+        ]
         try:
+            for each in wait(running, return_when=FIRST_EXCEPTION).done:
+                # The first that failed is raised, not one that is stopped because of it.
+                each.result()
             return [each.result() for each in running]
         except BaseException:
-            stop_commands()
+            while wait(running, timeout=STOPPING_SECONDS).not_done:
+                stop_commands()
             raise
 
 

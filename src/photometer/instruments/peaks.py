@@ -24,8 +24,8 @@ from photometer.worker.messages import Prepare, Time
 
 # Of each size the best of so many blocks: a peak is what can be reached, so that noise only lowers it.
 BLOCKS = 15
-# Several sizes, because no one size is the best on every machine; the largest takes 0.2 s on one core.
-CPU_MATRICES = (256, 512, 1024, 2048)
+# Several sizes, because no one size is the best on every machine; the largest are for those with many cores.
+CPU_MATRICES = (256, 512, 1024, 2048, 4096)
 GPU_MATRICES = (4096, 8192, 16384)
 # Larger than any cache, so that memory is measured: 128 MiB on the CPU, 1 GiB on a card.
 CPU_COPY_BYTES = 128 << 20
@@ -33,7 +33,8 @@ GPU_COPY_BYTES = 1 << 30
 # A block is at least so long: short ones are lost in the noise.
 BLOCK_SECONDS = 0.02
 MOST_RUNS = 200
-LONG_SECONDS = 0.1
+# A product that takes so long is large enough; a larger one would be no faster.
+LONG_SECONDS = 0.03
 TIMEOUT_SECONDS = 120.0
 # Rates are compared with float32's if a type has no matrix product of its own.
 DEFAULT_DTYPE = "float32"
@@ -81,7 +82,6 @@ def _best_matmul(session: Session, peak: MachinePeak) -> float:
         seconds = _best_seconds(session, peak, "torch.mm(x, y, out=z)", setup)
         best = max(best, 2.0 * size**3 / seconds)
         if seconds > LONG_SECONDS:
-            # A type without fast instructions; a larger matrix would take a minute and be no faster.
             break
     return best
 

@@ -99,7 +99,7 @@ class LoadedResults(list[Any]):
     def _repr_html_(self) -> str:
         from photometer.tables import Compare
 
-        return Compare(self).to_html()
+        return Compare(each for each in self if not isinstance(each, Measurement) or each.raw_times).to_html()
 
 
 def _each(results: Any) -> list[Any]:

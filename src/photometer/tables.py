@@ -108,6 +108,10 @@ class Compare:
     def __str__(self) -> str:
         return self.to_text()
 
+    def __repr__(self) -> str:
+        figures = len(self._results)
+        return f"<photometer.Compare of {figures} result{'' if figures == 1 else 's'}>"
+
     def print(self) -> None:
         """Print the tables. Colours appear only if the output can show them and NO_COLOR is not set."""
         text = self.to_text(colour=shows_colour()) + "\n"

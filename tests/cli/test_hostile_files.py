@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from photometer.cli.compare import Flames, Format as CompareFormat, _compare
-from photometer.cli.show import Format, _measurements, _render
+from photometer.cli.show import Format, _measurements, _others, _render
 from photometer.comparing.request import ComparisonRequest
 from photometer.errors import PhotometerError
 from photometer.model.results_reader import load_results
@@ -39,7 +39,8 @@ def written(folder: Path, document: dict[str, Any]) -> Path:
 def show(path: Path) -> None:
     results = load_results(path, recover=True)
     for by_file in (False, True):
-        comparison = Compare(_measurements(results, by_file))
+        name = path.stem if by_file else None
+        comparison = Compare([*_measurements(results, name), *_others(results, name)])
         comparison.trim_significant_figures()
         comparison.colorize(rowwise=by_file)
         comparison.highlight_warnings()

@@ -12,7 +12,11 @@ from photometer.model.machine import Machine, TorchBuild
 from photometer.model.measurement import Measurement
 from photometer.model.results_file import ResultsFile, save_measurements
 from photometer.model.task import TaskSpec
+from photometer.results import save
 from tests.analysis.measurements import made
+from tests.analysis.verdicts import verdict
+from tests.model.test_device_measurement import measurement as device_measurement
+from tests.test_results import COUNTS
 
 
 @pytest.fixture
@@ -131,3 +135,13 @@ def test_files_of_different_torch_are_not_merged(tmp_path: Path, capsys: pytest.
     out = capsys.readouterr().out
     assert "(torch 2.12.1)" in out
     assert "(torch 2.13.0)" in out
+
+
+def test_device_times_counts_and_rankings_are_in_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.json"
+    save(path, [made(1e-6, "a", "x"), COUNTS, device_measurement(), verdict("slower", 1.5)])
+    assert run(path, "--by-file") == 0
+    captured = capsys.readouterr()
+    for said in ("instructions", "120.00", "device hot", "second", "1.5"):
+        assert said in captured.out, said
+    assert "not in the tables" not in captured.err

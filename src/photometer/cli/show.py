@@ -7,7 +7,7 @@ import enum
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -66,18 +66,17 @@ def show(
     # What was measured with different builds of torch is never merged.
     names: Sequence[str | None]
     names = [each.path.stem for each in loaded] if by_file else torch_names([each.machine for each in loaded])
-    measurements = [
-        m
-        for results, name in zip(loaded, names, strict=True)
-        for m in _with_samples(results.path, _measurements(results, name))
-    ]
+    shown: list[object] = []
+    for results, name in zip(loaded, names, strict=True):
+        shown += _with_samples(results.path, _measurements(results, name))
+        shown += _others(results, name)
     _tell_what_is_left_out(loaded)
-    if not measurements:
+    if not shown:
         raise ResultsFileError(
             f"no measurements in {', '.join(map(str, files))}",
             remedy="Measure something first: photometer time --help.",
         )
-    comparison = Compare(measurements)
+    comparison = Compare(shown)
     comparison.trim_significant_figures()
     comparison.colorize()
     comparison.highlight_warnings()
@@ -122,6 +121,35 @@ def _measurements(results: Results, name: str | None) -> list[Measurement]:
     ]
 
 
+def _others(results: Results, name: str | None) -> list[Any]:
+    """Return results of other kinds that tables show: device times and counts, with the file's name in their env."""
+    nouns = [noun for kind in _table_kinds().values() for noun in results.of(kind)]
+    if name is None:
+        return nouns
+    return [
+        dataclasses.replace(
+            noun,
+            task_spec=dataclasses.replace(
+                noun.task_spec, env=name if noun.task_spec.env is None else f"{name}: {noun.task_spec.env}"
+            ),
+        )
+        if hasattr(noun, "task_spec")
+        else noun
+        for noun in nouns
+    ]
+
+
+def _table_kinds() -> dict[str, Any]:
+    from photometer.analysis.ranking import Ranking
+    from photometer.model.callgrind_stats import CallgrindStats
+    from photometer.model.device_measurement import DeviceMeasurement
+    from photometer.model.instruction_counts import InstructionCounts
+    from photometer.model.processor_counts import ProcessorCounts
+
+    kinds = (DeviceMeasurement, InstructionCounts, CallgrindStats, ProcessorCounts, Ranking)
+    return {noun.KIND: noun for noun in kinds}
+
+
 def _with_samples(path: Path, measurements: list[Measurement]) -> list[Measurement]:
     """Return those that can be shown; a run that was interrupted before its first block leaves one without samples."""
     for measurement in measurements:
@@ -136,7 +164,7 @@ def _tell_what_is_left_out(loaded: list[Results]) -> None:
             complain(f"{results.path}: {damage}")
     others = sum((results.kinds for results in loaded), Counter())
     for kind, count in others.items():
-        if kind != "measurement":
+        if kind != "measurement" and kind not in _table_kinds():
             complain(f"not in the tables: {count} of kind {kind!r}")
 
 

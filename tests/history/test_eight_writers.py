@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import Table, func, select
 
 from photometer.history import schema
 from photometer.history.store import Store, open_store
@@ -45,9 +45,8 @@ def hammer(place: str, *, runs: int, records: int, kills: int) -> None:
         reported[writer] |= set(output.split("\n")) - {""}
     with open_store(place) as store:
         check(store, runs, records)
-        for writer, lines in enumerate(reported):
-            stored = _stored(store, writer, runs)
-            assert lines <= stored, "a record that was said to be written is lost"
+        for writer, told in enumerate(reported):
+            assert told <= _stored(store, writer, runs), "a record that was said to be written is lost"
 
 
 def _stored(store: Store, writer: int, runs: int) -> set[str]:
@@ -62,8 +61,8 @@ def _stored(store: Store, writer: int, runs: int) -> set[str]:
 def check(store: Store, runs: int, records: int) -> None:
     with store.engine.connect() as connection:
 
-        def count(table: object) -> int:
-            return int(connection.scalar(select(func.count()).select_from(table)) or 0)  # type: ignore[call-overload]
+        def count(table: Table) -> int:
+            return int(connection.scalar(select(func.count()).select_from(table)) or 0)
 
         assert count(schema.runs) == WRITERS * runs
         assert count(schema.results) == WRITERS * runs * records

@@ -109,12 +109,13 @@ def show(
     tags: Tags = None,
     store: ReadStore = None,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", metavar="NAME", help="Only this metric; repeat for more.")
+        list[str] | None, typer.Option("--metric", metavar="NAME", help="Only this metric, as time; repeat for more.")
     ] = None,
     points: Annotated[int, typer.Option("--points", metavar="N", min=0, help="Values of the last N commits.")] = 5,
     machine: Machine = None,
     project: Project = None,
 ) -> None:
+    from photometer.history.changes import FOLLOWING
     from photometer.history.text import render_curve, visible_block
 
     with _opened(store) as opened:
@@ -123,7 +124,8 @@ def show(
             curves = [
                 curve
                 for curve in opened.curves(benchmark.id, project=project)
-                if (not metric or curve.metric.name in metric) and _is_of(curve.machine, machine)
+                if (curve.metric.name in metric if metric else curve.metric.name not in FOLLOWING)
+                and _is_of(curve.machine, machine)
             ]
             if curves:
                 show_rendered(visible_block([benchmark.title]))

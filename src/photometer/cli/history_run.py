@@ -16,7 +16,9 @@ from photometer.cli.store_option import ReadStore
 from photometer.cli.suite_options import Cores, Expression, Tags
 
 if TYPE_CHECKING:
+    from photometer.execution.observer import RunObserver
     from photometer.history.changes import Change
+    from photometer.history.nouns import Commit
     from photometer.history.store import Store
 
 
@@ -77,17 +79,25 @@ def run(
     outcomes: list[CommitOutcome] = []
     began = time.monotonic()
     try:
-        for outcome in run_range(request):
+        for outcome in run_range(request, on_commit=_begin):
             outcomes.append(outcome)
             failed = f", {outcome.failures} benchmarks failed" if outcome.failures else ""
             words = f"not measured: {outcome.error}" if outcome.error else f"measured{failed}"
             elapsed = time.monotonic() - began
-            say_aside(f"{elapsed:6.0f} s  {outcome.commit.short}  {words}  {outcome.commit.subject}")
+            say_aside(f"  {words}, {elapsed:.0f} s in all")
     except KeyboardInterrupt:
         complain("the same command continues")
         raise typer.Exit(STOPPED) from None
     say_aside(outcome_words(outcomes) if outcomes else "all commits are stored already")
     raise typer.Exit(ExitCode.FAILED if outcomes and all(each.error for each in outcomes) else ExitCode.FINE)
+
+
+def _begin(done: int, count: int, commit: Commit) -> RunObserver:
+    from photometer.cli.progress import RunLines
+
+    say_aside(f"commit {done + 1} of {count}: {commit.short} {commit.subject}")
+    # A bar would hide what was said of the commits before; a line now and then is a sign of life.
+    return RunLines(commit.short)
 
 
 def changes(

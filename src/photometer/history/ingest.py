@@ -22,9 +22,16 @@ LIVE = "live"
 
 
 def add_file(
-    store: Store, path: Path, *, commit: str | None = None, branch: str = "", recover: bool = False, project: str = ""
+    store: Store,
+    path: str | Path,
+    *,
+    commit: str | None = None,
+    branch: str = "",
+    recover: bool = False,
+    project: str = "",
 ) -> Added:
     """Add a results file. `commit` is a revision that it is about, if the file does not say or says it wrongly."""
+    path = Path(path)
     results = load_results(path, recover)
     origin = origin_of(results.header, Repository.find(), commit=commit, branch=branch, source=path.name)
     if project:

@@ -1,0 +1,158 @@
+"""`photometer history`: a store made in a project, filled from files, looked at and tidied, by the command itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from photometer.cli import main
+from photometer.model.results_file import ResultsFile
+from tests.history.project import Project
+from tests.history.records import counts, header, times
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    made = Project(tmp_path / "project")
+    made.grow(4)
+    monkeypatch.chdir(made.folder)
+    monkeypatch.delenv("PHOTOMETER_STORE", raising=False)
+    return made
+
+
+def photometer(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(["history", *map(str, arguments)])
+    return int(stopped.value.code or 0)
+
+
+def results(folder: Path, name: str, commit: str, instructions: int) -> Path:
+    """A results file as `run` leaves it."""
+    path = folder / f"{name}.json"
+    head = {key: value for key, value in header(name).items() if key not in ("format", "version")}
+    head["run"]["commit"] = commit
+    machine = head.pop("machine")
+    ResultsFile.create(path, head, records=[counts("work", instructions), times("work", 1e-6)])
+    text = path.read_text()
+    path.write_text(text.replace('"version": 1,', '"version": 1, "machine": ' + json.dumps(machine) + ",", 1))
+    return path
+
+
+@pytest.fixture
+def filled(project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
+    assert photometer("init") == 0
+    files = [results(tmp_path, f"r{n}", sha, 12_000 + 600 * (n >= 2)) for n, sha in enumerate(project.shas)]
+    assert photometer("add", *files) == 0
+    capsys.readouterr()
+    return project
+
+
+def test_init_makes_a_store_that_git_does_not_see(project: Project) -> None:
+    assert photometer("init") == 0
+    assert (project.folder / ".photometer" / "history.sqlite").exists()
+    assert project.git("status", "--porcelain") == ""
+    assert photometer("init") == 0
+
+
+def test_without_a_store_the_remedy_is_named(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert photometer("list") == 1
+    assert "photometer history init" in capsys.readouterr().err
+
+
+def test_adding_files_again_says_that_they_were_there(
+    filled: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert photometer("add", tmp_path / "r0.json", tmp_path / "none.json") == 1
+    told = capsys.readouterr()
+    assert "0 new results, 2 were there" in told.out
+    assert "there is no such file" in told.err
+
+
+def test_list_and_show(filled: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert photometer("list") == 0
+    listed = capsys.readouterr().out
+    assert len(listed.splitlines()) == 5
+    assert filled.shas[3][:10] in listed
+    assert photometer("show", "-k", "work", "--metric", "instructions") == 0
+    shown = capsys.readouterr().out
+    assert "instructions: 4 commits" in shown
+    assert "120 (" in shown
+    assert "126  exact  change 3" in shown.replace("   ", "  ")
+    assert photometer("show", "-k", "nothing") == 5
+
+
+def test_changes_name_the_commit_and_as_json_all_there_is(filled: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert photometer("changes") == 0
+    told = capsys.readouterr().out
+    assert "+5.0 %  toy › work, instructions: 120 → 126 (exact)" in told
+    assert f"{filled.shas[2][:10]} change 2 (Ada)" in told
+    assert photometer("changes", "--json", "--metric", "instructions") == 0
+    (record,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (record["first_commit"], record["is_one_commit"], record["exact"]) == (filled.shas[2], True, True)
+
+
+def test_a_commit_that_is_not_measured_makes_an_interval(
+    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    photometer("init")
+    photometer("add", results(tmp_path, "a", project.shas[0], 100), results(tmp_path, "b", project.shas[3], 200))
+    capsys.readouterr()
+    assert photometer("changes", "--metric", "instructions") == 0
+    assert f"one of 3 commits after {project.shas[0][:10]} up to {project.shas[3][:10]}" in capsys.readouterr().out
+
+
+def test_compare_takes_revisions(filled: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert photometer("compare", "HEAD~3", "HEAD") == 0
+    assert "+5.0 %" in capsys.readouterr().out
+    assert photometer("compare", "HEAD~3", "HEAD~2") == 0
+    assert "0 changed, 2 the same" in capsys.readouterr().out
+
+
+def test_prune_asks_first(filled: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert photometer("prune", "--run", "1") == 0
+    assert "1 runs would be deleted" in capsys.readouterr().err
+    assert photometer("prune", "--run", "1", "--yes") == 0
+    photometer("list")
+    assert len(capsys.readouterr().out.splitlines()) == 2 + 4
+    assert photometer("prune") == 1
+
+
+def test_doctor_and_export(filled: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert photometer("doctor") == 0
+    assert "commits: 4" in capsys.readouterr().out
+    assert photometer("export", tmp_path / "out") == 0
+    assert len(list((tmp_path / "out").iterdir())) == 4
+    assert photometer("export", tmp_path / "all.csv", "-f", "csv") == 0
+    assert len((tmp_path / "all.csv").read_text().splitlines()) == 1 + 4 * 5
+
+
+def test_the_variable_names_a_store(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PHOTOMETER_STORE", str(tmp_path / "elsewhere.sqlite"))
+    assert photometer("init") == 0
+    assert (tmp_path / "elsewhere.sqlite").exists()
+    assert not (project.folder / ".photometer").exists()
+
+
+@pytest.mark.slow
+def test_run_writes_to_the_projects_store_as_it_measures(
+    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    photometer("init")
+    monkeypatch.setenv("PYTHONPATH", str(project.folder))
+    options = ["--no-instructions", "--min-run-time", "0.01", "-q", "-k", "rest", "-o", str(tmp_path / "out")]
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", str(project.suite), *options])
+    assert not stopped.value.code
+    assert photometer("list") == 0
+    assert project.shas[3][:10] in capsys.readouterr().out
+    # The file that was written meanwhile holds the same run.
+    assert photometer("add", tmp_path / "out" / "results.json") == 0
+    assert "0 new results" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["run", str(project.suite), *options, "--store", "none"])
+    photometer("list")
+    assert len(capsys.readouterr().out.splitlines()) == 2

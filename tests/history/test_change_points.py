@@ -87,11 +87,17 @@ def test_a_new_level_is_believed_after_a_few_commits() -> None:
     assert found.index == 100
 
 
+def test_a_short_history_has_clear_steps_too() -> None:
+    for length in range(2 * SHORTEST_LEVEL, 2 * SHORTEST_LEVEL + 4):
+        (found,) = find_changes(history(length, {SHORTEST_LEVEL: 0.4}))
+        assert found.index == SHORTEST_LEVEL
+
+
 def test_an_exact_history_steps_without_noise() -> None:
     (found,) = find_changes([1024.0] * 10 + [1100.0] * 10)
     assert isinstance(found, ChangePoint)
     assert found.index == 10
-    assert (found.before, found.after) == (pytest.approx(1024), pytest.approx(1100))
+    assert [found.before, found.after] == pytest.approx([1024, 1100])
     assert found.relative_change == pytest.approx(1100 / 1024 - 1)
     assert find_changes([7.0] * 50) == ()
 

@@ -30,10 +30,10 @@ LARGEST_P = 0.001
 SMALLEST_CHANGE = 0.005
 # How many values on either side of a step are compared. More would tell smaller steps, and take a drift for one.
 MOST_BESIDE = 100
-# Values further from their neighbours' median are outliers, and count as this many standard deviations.
+# Values further from the medians around them are outliers, and count as this many standard deviations.
 FARTHEST = 2.5
-# A value's neighbours: so many on either side. Half of them must be at a new level before the median is.
-NEIGHBOURS = 5
+# Medians are of stretches of so many values, in which a level that is just long enough is the majority.
+STRETCH = 2 * SHORTEST_LEVEL - 1
 # PELT's price for a cut, in units of 2 log n: a low one, because the test throws out what is too much.
 PENALTY = 1.0
 # A drift beside a step is described by a polynomial of up to this degree.
@@ -154,15 +154,15 @@ def _noise_of(levels: Values) -> float:
 
 
 def _outliers_drawn_in(levels: Values, noise: float) -> Values:
-    """Return the values with those far from their neighbours' median drawn in to where outliers begin."""
-    padded = np.pad(levels, NEIGHBOURS, constant_values=np.nan)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * NEIGHBOURS + 1)
-    middle = np.empty_like(levels)
-    inner = slice(NEIGHBOURS, levels.size - NEIGHBOURS)
-    middle[inner] = np.median(windows[inner], axis=1)
-    for place in (*range(NEIGHBOURS), *range(levels.size - NEIGHBOURS, levels.size)):
-        middle[place] = np.nanmedian(windows[place])
-    return np.clip(levels, middle - FARTHEST * noise, middle + FARTHEST * noise)
+    """Return the values with those far from all medians around them drawn in to where outliers begin.
+
+    In a stretch of seven, four values at a new level are the median, and three strays are not.
+    """
+    view = np.lib.stride_tricks.sliding_window_view
+    medians = np.median(view(levels, STRETCH), axis=1)
+    # Every value is part of up to seven stretches; at the ends, of fewer.
+    around = view(np.pad(medians, STRETCH - 1, mode="edge"), STRETCH)
+    return np.clip(levels, around.min(axis=1) - FARTHEST * noise, around.max(axis=1) + FARTHEST * noise)
 
 
 def _proposed_cuts(levels: Values, noise: float) -> list[int]:

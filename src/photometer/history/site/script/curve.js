@@ -145,7 +145,8 @@ class CurveChart {
   draw() {
     const width = Math.floor(this.place.clientWidth);
     if (!width) return;
-    const focused = this.drawing && this.drawing.svg === document.activeElement;
+    // After a click, a frame around the chart would only distract.
+    const focused = this.byKeys && this.drawing && this.drawing.svg === document.activeElement;
     this.width = width;
     this.drawing = drawCurve({ ...this, width });
     this.place.replaceChildren(this.drawing.svg);
@@ -180,6 +181,7 @@ class CurveChart {
     svg.addEventListener("pointerdown", (event) => {
       if (event.button || event.target.classList.contains("step-mark")) return;
       started = { x: event.clientX, place: at(event), moved: false };
+      this.byKeys = false;
       svg.setPointerCapture(event.pointerId);
     });
     svg.addEventListener("pointerup", (event) => {
@@ -199,6 +201,7 @@ class CurveChart {
   }
 
   useKey(event) {
+    this.byKeys = true;
     const here = this.view.hovered === null ? this.points.length - 1 : nearestPoint(this.points, this.view.hovered);
     const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20 };
     if (event.key in steps || event.key === "Home" || event.key === "End") {

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _MIB = 1024 * 1024
 _GIB = 1024 * _MIB
 _DAY_SECONDS = 86400.0
+# A request may have a hundred packages, and an install command a page.
+_LONGEST_TEXT = 60
 
 
 class Part(str, enum.Enum):
@@ -80,9 +82,13 @@ def _environments(clear: bool) -> None:
 
 
 def _line(each: KeptEnvironment) -> str:
-    used = "in use        " if each.in_use else f"used {time.strftime('%Y-%m-%d', time.localtime(each.used_at))}"
-    about = ", ".join(f"{name} {value}" for name, value in each.about)
-    return f"  {each.key}  {each.size_bytes / _MIB:7.0f} MiB  {used}  {each.title}  ({about})"
+    used = "in use         " if each.in_use else f"used {time.strftime('%Y-%m-%d', time.localtime(each.used_at))}"
+    about = ", ".join(f"{name} {_shortened(value)}" for name, value in each.about)
+    return f"  {each.key}  {each.size_bytes / _MIB:7.0f} MiB  {used}  {_shortened(each.title)}  ({about})"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
 
 
 def _remove_some(names: list[str], unused_days: float | None) -> None:

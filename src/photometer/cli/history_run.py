@@ -43,6 +43,7 @@ def run(
     instructions: Annotated[
         bool, typer.Option("--instructions/--no-instructions", help="Count instructions (needs Valgrind).")
     ] = True,
+    memory: Annotated[bool, typer.Option("--memory", help="Measure what one run allocates.")] = False,
     min_run_time: Annotated[
         float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to time each.")
     ] = 0.2,
@@ -74,6 +75,7 @@ def run(
         min_run_time=min_run_time,
         repeats=repeats,
         ladder=False,
+        memory=memory,
     )
     request = RangeRequest(suite, old, new, place, settings, every, at_most, expression, tags or (), install)
     outcomes: list[CommitOutcome] = []

@@ -22,7 +22,7 @@ from photometer.execution.run_settings import RunSettings
 from photometer.history.explaining import between_counts
 from photometer.history.identity import benchmark_of
 from photometer.history.nouns import Commit
-from photometer.history.points import INSTRUCTIONS, PEAK_MEMORY, Point, points_of
+from photometer.history.points import DEVICE_PEAK_MEMORY, INSTRUCTIONS, PEAK_MEMORY, Point, points_of
 from photometer.history.repository import Repository
 from photometer.model.results_reader import load_results
 
@@ -31,7 +31,8 @@ FOLDER = Path("photometer-results") / "bisect"
 COMPARISON_SECONDS = 20.0
 
 MetricName = Literal["instructions", "memory", "time"]
-_EXACT = {"instructions": INSTRUCTIONS.name, "memory": PEAK_MEMORY.name}
+# Where a statement runs on an accelerator, its memory is that of the accelerator: the later name counts.
+_EXACT = {"instructions": (INSTRUCTIONS.name,), "memory": (PEAK_MEMORY.name, DEVICE_PEAK_MEMORY.name)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +49,10 @@ class SearchRequest:
     store: str | None = None
     folder: Path = FOLDER
     seconds: float = COMPARISON_SECONDS
-    settings: RunSettings = dataclasses.field(default_factory=lambda: RunSettings(wall=False, repeats=1))
+
+    def settings_for(self, metric: str) -> RunSettings:
+        """Return what is measured of each commit: the exact metric alone."""
+        return RunSettings(wall=False, instructions=metric == "instructions", memory=metric == "memory", repeats=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,7 +183,7 @@ class _Search:
             self._request.good,
             self._request.bad,
             self._request.store or "",
-            self._request.settings,
+            self._request.settings_for(metric),
             expression=self._request.expression,
             tags=self._request.tags,
             install=self._request.install,
@@ -294,14 +298,17 @@ class _Search:
         )
 
 
-def figures_in(records: Sequence[Mapping[str, Any]], metric: str) -> dict[str, Figure]:
-    """Return what records say of a metric, by benchmark."""
-    found = {}
+def figures_in(records: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> dict[str, Figure]:
+    """Return what records say of the last of the metrics that they have, by benchmark."""
+    found: dict[str, Figure] = {}
     for record in records:
         identity = benchmark_of(record)
-        for point in points_of(record) if identity is not None else ():
-            if point.metric.name == metric and identity is not None:
-                found[identity.key] = Figure(identity.title, point, record)
+        if identity is None:
+            continue
+        points = {point.metric.name: point for point in points_of(record)}
+        for metric in metrics:
+            if metric in points:
+                found[identity.key] = Figure(identity.title, points[metric], record)
     return found
 
 

@@ -18,7 +18,7 @@ from photometer.model.records import to_record
 from photometer.plan.work_order import WorkOrder
 
 # What a step of a run leaves in its file. A failure ends its benchmark, so it stands for all of them.
-_KINDS = {"time": "measurement", "count": "instruction_counts"}
+_KINDS = {"time": "measurement", "memory": "memory", "count": "instruction_counts"}
 
 
 def has_all(store: Store, sha: str, orders: Iterable[WorkOrder], steps: Collection[str]) -> bool:

@@ -11,6 +11,9 @@ from photometer.comparing.request import ComparisonRequest, ComparisonSettings
 from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.model.environment import Environment
 from photometer.model.results_reader import load_results
+from photometer.report.page.page import render_report
+from photometer.report.page.view_figures import compared_lines
+from photometer.report.page.view_report import report_view
 from photometer.report.verdict_text import render_verdicts, render_verdicts_markdown
 from tests.session.fake_session import Behaviour, FakeServers
 
@@ -37,4 +40,7 @@ def test_a_sweep_is_summed_up_and_a_metric_is_compared(tmp_path: Path, monkeypat
     assert said in " ".join(render_verdicts(comparison, 200).split())
     assert "over sizes:" in render_verdicts(comparison, 200)
     assert "slower at all 3 points" in render_verdicts_markdown(comparison)
-    assert load_results(tmp_path / "comparison.json").kinds["comparison_metric"] == 3
+    results = load_results(tmp_path / "comparison.json")
+    assert results.kinds["comparison_metric"] == 3
+    assert len(compared_lines(results.records)) == 4
+    assert "slower at all 3 points" in render_report(report_view([results]))

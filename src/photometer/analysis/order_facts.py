@@ -63,12 +63,13 @@ def collect_facts(records: Iterable[Mapping[str, Any]]) -> list[OrderFacts]:
     for record in records:
         order = record.get("order")
         if record["kind"] in _READERS and isinstance(order, Mapping) and isinstance(order.get("label"), Sequence):
-            before = found.get(str(order.get("id"))) or _named(order)
+            before = found.get(str(order.get("id"))) or facts_of_order(order)
             found[before.id] = dataclasses.replace(before, **_READERS[record["kind"]](record, before))
     return list(found.values())
 
 
-def _named(order: Mapping[str, Any]) -> OrderFacts:
+def facts_of_order(order: Mapping[str, Any]) -> OrderFacts:
+    """Return what the order itself says: label, variant and sizes."""
     auto = order.get("auto")
     auto = auto if isinstance(auto, Mapping) else {}
     sizes = auto.get("sizes")

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from photometer.errors import DefinitionError, PhotometerError, ResultsFileError
+from photometer.errors import DefinitionError, PhotometerError, ResultsFileError, SnippetError
 from photometer.instruments.code_folder import cache_root, make_code_folder
 from photometer.instruments.machine_facts import gather_machine
 from photometer.model.records import from_record, to_record
@@ -79,7 +79,13 @@ def _best_matmul(session: Session, peak: MachinePeak) -> float:
     best = 0.0
     for size in CPU_MATRICES if is_cpu(peak.device) else GPU_MATRICES:
         setup = _tensors(peak, f"({size}, {size})", "xy") + "\nz = x @ y"
-        seconds = _best_seconds(session, peak, "torch.mm(x, y, out=z)", setup)
+        try:
+            seconds = _best_seconds(session, peak, "torch.mm(x, y, out=z)", setup)
+        except SnippetError:
+            if best == 0.0:
+                raise
+            # The next size does not fit the device's memory.
+            break
         best = max(best, 2.0 * size**3 / seconds)
         if seconds > LONG_SECONDS:
             break

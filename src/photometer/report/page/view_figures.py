@@ -9,11 +9,15 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from photometer.analysis.comparison_result import ComparisonResult
 from photometer.analysis.curves import curve_sets
-from photometer.analysis.order_facts import OrderFacts, collect_facts
+from photometer.analysis.metric_change import MetricChange
+from photometer.analysis.order_facts import OrderFacts, collect_facts, facts_of_order
 from photometer.analysis.rates import Rate, peaks_in, rates_of
+from photometer.analysis.sweep_summary import JudgedPoint, summaries
 from photometer.model.energy import EnergyOfRun
 from photometer.model.observed_run import ObservedMetrics, PhaseTimes
+from photometer.model.records import from_record
 from photometer.model.units import format_seconds
 from photometer.model.work_of_run import MachinePeak, WorkOfRun
 from photometer.report.observed_text import metric_text
@@ -39,6 +43,8 @@ class FiguresView:
     curves: tuple[LineFigure, ...] = ()
     rooflines: tuple[LineFigure, ...] = ()
     tables: tuple[FigureTable, ...] = ()
+    # Of a comparison: each sweep and each own metric in one line.
+    compared: tuple[str, ...] = ()
 
 
 NO_FIGURES = FiguresView()
@@ -60,7 +66,21 @@ def figures_view(records: Sequence[Mapping[str, Any]], source: str = "") -> Figu
         tuple(curve_figures(curve_sets(facts), ids)),
         tuple(roofline_figures(rates, peaks, ids)),
         tuple(table for table in tables if table.rows),
+        compared_lines(records),
     )
+
+
+def compared_lines(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return what a comparison says of sweeps and metrics, as sentences."""
+    judged = []
+    for record in records:
+        if record["kind"] == ComparisonResult.KIND and isinstance(record.get("order"), Mapping):
+            result = from_record(ComparisonResult, record)
+            facts = facts_of_order(record["order"])
+            name = " › ".join(facts.label) + (f" [{facts.variant}]" if facts.variant else "")
+            judged.append((name, JudgedPoint(facts.sizes, result.verdict, result.ratio)))
+    metrics = [from_record(MetricChange, record) for record in records if record["kind"] == MetricChange.KIND]
+    return (*(each.sentence for each in summaries(judged)), *(each.sentence for each in metrics))
 
 
 def joined_figures(views: Sequence[FiguresView]) -> FiguresView:
@@ -69,6 +89,7 @@ def joined_figures(views: Sequence[FiguresView]) -> FiguresView:
         _renamed("curve", [figure for view in views for figure in view.curves]),
         _renamed("roofline", [figure for view in views for figure in view.rooflines]),
         tuple(table for view in views for table in view.tables),
+        tuple(line for view in views for line in view.compared),
     )
 
 

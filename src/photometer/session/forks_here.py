@@ -25,6 +25,7 @@ from photometer.session.session import ServerKind
 from photometer.worker.child import serve_requests
 from photometer.worker.messages import Hello, decode_reply
 from photometer.worker.protocol import Disconnected, MessageBuffer, pack_message
+from photometer.worker.server import refuse_huge_pages
 
 # A fork of a process with gigabytes of tensors copies their page tables: 0.1 s or so.
 FORK_SECONDS = 60.0
@@ -174,6 +175,7 @@ def _serve(channel: int, lifeline: int, names: dict[str, Any], cores: Sequence[i
         # A group of its own, so that what the user's code starts can be killed with it.
         os.setpgid(0, 0)
         pin(0, cores)
+        refuse_huge_pages()
         serve_requests(channel, lifeline, names)
         status = 0
     except BaseException:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -41,6 +42,7 @@ class Theirs(torch_benchmark.Timer):
 
 @pytest.mark.parametrize("stmt", COSTS)
 def test_the_same_figures_from_the_same_clock(stmt: str) -> None:
+    measure: Callable[[Any], Any]
     for measure in (
         lambda timer: timer.blocked_autorange(min_run_time=5),
         lambda timer: timer.adaptive_autorange(threshold=0.1),

@@ -116,10 +116,11 @@ def test_a_port_in_use_is_said(server: LocalServer) -> None:
         LocalServer(server.site, server.port)
 
 
-def test_new_results_are_seen(tmp_path: Path) -> None:
+def test_new_results_are_seen(place: str) -> None:
+    """In SQLite, and in a real PostgreSQL if there is one."""
     made = some_benchmarks(COMMITS)[:2]
     moments = iter((1, 2, 3))
-    with open_store(tmp_path / "live.sqlite", create=True) as store:
+    with open_store(place, create=True) as store:
         fill_store(store, made, 3)
         site = LiveSite(store, OPTIONS, clock=lambda: next(moments))
 

@@ -134,6 +134,17 @@ def test_publishing_again_removes_what_is_gone_and_nothing_else(tmp_path: Path) 
     assert after == before
 
 
+def test_a_page_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("mine")
+    with (
+        open_store(tmp_path / "empty.sqlite", create=True) as store,
+        pytest.raises(StoreError, match="not of an earlier publication"),
+    ):
+        publish_site(store, tmp_path, SiteOptions(), 0)
+    assert (tmp_path / "index.html").read_text() == "mine"
+    assert not (tmp_path / "data").exists()
+
+
 def test_an_empty_store_has_a_site_too(tmp_path: Path) -> None:
     with open_store(tmp_path / "empty.sqlite", create=True) as store:
         done = publish_site(store, tmp_path / "site", SiteOptions(), 0)

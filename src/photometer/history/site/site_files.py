@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from photometer.errors import StoreError
 from photometer.history.nouns import Benchmark, Curve, StoredComparison
 from photometer.history.repository import Repository
 from photometer.history.site.benchmark_data import benchmark_data
@@ -120,6 +121,11 @@ class _Writer:
         self._names: set[str] = set()
         self.files = 0
         self.total_bytes = 0
+        if (folder / "index.html").exists() and not (folder / DATA / "index.js").exists():
+            raise StoreError(
+                f"{folder} has an index.html that is not of an earlier publication",
+                remedy="Name a folder of its own; it is made if it is missing.",
+            )
         try:
             (folder / DATA).mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -86,7 +86,7 @@ function drawCurve({ points, metric, changes, view, width, label }) {
   if (drawn.length) {
     // A count stays what it is until the commit that changes it.
     const path = metric.exact ? drawn.map((point, i) => (i ? `H${x(point.place).toFixed(1)}V${held(point.value).toFixed(1)}` : at(point, point.value))).join("") : drawn.map((point) => at(point, point.value)).join("L");
-    inner.append(s("path", { class: "line", d: `M${path}` }));
+    inner.append(s("path", { class: `line${near.length > MOST_DOTS && !metric.exact ? " dense" : ""}`, d: `M${path}` }));
   }
   for (const point of near) {
     const outside = point.value < domain[0] || point.value > domain[1];

@@ -145,7 +145,9 @@ function unmeasured(members) {
 }
 
 // Changes of one benchmark at one commit, on one machine; beside its own curves the commit is named, else the benchmark.
-function changeRow(changes, { named = true } = {}) {
+function changeRow(together, { named = true } = {}) {
+  // What is exact explains the rest.
+  const changes = [...together].sort((a, b) => (a.p !== null) - (b.p !== null) || a.metric - b.metric);
   const { benchmark, series, first, last } = changes[0];
   const row = site.benchmarks[benchmark];
   const [sha, at, , subject] = site.change_commits[first];

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
+import sqlite3
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import delete, exists, select, text
+from sqlalchemy import Engine, delete, exists, select, text
 
 from photometer.errors import DefinitionError
 from photometer.history import schema
@@ -85,6 +87,16 @@ def delete_runs(store: Store, run_ids: Sequence[int]) -> int:
         used = exists(select(schema.results.c.id).where(schema.results.c.digest == schema.contents.c.digest))
         freed = connection.execute(delete(schema.contents).where(~used)).rowcount
     if engine.dialect.name == "sqlite":
-        with guarded(engine.url), engine.connect() as connection:
-            connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql("PRAGMA incremental_vacuum")
+        _give_back_room(engine)
     return int(freed)
+
+
+def _give_back_room(engine: Engine) -> None:
+    """Make the file smaller, unless somebody is using it just now."""
+    connection = engine.raw_connection()
+    try:
+        # Outside of SQLAlchemy's transactions: SQLite refuses it inside of one.
+        with contextlib.suppress(sqlite3.OperationalError):
+            connection.cursor().execute("VACUUM")
+    finally:
+        connection.close()

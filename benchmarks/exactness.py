@@ -1,11 +1,12 @@
 """Whether counts repeat exactly: the standard suite, counted by separate runs in surroundings that have nothing alike.
 
-    python benchmarks/exactness.py [--quick] [--suite SUITE] [-k EXPRESSION] [--runs N]
+    python benchmarks/exactness.py [--quick] [--suite SUITE] [-k EXPRESSION] [--runs N] [--users-cache]
 
-The first run has the user's own folders. Each other one has another TMPDIR, a cold cache with paths of another length,
-another working folder and order, and a busy process on each core. Prints Markdown: how many orders have the same
-figures in all runs, and for each other order the functions that differ. Exit status 1 if an order of one thread does.
-All 168 orders take about twelve minutes on two cores; `--quick` counts every seventh.
+Each run has another TMPDIR, an empty cache, a working folder of another length and another order of work; from the
+second on there is a busy process on each core. `--users-cache` takes the first run's C++ from the user's cache: a
+compiler inlines differently in other company, so C++ may then differ by up to 0.6 %. Prints Markdown: how many orders
+have the same figures in all runs, and for each other order the functions that differ. Exit status 1 if an order of one
+thread does. All 168 orders take about twelve minutes on two cores; `--quick` counts every seventh.
 """
 
 from __future__ import annotations
@@ -87,10 +88,11 @@ def run_apart(asked: argparse.Namespace, number: int, folder: Path) -> Counted:
     command += ["--quick"] if asked.quick else []
     variables, place = dict(os.environ), Path.cwd()
     load: list[multiprocessing.Process] = []
-    if number:
-        place = folder / ("elsewhere-" * number)
+    if number or not asked.users_cache:
+        place = folder / ("elsewhere-" * (number + 1))
         (place / "tmp").mkdir(parents=True)
         variables |= {"TMPDIR": str(place / "tmp"), "PHOTOMETER_CACHE": str(place / "cache")}
+    if number:
         cores = range(0 if asked.no_load else os.cpu_count() or 1)
         load = [multiprocessing.Process(target=busy, args=(core,), daemon=True) for core in cores]
     for process in load:
@@ -150,6 +152,7 @@ def main() -> None:
     parser.add_argument("-k", dest="expression", default=None)
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help=f"Count every {QUICK_STEP}th order.")
+    parser.add_argument("--users-cache", action="store_true", help="Let the first run use the user's cache.")
     parser.add_argument("--no-load", action="store_true", help="Start no busy processes.")
     parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--write", type=Path, default=None, help=argparse.SUPPRESS)

@@ -110,6 +110,9 @@ def runtime_rows(plan: WorkOrders, records: Iterable[Mapping[str, Any]]) -> tupl
         elif record["kind"] == Speedup.KIND:
             speedup = from_record(Speedup, record)
             speedups[speedup.order_id] = speedup
+    # Of the pairs, if there are any: all were then measured in the same moments.
+    for speedup in speedups.values():
+        seconds |= {speedup.eager_id: speedup.eager_seconds, speedup.order_id: speedup.seconds}
     return tuple(
         RuntimeRow(
             group.name,

@@ -45,12 +45,13 @@ def compile_table(records: Sequence[Mapping[str, Any]]) -> FigureTable:
             continue
         report, order_id, title = from_record(CompileReport, record), _order_id(record), _title(record)
         speedup = speedups.get(order_id)
-        eager = None if speedup is None else speedup.eager_seconds
+        # Of the pairs, if there are any: both were then measured in the same moments.
+        eager, compiled = (None, seconds.get(order_id)) if speedup is None else (speedup.eager_seconds, speedup.seconds)
         rows.append(
             (
                 title,
                 _seconds(eager),
-                _seconds(seconds.get(order_id)),
+                _seconds(compiled),
                 "" if speedup is None else speedup_text(speedup),
                 _seconds(report.compile_seconds),
                 _seconds(report.warm_compile_seconds),

@@ -1,0 +1,82 @@
+"""`photometer compile-report` and `--fail-on`: usage quickly, the real compiler at night."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from photometer.cli import build_app
+from photometer.cli.fail_on_compile import compile_complaints, parse_fail_on
+from photometer.model.compile_report import CompileReport, GraphBreak
+from photometer.model.results_file import ResultsFile
+from photometer.model.task import TaskSpec
+
+BREAKS = "def f(x):\n    y = torch.relu(x)\n    if y.sum().item() > 1e9: y = y + 1\n    return y\nx = torch.ones(n)"
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(build_app(), [*arguments])
+    return done.exit_code, done.output
+
+
+def test_words_of_fail_on() -> None:
+    assert parse_fail_on("recompile, graph-break") == ("recompile", "graph-break")
+    assert parse_fail_on(None) == ()
+    code, text = run("compile-report", "x", "--fail-on", "slow")
+    assert code == 2
+    assert "'slow' is not one of" in text
+
+
+def test_complaints_name_the_benchmark(tmp_path: Path) -> None:
+    report = CompileReport(TaskSpec("f(x)", label="mul"), graphs=2, breaks=(GraphBreak("item()"),))
+    path = ResultsFile.create(tmp_path / "results.json", records=[report]).path
+    (line,) = compile_complaints([path, None], ("graph-break",))
+    assert line.endswith(": 1 graph break")
+    assert compile_complaints([path], ("recompile",)) == []
+
+
+def test_a_mistake_is_said_before_anything_starts() -> None:
+    code, _ = run("compile-report", "f(x)", "--mode", "fast")
+    assert code == 1
+
+
+@pytest.mark.nightly
+@pytest.mark.compiler
+def test_a_statement_that_breaks_and_is_recompiled() -> None:
+    code, text = run("compile-report", "f(x)", "-s", BREAKS, "-L", "n=8,16,32", "--json", "--fail-on", "graph-break")
+    assert code == 1
+    report = json.loads(text[: text.rindex("}") + 1])
+    assert report["graphs"] == 2
+    assert "item()" in report["breaks"][0]["reason"]
+    assert report["breaks"][0]["code"] == "if y.sum().item() > 1e9: y = y + 1"
+    assert any("size mismatch" in each["reason"] for each in report["recompilations"])
+    assert report["warm_cache_hits"] > 0
+    assert report.get("cache_hits", 0) == 0
+    assert 0 < report["guard_seconds"] < 1e-3
+
+
+@pytest.mark.nightly
+@pytest.mark.compiler
+def test_a_run_has_reports_speedups_and_memory_of_compiled_variants(tmp_path: Path) -> None:
+    (tmp_path / "suite.py").write_text(
+        "from photometer import GroupedSetup, GroupedStmts\n"
+        "BENCHMARKS = {'gelu': GroupedStmts('y = torch.nn.functional.gelu(x) + x',"
+        " setup=GroupedSetup('x = torch.ones(512)'),"
+        " signature='f(x) -> y', compiled=True)}\n"
+    )
+    out = str(tmp_path / "out")
+    code, text = run("run", str(tmp_path / "suite.py"), "-o", out, "--memory", "--no-instructions", "--timeout", "400")
+    assert code == 0, text
+    assert "With torch.compile:" in text
+    records = json.loads((tmp_path / "out" / "results.json").read_text())["records"]
+    kinds = sorted(record["kind"] for record in records)
+    assert kinds == ["compile_report", "measurement", "measurement", "memory", "memory", "speedup"]
+    memory = {
+        record["order"]["auto"]["runtime"]: record["repeats"][-1] for record in records if record["kind"] == "memory"
+    }
+    # Two operations are fused: one result of 2 KiB, without the one between.
+    assert memory["compiled"]["allocated_bytes"] == 2048
+    assert memory["eager"]["allocated_bytes"] == 4096

@@ -16,6 +16,7 @@ from photometer.definition import TimerArgs
 from photometer.errors import DefinitionError, EnvironmentSpecError, ResultsFileError
 from photometer.model.environment import Environment
 from photometer.model.results_reader import load_results
+from photometer.report.matrix_text import render_matrix
 from tests.session.fake_session import Behaviour, FakeServers
 
 SUITE = {name: TimerArgs(name) for name in ("steady", "slow", "late", "new", "broken")}
@@ -78,6 +79,15 @@ def test_without_counts_everything_is_timed(servers: FakeServers) -> None:
     rows = {row.title: row for row in matrix.rows}
     assert {cell.verdict for cell in rows["steady"].cells} == {"same"}
     assert [cell.side for cell in rows["slow"].changes] == [1]
+
+
+def test_counts_alone(servers: FakeServers) -> None:
+    matrix = compared(servers, time="none")
+    rows = {row.title: row for row in matrix.rows}
+    assert {cell.verdict for cell in rows["steady"].cells} == {"identical"}
+    assert {cell.verdict for cell in rows["slow"].cells} == {"undecided"}
+    assert "+60 % instructions" in render_matrix(matrix)
+    assert matrix.measuring_seconds == 0.0
 
 
 def test_one_side_is_too_few() -> None:

@@ -2,8 +2,8 @@
 
 A count depends on nothing but what is in its key: the revision, the interpreter with its packages, the variables, the
 benchmark's code, and what counts (Valgrind, our worker, this processor); the memory layout is always the frozen one.
-Only sides whose code cannot change under the same name are kept: revisions of git. The files are data; one that cannot
-be read is as good as none.
+Only sides whose code cannot change under the same name are kept: revisions of git, and packages by their lock. The
+files are data; one that cannot be read is as good as none.
 """
 
 from __future__ import annotations
@@ -66,8 +66,10 @@ class KeptCounts:
 
     @classmethod
     def of(cls, resolved: ResolvedEnvironment) -> KeptCounts:
-        """Return the counts kept of a revision; of any other environment, none."""
-        if resolved.checkout is None or resolved.checkout.tree_digest is not None:
+        """Return the counts kept of a revision or of packages by their lock; of any other environment, none."""
+        if resolved.checkout is None and (resolved.packages is None or resolved.spec.path):
+            return cls(None)
+        if resolved.checkout is not None and resolved.checkout.tree_digest is not None:
             return cls(None)
         try:
             packages = describe(resolved.environment.python).packages_digest()

@@ -12,24 +12,22 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import itertools
 import math
-import os
 import statistics
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
-from photometer.analysis.cause import InstructionChange, are_identical, instruction_change
 from photometer.analysis.guards import noise_warnings
 from photometer.analysis.judge import judge_replicates
 from photometer.analysis.matrix_result import MatrixCell, MatrixComparison, MatrixRow
 from photometer.analysis.suite_judge import SuiteJudge
 from photometer.analysis.verdict import Verdict
-from photometer.analysis.verdict_reason import reason_for_identical
+from photometer.analysis.verdict_reason import reason_for_identical, reason_for_not_timed
 from photometer.comparing.contests import BenchmarkSides, Contest, ManySidesSampler, contests_of
-from photometer.comparing.counts import count_sides
-from photometer.comparing.kept_counts import SideCount
+from photometer.comparing.decide import APART, IDENTICAL_REPLICATES
+from photometer.comparing.many_counts import Counts, are_alike, change_of, count_many, ratio_of
 from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import SIDE_NAMES, CheckedPlan, StartedSide, preflight
 from photometer.comparing.request import ComparisonSettings, EnvironmentLike, PlannedSuite, spec_of
@@ -44,12 +42,7 @@ from photometer.model.environment import Environment
 from photometer.model.machine import MachineNoise
 from photometer.plan.work_order import WorkOrder, short_titles
 from photometer.session.cores import quietest_core
-from photometer.session.session import Counting, ServerKind, Session
-
-# Replicates that show whether what executes the same instructions takes the same time: two may both be strays.
-IDENTICAL_REPLICATES = 3
-# Memory layouts alone move a single replicate by a few per cent; more is worth a full measurement.
-APART = 0.05
+from photometer.session.session import Session
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,10 +80,6 @@ class _Measured:
     noise: MachineNoise
 
 
-# By order and place.
-_Counts = Mapping[tuple[str, int], SideCount]
-
-
 class ManySides:
     """Use as a context manager: environments are made when it is entered, and gone when it is left."""
 
@@ -107,6 +96,7 @@ class ManySides:
         self.sides: tuple[StartedSide, ...] = ()
         self._titles = short_titles(request.planned.plan.orders)
         self._core = quietest_core()
+        self._began = time.monotonic()
         self._open = contextlib.ExitStack()
 
     def __enter__(self) -> ManySides:
@@ -185,79 +175,43 @@ class ManySides:
             warning if len(names) == everywhere else f"{', '.join(names)}: {warning}" for warning, names in told.items()
         )
 
-    def _count(self, checked: _Checked) -> tuple[_Counts, tuple[str, ...]]:
-        """Count the instructions of all sides, as many at a time as there are cores: each server takes a gigabyte."""
-        orders = [order for order in checked.orders if not order.auto.on_device]
+    def _count(self, checked: _Checked) -> tuple[Counts, tuple[str, ...]]:
+        orders = [order.id for order in checked.orders if order.counts_instructions and not order.auto.on_device]
         if not self.request.settings.instructions or not orders:
             return {}, ()
         self.observer.stage(f"counting instructions on {len(self.sides)} sides")
-        total = sum(len(checked.ready[order.id]) for order in orders)
-        found: dict[tuple[str, int], SideCount] = {}
-        at_once = os.cpu_count() or 1
+        ready = {order_id: checked.ready[order_id] for order_id in orders}
         try:
-            for first in range(0, len(self.sides), at_once):
-                places = range(first, min(first + at_once, len(self.sides)))
-                found |= self._count_on(
-                    places, checked, orders, lambda done: self.observer.step(done, total), len(found)
-                )
+            return count_many(self.sides, ready, self.observer), ()
         except (ToolMissing, WorkerError) as error:
             return {}, (f"instructions were not counted: {error.message}",)
-        return found, ()
 
-    def _count_on(
-        self,
-        places: Sequence[int],
-        checked: _Checked,
-        orders: Sequence[WorkOrder],
-        on_step: Callable[[int], None],
-        done: int,
-    ) -> dict[tuple[str, int], SideCount]:
-        wanted = [[order.id for order in orders if place in checked.ready[order.id]] for place in places]
-        ready = [
-            [checked.ready[order_id][place] for order_id in mine] for place, mine in zip(places, wanted, strict=True)
-        ]
-        steps = itertools.count(done + 1)
-        sessions = [self.sides[place].session for place in places]
-        outcomes = count_sides(sessions, ready, on_count=lambda *_: on_step(next(steps)))
-        for session in sessions:
-            session.drop(ServerKind(counting=Counting()))
-        return {
-            (order_id, place): outcome
-            for place, mine, found in zip(places, wanted, outcomes, strict=True)
-            for order_id, outcome in zip(mine, found, strict=True)
-            if not isinstance(outcome, PhotometerError)
-        }
-
-    def _measure(self, checked: _Checked, counts: _Counts) -> _Measured:
-        """Take replicates of all sides until every contest is decided or the budget is spent."""
+    def _measure(self, checked: _Checked, counts: Counts) -> _Measured:
+        """Take replicates of all sides until every contest is decided or the budget or the time is spent."""
         orders, contests = checked.orders, contests_of(len(self.sides))
         benchmarks = [self._benchmark(checked, order) for order in orders]
-        sampler = ManySidesSampler(benchmarks, len(self.sides), core=self._core)
-        settings = self.request.settings
-        judge = SuiteJudge(
-            len(orders) * len(contests),
-            settings.criteria,
-            rate=settings.false_discovery_rate,
-            seconds_per_replicate=REPLICATE_SECONDS * len(self.sides) / 2,
-        )
         possible = {
             index * len(contests) + number: found
             for index, benchmark in enumerate(benchmarks)
             for number, wanted in enumerate(contests)
             if (found := benchmark.contest(wanted)) is not None
         }
+        watch = NoiseWatch(self._core)
+        if self.request.settings.time == "none":
+            untimed = self._untimed(orders, possible, len(contests), counts)
+            return _Measured(untimed, {}, 0.0, watch.noise())
+        sampler = ManySidesSampler(benchmarks, len(self.sides), core=self._core)
+        judge = self._judge(orders, len(contests))
         for contest in set(range(len(orders) * len(contests))) - possible.keys():
             judge.give_up(contest)
-        watch = NoiseWatch(self._core)
         watch.wait_for_quiet()
         identical, looked = self._look_at_identical(orders, possible, len(contests), counts, sampler)
         for contest in identical:
             judge.give_up(contest)
         self.observer.stage("measuring")
         # Of two sides a benchmark gets ten seconds; more sides share each replicate.
-        budget = settings.budget_for(len(orders))
-        if settings.budget_seconds is None:
-            budget *= len(self.sides) / 2
+        settings = self.request.settings
+        budget = settings.budget_for(len(orders)) * (1.0 if settings.budget_seconds else len(self.sides) / 2)
 
         def on_verdict(contest: int, verdict: Verdict, spent_seconds: float) -> None:
             watch.look()
@@ -272,6 +226,7 @@ class ManySides:
             known=looked,
             retries=lambda index: orders[index].retries,
             on_verdict=on_verdict,
+            wall_seconds_left=self._seconds_left,
         )
         verdicts = {**dict(enumerate(judge.verdicts())), **identical}
         return _Measured(
@@ -285,6 +240,37 @@ class ManySides:
             watch.noise(),
         )
 
+    def _judge(self, orders: Sequence[WorkOrder], contests: int) -> SuiteJudge:
+        settings = self.request.settings
+        return SuiteJudge(
+            len(orders) * contests,
+            settings.criteria,
+            rate=settings.false_discovery_rate,
+            seconds_per_replicate=REPLICATE_SECONDS * len(self.sides) / 2,
+            margins=[settings.margin_of(order) for order in orders for _ in range(contests)],
+        )
+
+    def _untimed(
+        self, orders: Sequence[WorkOrder], possible: Mapping[int, Contest], contests: int, counts: Counts
+    ) -> dict[tuple[str, Contest], Verdict]:
+        """Return what the counts alone say."""
+        found = {}
+        for place, pair in possible.items():
+            order = orders[place // contests]
+            ratio = ratio_of(order, pair, counts)
+            if ratio is None:
+                continue
+            alike = are_alike(order, pair, counts)
+            per_run = counts[order.id, pair.first].counts.outside_allocator_per_run
+            reason = reason_for_identical(per_run, 0) if alike else reason_for_not_timed(ratio)
+            margin = self.request.settings.margin_of(order)
+            found[order.id, pair] = Verdict.untimed("identical" if alike else "undecided", reason, margin)
+        return found
+
+    def _seconds_left(self) -> float:
+        limit = self.request.settings.limit_seconds
+        return math.inf if limit is None else self._began + limit - time.monotonic()
+
     def _benchmark(self, checked: _Checked, order: WorkOrder) -> BenchmarkSides:
         sides = {
             place: Side(self.sides[place].session, ready.preparation(device_time=True))
@@ -297,14 +283,14 @@ class ManySides:
         orders: Sequence[WorkOrder],
         possible: Mapping[int, Contest],
         contests: int,
-        counts: _Counts,
+        counts: Counts,
         sampler: ManySidesSampler,
     ) -> tuple[dict[int, Verdict], list[Sample]]:
         """Return the verdicts of contests that execute the same instructions in the same time, and what was sampled."""
         alike = {
             place: pair
             for place, pair in possible.items()
-            if self.request.settings.time != "all" and _are_identical(orders[place // contests], pair, counts)
+            if self.request.settings.time != "all" and are_alike(orders[place // contests], pair, counts)
         }
         verdicts: dict[int, Verdict] = {}
         looked: list[Sample] = []
@@ -328,7 +314,7 @@ class ManySides:
             self.observer.step(done, len(benchmarks))
         return verdicts, looked
 
-    def _row(self, order: WorkOrder, checked: _Checked, counts: _Counts, measured: _Measured) -> MatrixRow:
+    def _row(self, order: WorkOrder, checked: _Checked, counts: Counts, measured: _Measured) -> MatrixRow:
         there = checked.ready.get(order.id, {})
         cells = []
         for place in range(1, len(self.sides)):
@@ -336,7 +322,7 @@ class ManySides:
             judged = measured.verdicts.get((order.id, Contest(0, place)))
             step = judged if before == 0 else measured.verdicts.get((order.id, Contest(before, place)))
             failure = checked.failures.get((order.id, place), measured.failed.get(order.id, ""))
-            cells.append(MatrixCell(place, judged, before, step, _change(order, place, counts), failure))
+            cells.append(MatrixCell(place, judged, before, step, change_of(order, place, counts), failure))
         failure = checked.failures.get((order.id, 0), "")
         return MatrixRow(order.id, self._titles[order.id], tuple(cells), failure, checked.order_warnings[order.id])
 
@@ -345,21 +331,6 @@ def compare_many(request: ManySidesRequest, observer: Observer | None = None) ->
     """Return the whole table: make the environments, compare, and end them."""
     with ManySides(request, observer) as many:
         return many.run()
-
-
-def _are_identical(order: WorkOrder, contest: Contest, counts: _Counts) -> bool:
-    """Whether both execute the same instructions; unknown if there are several threads."""
-    first, other = (counts.get((order.id, place)) for place in (contest.first, contest.other))
-    if first is None or other is None or order.args.num_threads > 1:
-        return False
-    return are_identical(first.counts, other.counts, first.functions, other.functions)
-
-
-def _change(order: WorkOrder, place: int, counts: _Counts) -> InstructionChange | None:
-    first, other = counts.get((order.id, 0)), counts.get((order.id, place))
-    if first is None or other is None:
-        return None
-    return instruction_change([first.counts], [other.counts], first.functions, other.functions)
 
 
 def _once(several: Iterable[Sequence[str]]) -> tuple[str, ...]:

@@ -67,6 +67,9 @@ def cell_text(cell: MatrixCell) -> str:
         return "failed" if cell.failure else "–"
     if cell.verdict in ("same", "identical"):
         return str(cell.verdict)
+    if not cell.judged.replicates and cell.instructions is not None:
+        # Counted and not timed.
+        return f"{change_text(cell.instructions.ratio)} instructions"
     return f"{change_text(cell.judged.ratio)} {'?' if cell.verdict == 'undecided' else cell.verdict}"
 
 
@@ -78,7 +81,7 @@ def steps_text(row: MatrixRow, names: Sequence[str]) -> str:
 
 
 def reference_text(row: MatrixRow) -> str:
-    if row.reference_seconds is None:
+    if not row.reference_seconds:
         return "failed" if row.failure else "–"
     return duration(row.reference_seconds)
 

@@ -1,9 +1,10 @@
-"""`photometer cache`: what compiled C++ snippets and environments take on the disk, and options to remove them."""
+"""`photometer cache`: what compiled C++ snippets, environments and counts take on the disk, and how to remove them."""
 
 from __future__ import annotations
 
 import enum
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,10 +24,11 @@ _LONGEST_TEXT = 60
 class Part(str, enum.Enum):
     SNIPPETS = "snippets"
     ENVIRONMENTS = "environments"
+    COUNTS = "counts"
 
 
 def register(app: typer.Typer) -> None:
-    app.command("cache", help="Show what compiled snippets and environments take, or remove them.")(cache)
+    app.command("cache", help="Show what compiled snippets, environments and kept counts take, or remove them.")(cache)
 
 
 def cache(
@@ -44,10 +46,14 @@ def cache(
     if remove or unused is not None:
         _remove_some(remove or [], unused)
         return
-    if only is not Part.ENVIRONMENTS:
-        _snippets(clear)
-    if only is not Part.SNIPPETS:
-        _environments(clear)
+    shown: dict[Part, Callable[[bool], None]] = {
+        Part.SNIPPETS: _snippets,
+        Part.ENVIRONMENTS: _environments,
+        Part.COUNTS: _counts,
+    }
+    for part, show in shown.items():
+        if only in (None, part):
+            show(clear)
 
 
 def _snippets(clear: bool) -> None:
@@ -60,6 +66,17 @@ def _snippets(clear: bool) -> None:
         show_text(f"removed {size} from {usage.folder}")
     else:
         show_text(f"{usage.folder}\n{size} of at most {usage.most_bytes // _MIB} MiB")
+
+
+def _counts(clear: bool) -> None:
+    from photometer.comparing import kept_counts
+
+    usage = kept_counts.clear() if clear else kept_counts.usage()
+    size = f"instruction counts of {usage.counts} benchmarks of revisions, {usage.size_bytes / _MIB:.1f} MiB"
+    if clear:
+        show_text(f"removed {size}, from {usage.folder}")
+    else:
+        show_text(f"{usage.folder}\n{size} of at most {kept_counts.MOST_BYTES // _MIB} MiB")
 
 
 def _environments(clear: bool) -> None:

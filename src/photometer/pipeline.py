@@ -81,7 +81,8 @@ def run_suite(
             return RunReport(plan, None, RunTable())
         check_imports(plan, executor.session)
         with hold_folder(folder):
-            file = open_run_file(folder, plan, settings, facts, resume=resume)
+            measured = {} if origin is None else origin.as_header()
+            file = open_run_file(folder, plan, settings, facts, resume=resume, measured=measured)
             with _keeping(file, store, origin) as keep:
                 run_plan(plan, settings, executor, facts, keep, finished=file.finished, observer=observer)
                 climbs = settings.measures_ladder and is_ladder(plan)

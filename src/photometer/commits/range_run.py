@@ -15,6 +15,7 @@ from photometer.commits.lane import CommitLane
 from photometer.definition import load_suite
 from photometer.errors import DefinitionError, EnvironmentSpecError, PhotometerError
 from photometer.execution.observer import RunObserver
+from photometer.execution.run_file import RESULTS_NAME
 from photometer.execution.run_settings import RunSettings
 from photometer.history.measured import has_all
 from photometer.history.nouns import Commit
@@ -97,12 +98,13 @@ def measure_commit(
     except EnvironmentSpecError as error:
         return CommitOutcome(commit, error=error.message)
     settings = dataclasses.replace(request.settings, environment=session.environment)
+    folder = request.folder / commit.sha[:12]
     origin = Origin(repository.project(), commit, branch=repository.branch(), source="history run")
 
     def run(*, resume: bool) -> RunReport:
         return run_suite(
             request.suite,
-            request.folder / commit.sha[:12],
+            folder,
             settings,
             expression=request.expression,
             tags=request.tags,
@@ -117,6 +119,8 @@ def measure_commit(
         try:
             return CommitOutcome(commit, run(resume=True))
         except DefinitionError:
+            if not (folder / RESULTS_NAME).exists():
+                raise
             # What is there was measured with another suite or torch.
             return CommitOutcome(commit, run(resume=False))
     except PhotometerError as error:

@@ -39,13 +39,22 @@ class RunFile:
         return self.file.path
 
 
-def open_run_file(folder: Path, plan: WorkOrders, settings: RunSettings, facts: TorchFacts, *, resume: bool) -> RunFile:
+def open_run_file(
+    folder: Path,
+    plan: WorkOrders,
+    settings: RunSettings,
+    facts: TorchFacts,
+    *,
+    resume: bool,
+    measured: Mapping[str, Any] | None = None,
+) -> RunFile:
     """Open `folder/results.json`. One that is there is continued with `resume`, else kept under another name.
 
-    Call it while the folder is held (model/folder_lock.py), and hold it for as long as records are added.
+    `measured` says in the header which commit it is about, if it is not the one that is checked out here. Call this
+    while the folder is held (model/folder_lock.py), and hold it for as long as records are added.
     """
     path = folder / RESULTS_NAME
-    about = _about(plan, settings, facts)
+    about = {**_about(plan, settings, facts), **(measured or {})}
     if resume and path.exists():
         return _continue(path, about)
     try:

@@ -49,6 +49,12 @@ class Origin:
     is_dirty: bool = False
     source: str = ""
 
+    def as_header(self) -> dict[str, str]:
+        """Return what a results file says of it, so that the file can be added later, too."""
+        if self.commit is None:
+            return {}
+        return {"commit": self.commit.sha, "project": self.project, "branch_name": self.branch}
+
 
 class RunWriter:
     """One run in a store. `add` writes records at once; what was written before is left alone."""

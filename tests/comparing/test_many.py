@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Sequence
 
 import pytest
 
 from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE
 from photometer.analysis.ranking import Ranking
-from photometer.comparing.many import Stopping, WithinLimit, pairs_of, rank_side_by_side
-from photometer.comparing.verdict_loop import Sample
+from photometer.comparing.many import Stopping, pairs_of, rank_side_by_side
 from photometer.errors import DefinitionError, SnippetError
 from photometer.instruments.replicate import Replicate
 from photometer.stats.false_discovery import log_evidence_needed
@@ -101,28 +101,18 @@ def test_an_error_is_raised() -> None:
         rank_side_by_side(NAMES[:2], Fails(), Stopping(1.0))
 
 
-def test_the_limit_is_wall_clock_time() -> None:
-    now = [0.0]
-
-    class Slow:
-        taken = 0
-
-        def sample(self, benchmark: int, turn: int) -> Sample:
-            now[0] += 4.0
-            self.taken += 1
-            return Sample(benchmark, (), 0.1)
-
-    slow = Slow()
-    limited = WithinLimit(slow, budget=10.0, deadline=10.0, clock=lambda: now[0])
-    assert limited.sample(0, 0).seconds == 0.1
-    assert limited.sample(0, 1).seconds == 10.0, "one more would end at 12 s"
-
-
 def test_the_limit_ends_a_comparison() -> None:
     source = MadeUp((1e-6, 1.0005e-6), noise=0.02)
     ranking = rank_side_by_side(NAMES[:2], source, Stopping(1e6, limit=1e-6))
-    assert source.taken == 1
+    assert source.taken == 1, "one replicate is always taken"
     assert ranking.pairs[0].verdict.verdict == "undecided"
+
+
+def test_the_limit_counts_from_the_beginning_by_the_clock_on_the_wall() -> None:
+    source = MadeUp((1e-6, 1.0005e-6), noise=0.02)
+    stopping = Stopping(1e6, limit=10.0, began=time.monotonic() - 9.0)
+    rank_side_by_side(NAMES[:2], source, stopping)
+    assert source.taken > 1, "there was a second left"
 
 
 @pytest.mark.parametrize("stopping", [{"budget": 0.0}, {"budget": 1.0, "limit": -1.0}, {"budget": float("nan")}])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -25,7 +26,6 @@ from photometer.analysis.suite_judge import SuiteJudge, held_back
 from photometer.analysis.verdict import Verdict
 from photometer.comparing.verdict_loop import Sample, Sampler, run_to_verdicts
 from photometer.errors import DefinitionError
-from photometer.instruments.clock import Clock
 from photometer.instruments.replicate import REPLICATE_SECONDS, Replicate
 from photometer.stats.replicate import ReplicateEstimate, estimate_replicate
 
@@ -55,8 +55,8 @@ class Stopping:
             if seconds is not None and not seconds > 0:
                 raise DefinitionError(f"{name} must be positive, not {seconds!r}", remedy="Give it in seconds.")
 
-    def limited(self, sampler: Sampler) -> Sampler:
-        return sampler if self.limit is None else WithinLimit(sampler, self.budget, self.began + self.limit)
+    def wall_seconds_left(self) -> float:
+        return math.inf if self.limit is None else self.began + self.limit - time.monotonic()
 
     def judge(self, contests: int, all_pairs: int) -> SuiteJudge:
         """Return a judge of some of the pairs, who asks for the evidence that stands among all of them (e-BH)."""
@@ -66,24 +66,6 @@ class Stopping:
             rate=DEFAULT_FALSE_DISCOVERY_RATE * contests / all_pairs,
             seconds_per_replicate=min(REPLICATE_SECONDS, self.budget),
         )
-
-
-class WithinLimit:
-    """Gives up what is left of the budget when one more replicate would go past the limit, which is wall-clock time."""
-
-    def __init__(self, sampler: Sampler, budget: float, deadline: float, clock: Clock = time.monotonic) -> None:
-        self._sampler = sampler
-        self._budget = budget
-        self._deadline = deadline
-        self._clock = clock
-
-    def sample(self, benchmark: int, turn: int) -> Sample:
-        began = self._clock()
-        sample = self._sampler.sample(benchmark, turn)
-        now = self._clock()
-        if now + (now - began) <= self._deadline:
-            return sample
-        return dataclasses.replace(sample, seconds=max(sample.seconds, self._budget))
 
 
 def pairs_of(sides: int) -> tuple[Pair, ...]:
@@ -118,9 +100,10 @@ def rank_apart(names: Sequence[str], sampler: Sampler, stopping: Stopping, *, on
     looks = _Looks(names, on_look)
     outcome = run_to_verdicts(
         len(pairs),
-        stopping.limited(sampler),
+        sampler,
         judge,
         budget_seconds=stopping.budget,
+        wall_seconds_left=lambda: stopping.wall_seconds_left() if looks.everyone_is_known else math.inf,
         on_verdict=lambda place, verdict, spent: looks.add(pairs[place], verdict, spent),
     )
     for error in outcome.failed.values():
@@ -158,11 +141,13 @@ class _Field:
         known = [self._sample(place, contests) for place in range(len(self._replicates))]
         outcome = run_to_verdicts(
             1,
-            stopping.limited(_Chosen(self, contests)),
+            _Chosen(self, contests),
             stopping.judge(len(contests), len(pairs_of(sides))),
             budget_seconds=stopping.budget,
             others=len(contests),
             known=known,
+            # One replicate is always taken.
+            wall_seconds_left=lambda: stopping.wall_seconds_left() if self._replicates else math.inf,
             # The last pair of a new replicate tells: then all of them are up to date.
             on_verdict=lambda place, verdict, spent: looks.add(
                 contests[place], verdict, spent, tell=place == len(contests) - 1 and verdict.replicates > len(known)
@@ -209,9 +194,13 @@ class _Looks:
 
     def add(self, pair: Pair, verdict: Verdict, spent_seconds: float, *, tell: bool = True) -> None:
         self._known[pair] = verdict
-        everyone_is_known = all((0, side) in self._known for side in range(1, len(self.names)))
-        if self._on_look is not None and tell and everyone_is_known:
+        if self._on_look is not None and tell and self.everyone_is_known:
             self._on_look(self.ranking(self._known), spent_seconds)
+
+    @property
+    def everyone_is_known(self) -> bool:
+        """Whether every statement has been compared with the first."""
+        return all((0, side) in self._known for side in range(1, len(self.names)))
 
     def ranking(self, verdicts: dict[Pair, Verdict]) -> Ranking:
         if any((0, side) not in verdicts for side in range(1, len(self.names))):

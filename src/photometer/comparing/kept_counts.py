@@ -122,6 +122,10 @@ class KeptCounts:
             if order.counts_instructions and not order.auto.on_device
         )
 
+    def beside(self, order: WorkOrder, task: CountTask, what: str) -> Path | None:
+        """Return where something more about a count may be kept; None if this side is not kept."""
+        return None if self._side is None else self._path(order, task).with_suffix(f".{what}.json")
+
     def _path(self, order: WorkOrder, task: CountTask) -> Path:
         args = order.args
         code = [order.id, order.model_id, args.stmt, args.setup, args.global_setup, args.num_threads]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,12 +45,22 @@ def publish(
 
     with open_store(require_place(store), read_only=True) as opened:
         options = site_options(opened, title, commit_url)
-        done = publish_site(opened, folder, options, int(time.time()), repository=Repository.find())
+        repository = Repository.find()
+        done = publish_site(
+            opened, folder, options, int(time.time()), repository=repository, on_benchmark=_show_progress
+        )
     say_aside(
         f"{_counted(done.benchmarks, 'benchmark')}, {_counted(done.commits, 'commit')}, "
         f"{_counted(done.changes, 'change')}: {done.files:,} files, {done.total_bytes / 1e6:.1f} MB"
     )
     show_text(str(done.page))
+
+
+def _show_progress(done: int, of: int) -> None:
+    """Count on a terminal: a large history takes a minute."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r{done:,} of {of:,} benchmarks" + ("\n" if done == of else ""))
+        sys.stderr.flush()
 
 
 def site_options(store: Store, title: str | None, commit_url: str | None) -> SiteOptions:

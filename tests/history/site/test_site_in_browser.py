@@ -14,8 +14,19 @@ from photometer.history.site.live_site import LiveSite
 from photometer.history.site.local_server import LocalServer
 from photometer.history.site.site_files import Published, publish_site
 from photometer.history.store import Store, open_store
+from photometer.history.writing import Origin
 from tests.history.site.conftest import COMMITS, OPTIONS, PICTURES
-from tests.history.site.made_history import Made, fill_store, sha_of, some_benchmarks, stepped, whole
+from tests.history.site.made_history import (
+    MACHINES,
+    Made,
+    commit_of,
+    fill_store,
+    header_of,
+    sha_of,
+    some_benchmarks,
+    stepped,
+    whole,
+)
 from tests.report.browser.tab import Tab, new_tab
 
 if TYPE_CHECKING:
@@ -164,6 +175,31 @@ def test_any_two_commits_are_compared(tab: Tab, published: Published) -> None:
     expect(tab.find("h1")).to_have_text("Compare two commits")
     tab.open(published.page, "#/compare/ffffffff/eeeeeeee")
     expect(tab.find(".problem")).to_have_text("No measured commit is called that.")
+
+
+def test_a_live_comparison_confirms_a_step_and_is_shown(tab: Tab, tmp_path: Path) -> None:
+    made = some_benchmarks(20)[2:3]
+    with open_store(tmp_path / "confirmed.sqlite", create=True) as store:
+        fill_store(store, made, 20)
+        told = {
+            "kind": "comparison",
+            "order_id": store.benchmarks()[0].key,
+            "title": "Linear › forward",
+            "verdict": {"verdict": "slower", "ratio": 1.12, "interval": [1.11, 1.13]},
+            "cause": "memory",
+        }
+        about = {"id": "c", "base": {"commit": sha_of(9)}, "branch": {"commit": sha_of(10)}, "suite": "made-up"}
+        header = {**header_of(MACHINES[0], "c"), "comparison": about}
+        del header["run"]
+        project = "forge.example/torch"
+        store.add_run(header, [told], Origin(project, commit_of(10), base_commit=commit_of(9)))
+        done = publish_site(store, tmp_path / "site", OPTIONS, 0)
+    tab.open(done.page)
+    expect(tab.find("table.changes")).to_contain_text("confirmed by a live comparison (slower, +12 %)")
+    tab.find("table.changes a").first.click()
+    verdicts = tab.find("table.small tbody tr")
+    expect(verdicts).to_have_count(1)
+    expect(verdicts).to_contain_text("slower+12 %+11 % to +13 %memory")
 
 
 def test_addresses_that_lead_nowhere_say_so(tab: Tab, published: Published) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from photometer.history.nouns import Benchmark, Curve, StoredComparison
 from photometer.history.site.names import SiteNames
-from photometer.history.site.packing import differences, packed_curve
+from photometer.history.site.packing import differences, finite, packed_curve
 from photometer.report.page.record_identity import Identity, identity_of
 
 
@@ -63,8 +63,8 @@ def _verdict(each: StoredComparison) -> dict[str, Any]:
         "branch": each.branch.sha if each.branch else "",
         "at": each.started_at,
         "verdict": each.verdict,
-        "ratio": each.ratio,
-        "low": each.low,
-        "high": each.high,
+        "ratio": finite(each.ratio),
+        "low": finite(each.low),
+        "high": finite(each.high),
         "cause": each.cause,
     }

@@ -6,7 +6,6 @@ In: a store and its curves. Out: SiteChanges, the newest first, which `index_dat
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,6 +16,7 @@ from photometer.history.explaining import changed_functions
 from photometer.history.nouns import Commit, Curve, StoredComparison
 from photometer.history.repository import Repository
 from photometer.history.site.names import SiteNames
+from photometer.history.site.packing import finite
 from photometer.history.store import Store
 
 # The largest few tell the story.
@@ -46,13 +46,13 @@ class SiteChange:
             "first": commit_number(change.project, change.first.commit),
             "before": change.before,
             "after": change.after,
-            "relative": change.relative if math.isfinite(change.relative) else None,
+            "relative": finite(change.relative),
             "p": change.p,
             "origin": change.cause.value,
             "between": 0 if change.is_one_commit else between,
             "functions": [[each.function, each.instructions_per_run] for each in self.functions[:FUNCTIONS_TOLD]],
             "more_functions": max(len(self.functions) - FUNCTIONS_TOLD, 0),
-            "verdict": None if told is None else [told.verdict, told.ratio, told.low, told.high],
+            "verdict": None if told is None else [told.verdict, finite(told.ratio)],
         }
 
 

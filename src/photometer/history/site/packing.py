@@ -15,6 +15,11 @@ EXACT_DIGITS = 12
 INTERVAL_DIGITS = 4
 
 
+def finite(value: float | None) -> float | None:
+    """Return the number, or None for what JSON has no word for."""
+    return value if value is not None and math.isfinite(value) else None
+
+
 def packed(values: Sequence[float], digits: int) -> dict[str, Any]:
     """Return the values rounded to so many digits of the largest one."""
     largest = max((abs(value) for value in values), default=0.0)

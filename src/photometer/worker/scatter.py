@@ -37,7 +37,7 @@ def scatter_memory(seed: int, torch: Any) -> list[object]:
     draw = random.Random(seed)
 
     def size() -> int:
-        return round(SMALLEST_BYTES * (LARGEST_BYTES / SMALLEST_BYTES) ** draw.random())
+        return int(SMALLEST_BYTES * (LARGEST_BYTES / SMALLEST_BYTES) ** draw.random())
 
     taken: list[object] = [torch.empty(size(), dtype=torch.uint8) for _ in range(draw.randrange(MOST_TENSORS))]
     taken += [bytearray(size()) for _ in range(draw.randrange(MOST_BYTE_ARRAYS))]
@@ -60,7 +60,7 @@ def call_deeper(levels: int, call: Callable[[], _Result]) -> _Result:
     """Call from so many levels further down the C stack: `map` calls back into the interpreter."""
     if levels <= 0:
         return call()
-    return next(map(call_deeper, (levels - 1,), (call,)))
+    return next(map(lambda below: call_deeper(below, call), (levels - 1,)))
 
 
 def make_room_for(levels: int) -> None:

@@ -1,10 +1,22 @@
 from __future__ import annotations
 
+import html
 import re
+from pathlib import Path
+from typing import Any, cast
 
+import pytest
+
+import photometer.flames as module
+from photometer.analysis.comparison_result import EnvironmentComparison
 from photometer.definition import GroupedStmts, load_suite
-from photometer.flames import flame_names
+from photometer.execution.profile import Profile, ProfileSettings
+from photometer.flames import draw_comparison, flame_names
+from photometer.instruments.callgrind.python_frames import STATEMENT
+from photometer.model.packed_stacks import ComparisonStacks, pack_stacks
 from photometer.plan import materialize
+from photometer.plan.work_order import WorkOrders
+from photometer.session.session import Session
 
 
 def test_the_readmes_names_for_its_four_cases() -> None:
@@ -32,3 +44,30 @@ def test_labels_that_differ_in_signs_alone_are_told_apart() -> None:
     names = [flame_names(plan)[order.id] for order in plan]
     assert len(set(names)) == 3
     assert names[2] == "case"
+
+
+def test_what_a_comparison_has_counted_is_drawn_and_not_counted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = materialize({"known": GroupedStmts("f()"), "other": GroupedStmts("2")})
+    known, other = plan
+    asked: list[tuple[list[str], bool]] = []
+
+    def profile(_: Session, orders: WorkOrders, settings: ProfileSettings, **__: Any) -> dict[str, Profile]:
+        asked.append(([order.id for order in orders], settings.counted))
+        return {order.id: Profile() for order in orders}
+
+    monkeypatch.setattr(module, "profile", profile)
+    monkeypatch.setattr(module, "find_browser", lambda: (_ for _ in ()).throw(module.ToolMissing("no browser")))
+    base: Any = [((STATEMENT, "gate (net.py)"), 1000), ((STATEMENT,), 500)]
+    branch: Any = [*base, ((STATEMENT, "gate (net.py)", "contiguous"), 25_000)]
+    stacks = {known.id: ComparisonStacks(known.id, 100, pack_stacks(base), pack_stacks(branch))}
+    nothing = cast("tuple[Session, Session]", (None, None))
+    compared = EnvironmentComparison("a", "b", "s", ())
+    drawn = draw_comparison(nothing, plan, compared, tmp_path, stacks=stacks)
+    assert asked == [([known.id], False), ([other.id], True)] * 2
+    (graph,) = [html.unescape(path.read_text()) for path in drawn.svgs]
+    # The root is the statement's own text, with the figure of the whole.
+    assert "<title>f()\n15 instructions to 265 instructions: +250 instructions" in graph
+    assert "<title>gate (net.py)\n10 instructions to 260 instructions: +250 instructions" in graph
+    assert STATEMENT not in graph

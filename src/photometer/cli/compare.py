@@ -41,6 +41,7 @@ class Timed(str, enum.Enum):
 class FailOn(str, enum.Enum):
     SLOWER = "slower"
     UNDECIDED = "undecided"
+    MEMORY = "memory"
     NEVER = "never"
 
 
@@ -51,8 +52,8 @@ class Format(str, enum.Enum):
 
 
 EPILOG = (
-    "Exit status: 0 nothing is slower, 1 something failed, 2 usage, 3 slower, 4 undecided (with --fail-on undecided), "
-    "5 nothing ran."
+    "Exit status: 0 nothing is slower, 1 something failed, 2 usage, 3 slower (or allocates more: --fail-on memory), "
+    "4 undecided (with --fail-on undecided), 5 nothing ran."
 )
 MARKDOWN_NAME = "comparison.md"
 # A thousand samples per side: frames of 3 % of the time are then known to a fifth.
@@ -140,6 +141,9 @@ def compare(
         Timed,
         typer.Option("--time", help="What to time in full: what executes other instructions, everything, or nothing."),
     ] = Timed.CHANGED,
+    memory: Annotated[
+        bool, typer.Option("--memory/--no-memory", help="Measure what one run allocates on both sides.")
+    ] = True,
     fail_on: Annotated[
         FailOn, typer.Option("--fail-on", help="What makes the exit status other than 0 (see below).")
     ] = FailOn.SLOWER,
@@ -171,6 +175,7 @@ def compare(
         time.value,
         limit,
         by_tag,
+        memory,
     )
     if len(sides) > 2:
         if resume or suite is None:
@@ -186,6 +191,8 @@ def compare(
         _write_markdown(comparison, output)
         if compared is not None:
             _attach(compared, output)
+    if fail_on is FailOn.MEMORY and comparison.memory_changes("more"):
+        raise typer.Exit(ExitCode.SLOWER)
     raise typer.Exit(_exit_code(comparison.outcome, fail_on))
 
 
@@ -274,6 +281,7 @@ def _exit_code(outcome: Outcome, fail_on: FailOn) -> ExitCode:
     code = _EXIT[outcome]
     tolerated = {
         FailOn.SLOWER: {ExitCode.UNDECIDED},
+        FailOn.MEMORY: {ExitCode.UNDECIDED},
         FailOn.UNDECIDED: set(),
         FailOn.NEVER: {ExitCode.UNDECIDED, ExitCode.SLOWER},
     }[fail_on]

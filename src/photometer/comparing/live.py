@@ -18,7 +18,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from photometer.analysis.cause import InstructionChange, cause_sentence
-from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
+from photometer.analysis.comparison_result import ComparisonRemarks, ComparisonResult, EnvironmentComparison
 from photometer.analysis.guards import noise_warnings
 from photometer.analysis.sweep_summary import JudgedPoint, summaries
 from photometer.analysis.verdict import Verdict
@@ -26,6 +26,7 @@ from photometer.comparing.comparison_file import ComparisonFile, open_comparison
 from photometer.comparing.decide import DecidedSuite, decide
 from photometer.comparing.explain import Explanation, explain
 from photometer.comparing.kept_counts import KeptCounts
+from photometer.comparing.memory import MemorySuite, measure_memory_of
 from photometer.comparing.metrics import compare_metrics
 from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import CheckedPlan, StartedSide, StartedSides, failure_of, preflight
@@ -35,6 +36,7 @@ from photometer.environments.worktree import Worktrees
 from photometer.errors import DefinitionError, ToolMissing
 from photometer.execution.order_record import identified, task_spec_of
 from photometer.instruments.callgrind.counter import SHOWS_FRAMES
+from photometer.instruments.noise_watch import others_busy
 from photometer.model.environment import Environment
 from photometer.model.folder_lock import hold_folder
 from photometer.model.records import to_record
@@ -66,11 +68,14 @@ class LiveComparison:
         self._titles = short_titles(self.planned.plan.orders)
         self._open = contextlib.ExitStack()
         self._core = quietest_core()
+        self._memory = MemorySuite()
         self._began = time.monotonic()
+        self._others_busy_share: float | None = None
         self.sides: StartedSides
         self._file: ComparisonFile
 
     def __enter__(self) -> LiveComparison:
+        self._others_busy_share = others_busy()
         with contextlib.ExitStack() as stack:
             worktrees = stack.enter_context(Worktrees())
             self.observer.stage("making both environments")
@@ -97,6 +102,7 @@ class LiveComparison:
             return EnvironmentComparison(self._name(0), self._name(1), self.planned.plan.suite, ())
         checked = self.check()
         decided = self.decide(checked)
+        self.measure_memory(checked)
         on_decided(self.compare(checked, decided, Explanation()))
         return self.conclude(checked, decided, self.explain(checked, decided))
 
@@ -125,7 +131,13 @@ class LiveComparison:
             self._core,
             self.observer,
             seconds_left=self.seconds_left,
+            others_busy_share=self._others_busy_share,
         )
+
+    def measure_memory(self, checked: CheckedPlan) -> None:
+        """Measure what one run allocates on both sides; what executes the same instructions may allocate more, too."""
+        if self.request.settings.memory and self.seconds_left() > 0.0:
+            self._memory = measure_memory_of(self.sides, checked, self.observer)
 
     def explain(self, checked: CheckedPlan, decided: DecidedSuite) -> Explanation:
         """Find the code behind what changed, and try it in other memory layouts, by time and by count."""
@@ -147,6 +159,7 @@ class LiveComparison:
             record = {**to_record(result), "task_spec": to_record(task_spec_of(order))}
             self._file.keep(identified(record, order))
         self._file.keep_all(comparison.failures)
+        self._file.keep(ComparisonRemarks(comparison.warnings))
         if self.seconds_left() <= 0.0:
             return comparison
         metrics = compare_metrics(self.sides, checked, self._titles, self.observer)
@@ -166,7 +179,7 @@ class LiveComparison:
             results=tuple(self._result(order, verdict, checked, explanation) for order, verdict in decided.judged),
             failures=(*checked.failures, *gave_up),
             not_reached=tuple(self._titles[order.id] for order in decided.not_reached),
-            warnings=(*checked.warnings, *warnings, *noise_warnings(decided.noise)),
+            warnings=(*checked.warnings, *warnings, *self._memory.warnings, *noise_warnings(decided.noise)),
             margin=self.request.settings.margin,
             false_discovery_rate=self.request.settings.false_discovery_rate,
             measuring_seconds=decided.measuring_seconds,
@@ -189,7 +202,8 @@ class LiveComparison:
         ratios = explanation.layout_ratios.get(order.id, ())
         cause = DEVICE_TIME if order.auto.on_device else cause_sentence(verdict, change, ratios)
         title, warnings = self._titles[order.id], checked.order_warnings[order.id]
-        return ComparisonResult(order.id, title, verdict, cause, change, ratios, warnings)
+        memory = self._memory.changes.get(order.id)
+        return ComparisonResult(order.id, title, verdict, cause, change, ratios, warnings, memory)
 
     def _started(self, resolved: ResolvedEnvironment, stack: contextlib.ExitStack) -> StartedSide:
         return StartedSide(resolved, stack.enter_context(self._make_session(resolved.environment)))

@@ -45,6 +45,8 @@ class ComparisonSettings:
     limit_seconds: float | None = None
     # Margins of benchmarks with a tag. A benchmark's own comes first.
     margin_by_tag: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    # What one run allocates on both sides: exact, and a verdict of its own.
+    memory: bool = True
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:

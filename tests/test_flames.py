@@ -10,6 +10,7 @@ import pytest
 import photometer.flames as module
 from photometer.analysis.comparison_result import EnvironmentComparison
 from photometer.definition import GroupedStmts, load_suite
+from photometer.errors import ToolMissing
 from photometer.execution.profile import Profile, ProfileSettings
 from photometer.flames import draw_comparison, flame_names
 from photometer.instruments.callgrind.python_frames import STATEMENT
@@ -58,7 +59,7 @@ def test_what_a_comparison_has_counted_is_drawn_and_not_counted_again(
         return {order.id: Profile() for order in orders}
 
     monkeypatch.setattr(module, "profile", profile)
-    monkeypatch.setattr(module, "find_browser", lambda: (_ for _ in ()).throw(module.ToolMissing("no browser")))
+    monkeypatch.setattr(module, "find_browser", lambda: (_ for _ in ()).throw(ToolMissing("no browser")))
     base: Any = [((STATEMENT, "gate (net.py)"), 1000), ((STATEMENT,), 500)]
     branch: Any = [*base, ((STATEMENT, "gate (net.py)", "contiguous"), 25_000)]
     stacks = {known.id: ComparisonStacks(known.id, 100, pack_stacks(base), pack_stacks(branch))}

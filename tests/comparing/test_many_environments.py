@@ -86,7 +86,8 @@ def test_counts_alone(servers: FakeServers) -> None:
     rows = {row.title: row for row in matrix.rows}
     assert {cell.verdict for cell in rows["steady"].cells} == {"identical"}
     assert {cell.verdict for cell in rows["slow"].cells} == {"undecided"}
-    assert "+60 % instructions" in render_matrix(matrix)
+    # The empty loop of the fake takes as many instructions as a statement, so there is no share to tell.
+    assert "0 % instructions" in render_matrix(matrix)
     assert matrix.measuring_seconds == 0.0
 
 

@@ -23,12 +23,19 @@ GIT_SECONDS = 600.0
 
 
 class LastingSession(Session):
-    """A session that outlives the runs it serves; `end` closes it."""
+    """A session that outlives the runs it serves, those that fail too; `end` closes it, `end_at_once` kills it."""
 
     def close(self) -> None:
         """Do nothing: the servers are for the next commit, too."""
 
+    def kill(self) -> None:
+        """Do nothing: a commit that does not run is no reason to import torch again under Valgrind."""
+
     def end(self) -> None:
+        super().close()
+
+    def end_at_once(self) -> None:
+        super().kill()
         super().close()
 
 
@@ -85,7 +92,8 @@ class CommitLane:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None and self._session is not None:
-            self._session.kill()
+            self._session.end_at_once()
+            self._session = None
         self._end_session()
         self._worktrees.close()
 

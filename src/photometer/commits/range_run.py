@@ -13,7 +13,7 @@ from pathlib import Path
 from photometer.commits.bisection import coarse_to_fine, spread
 from photometer.commits.lane import CommitLane
 from photometer.definition import load_suite
-from photometer.errors import DefinitionError, EnvironmentSpecError, PhotometerError
+from photometer.errors import DefinitionError, EnvironmentSpecError, PhotometerError, WorkerStartError
 from photometer.execution.observer import RunObserver
 from photometer.execution.run_file import RESULTS_NAME
 from photometer.execution.run_settings import RunSettings
@@ -124,6 +124,9 @@ def measure_commit(
             # What is there was measured with another suite or torch.
             return CommitOutcome(commit, run(resume=False))
     except PhotometerError as error:
+        if isinstance(error, WorkerStartError) and request.install is None:
+            # Not the commit's fault: its code is imported later.
+            raise
         return CommitOutcome(commit, error=error.message)
 
 

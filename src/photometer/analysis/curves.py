@@ -160,7 +160,7 @@ def _sign(base: CurvePoint, other: CurvePoint) -> int:
 
 
 def growth_sentence(curve: Curve, axis: str) -> str:
-    """Return `eager: 3.1 us + n^1.0 · 0.52 ns`; empty if no such curve fits."""
+    """Return `eager grows as n^2 above 3.1 us`; empty if no such curve fits."""
     growth = fit_growth([point.x for point in curve.points], [point.y for point in curve.points])
     if growth is None:
         return ""
@@ -168,7 +168,8 @@ def growth_sentence(curve: Curve, axis: str) -> str:
     if growth.varying_share(largest) < SMALLEST_VARYING_SHARE or growth.power == 0.0:
         return f"{curve.name} does not depend on {axis}"
     constant = f" above {format_seconds(growth.constant, 2)}" if growth.constant > 0 else ""
-    return f"{curve.name} grows as {axis}^{growth.power:.2g}{constant}"
+    power = "" if round(growth.power, 2) == 1.0 else f"^{growth.power:.2g}"
+    return f"{curve.name} grows as {axis}{power}{constant}"
 
 
 def number_text(value: Any) -> str:

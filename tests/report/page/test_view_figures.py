@@ -39,6 +39,15 @@ def test_a_sweep_is_a_figure_with_a_line_per_variant_and_its_sentences() -> None
     assert any(note.startswith("Compiled is faster than eager from n =") for note in figure.notes)
 
 
+def test_a_wide_interval_is_drawn_as_far_as_there_is_room_and_never_to_zero() -> None:
+    wild = [timed(order("a", {"n": n}), 1e-6 * n, spread=0.499) for n in (1, 10, 100)]
+    (figure,) = figures_view(wild).curves
+    assert figure.y.scale == "log"
+    assert all(0 < (point.low or 0.0) < point.y for point in figure.series[0].points)
+    assert all((point.high or 0.0) <= 300.1e-6 for point in figure.series[0].points)
+    assert figure.x.ticks == (1.0, 10.0, 100.0)
+
+
 def test_the_roofline_has_a_roof_and_the_points_below_it() -> None:
     (figure,) = figures_view(records()).rooflines
     roof, points = figure.series

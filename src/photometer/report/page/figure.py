@@ -24,11 +24,12 @@ Shape = Literal["circle", "diamond", "up", "down"]
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """`measures` decides how ticks are written: a change of 0.05 is "+5 %"."""
+    """`measures` decides how ticks are written: a change of 0.05 is "+5 %". `ticks` are values to mark, if given."""
 
     label: str
     measures: Measures
     scale: Literal["linear", "log"] = "linear"
+    ticks: tuple[float, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,6 +170,15 @@ class Scale:
         step = nice_step(high - low, max(wanted, 1))
         numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
         return [(number * step, step) for number in numbers]
+
+
+def apart(ticks: Sequence[float], scale: Scale, room: float) -> list[float]:
+    """Return the ticks that have so much room between them, from the first on."""
+    kept: list[float] = []
+    for tick in sorted(ticks):
+        if not kept or abs(scale(tick) - scale(kept[-1])) >= room:
+            kept.append(tick)
+    return kept
 
 
 def nice_step(span: float, wanted: int) -> float:

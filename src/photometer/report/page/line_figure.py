@@ -18,6 +18,10 @@ STYLES = tuple(f"line-{number}" for number in range(8))
 SHAPES: tuple[Shape, ...] = ("circle", "diamond", "up", "down")
 # On an axis of fewer doublings, a logarithm only bends what is nearly straight.
 LOG_FROM_RATIO = 8.0
+# Sizes that are marked on their axis; of more, round numbers are.
+MOST_TICKS = 12
+# Intervals are drawn to a third of the lowest value, and to three times the highest.
+WIDEST_INTERVAL = 3.0
 # A page with more plots is not read; the files of `--plots` have as many.
 MOST_CURVE_FIGURES = 40
 GIGA = 1e9
@@ -31,24 +35,44 @@ def curve_figures(sets: Sequence[CurveSet], ids: Mapping[str, str]) -> list[Line
 def _curve_figure(curves: CurveSet, number: int, ids: Mapping[str, str]) -> LineFigure:
     points = [point for curve in curves.curves for point in curve.points]
     timed = curves.measures == TIME
-    x_axis = Axis(curves.axis, "number", _scale([point.x for point in points]))
+    sizes = sorted({point.x for point in points})
+    x_axis = Axis(curves.axis, "number", _scale(sizes), tuple(sizes) if len(sizes) <= MOST_TICKS else ())
     y_axis = Axis(
         "time of one run" if timed else curves.measures,
         "seconds" if timed else "number",
         _scale([point.y for point in points]),
     )
+    reach = _reach([point.y for point in points], y_axis)
     series = tuple(
         LineSeries(
             curve.name,
             STYLES[place % len(STYLES)],
             SHAPES[place % len(SHAPES)],
-            tuple(LinePoint(p.x, p.y, p.low, p.high, curve.name, ids.get(p.id, "")) for p in curve.points),
+            tuple(
+                LinePoint(p.x, p.y, *_interval(p.low, p.high, reach), curve.name, ids.get(p.id, ""))
+                for p in curve.points
+            ),
         )
         for place, curve in enumerate(curves.curves)
     )
     left_out = (f"{curves.left_out} more variants are in the table below.",) if curves.left_out else ()
     notes = tuple(f"{sentence[:1].upper()}{sentence[1:]}.".replace(" us.", " µs.") for sentence in curves.sentences)
     return LineFigure(f"curve-{number}", curves.title, x_axis, y_axis, series, (*notes, *left_out))
+
+
+def _reach(values: Sequence[float], axis: Axis) -> tuple[float, float]:
+    """Return how far intervals are drawn: one that is wider would squeeze the curves, and zero has no logarithm."""
+    low, high = min(values), max(values)
+    if axis.scale == "log":
+        return low / WIDEST_INTERVAL, high * WIDEST_INTERVAL
+    return low - (high - low or abs(low) or 1.0), high + (high - low or abs(high) or 1.0)
+
+
+def _interval(low: float | None, high: float | None, reach: tuple[float, float]) -> tuple[float | None, float | None]:
+    """Return the interval as far as it is drawn; none if it is not known."""
+    if low is None or high is None:
+        return None, None
+    return min(max(low, reach[0]), reach[1]), min(max(high, reach[0]), reach[1])
 
 
 def _scale(values: Sequence[float]) -> Literal["linear", "log"]:

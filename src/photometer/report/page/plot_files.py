@@ -22,6 +22,7 @@ from photometer.report.page.figure import (
     Row,
     RowFigure,
     Scale,
+    apart,
     padded,
     tick_text,
 )
@@ -34,6 +35,8 @@ PIXELS_PER_UNIT = 2
 WIDTH = 860
 POINTS_HEIGHT = 460
 ROW_HEIGHT = 24
+# Between the middles of two marked values.
+TICK_ROOM = 44
 # The width of an average letter of the labels' font; labels are cut to fit.
 _LETTER = 6.6
 _COLOURS = {
@@ -194,7 +197,8 @@ def _row(row: Row, x: Scale, area: _Area, middle: float) -> Iterable[str]:
 
 def _axis_bottom(axis: Axis, scale: Scale, area: _Area) -> list[str]:
     parts = []
-    for tick, step in scale.ticks(int((area.right - area.left) / 100)):
+    chosen: list[tuple[float, float | None]] = [(tick, None) for tick in apart(axis.ticks, scale, TICK_ROOM)]
+    for tick, step in chosen or scale.ticks(int((area.right - area.left) / 100)):
         at = scale(tick)
         parts.append(_line(at, area.top, at, area.bottom, _GRID))
         parts.append(_text(at, area.bottom + 16, tick_text(axis, tick, step), anchor="middle"))

@@ -8,9 +8,20 @@ const MARKS = {
   down: (x, y, r) => `M${x} ${y + r * 1.2}L${x + r * 1.1} ${y - r * 0.8}L${x - r * 1.1} ${y - r * 0.8}Z`,
 };
 
+// The values that a figure wants marked, as far as there is room for them.
+function markedTicks(axis, scale) {
+  if (!axis.ticks || !axis.ticks.length) return null;
+  const kept = [];
+  for (const tick of axis.ticks) {
+    if (!kept.length || scale(tick) - scale(kept[kept.length - 1]) >= 44) kept.push(tick);
+  }
+  return kept;
+}
+
 function axisBottom(svg, axis, scale, [left, right], y, height) {
-  const ticks = scale.ticks(Math.max(2, Math.floor((right - left) / 90)));
-  const step = scale.step(Math.max(2, Math.floor((right - left) / 90)));
+  const chosen = markedTicks(axis, scale);
+  const ticks = chosen || scale.ticks(Math.max(2, Math.floor((right - left) / 90)));
+  const step = chosen ? null : scale.step(Math.max(2, Math.floor((right - left) / 90)));
   for (const tick of ticks) {
     const x = scale(tick);
     if (x < left - 1 || x > right + 1) continue;

@@ -80,7 +80,7 @@ function padded(values, axis, room = 0.05) {
   let low = axis.measures === "change" ? -0.01 : Infinity;
   let high = axis.measures === "change" ? 0.01 : -Infinity;
   for (const value of values) {
-    if (value === null || !isFinite(value)) continue;
+    if (value === null || !isFinite(value) || (axis.scale === "log" && value <= 0)) continue;
     if (value < low) low = value;
     if (value > high) high = value;
   }

@@ -1,0 +1,53 @@
+"""Memory of both sides of a comparison, on sessions without processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from photometer.analysis.comparison_result import ComparisonResult
+from photometer.comparing.live import LiveComparison
+from photometer.comparing.request import ComparisonRequest, ComparisonSettings
+from photometer.definition import TimerArgs
+from photometer.model.environment import Environment
+from photometer.model.results_reader import load_results
+from photometer.worker.messages import MeasureMemory
+from tests.session.fake_session import Behaviour, FakeServers
+
+SUITE = {name: TimerArgs(name) for name in ("steady", "larger")}
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
+    monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
+    monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("photometer.environments.resolved._interpreter", lambda spec, is_base: None)
+    monkeypatch.setattr("photometer.environments.resolved._need_torch", lambda spec, interpreter: None)
+    # As many instructions, in the same time, for a larger block: neither counts nor times can see it.
+    return FakeServers({"base": {}, "branch": {"larger": Behaviour(allocated_bytes=8192)}})
+
+
+def compare(servers: FakeServers, output: Path | None = None, **changes: object) -> dict[str, ComparisonResult]:
+    settings = ComparisonSettings(budget_seconds=4.0, margin=0.01, **changes)  # type: ignore[arg-type]
+    request = ComparisonRequest(Environment("base"), Environment("branch"), SUITE, settings, output=output)
+    with LiveComparison(request, make_session=servers.session) as live:
+        return {result.title: result for result in live.run()}
+
+
+def test_a_larger_block_is_found_although_the_instructions_are_identical(servers: FakeServers, tmp_path: Path) -> None:
+    found = compare(servers, tmp_path)
+    assert found["larger"].verdict == "identical"
+    assert found["larger"].memory is not None
+    assert found["larger"].memory.verdict == "more"
+    assert found["larger"].memory.sentence.startswith("allocates 4.0 KiB more (8.0 KiB, not 4.0 KiB)")
+    assert found["steady"].memory is not None
+    assert found["steady"].memory.verdict == "equal"
+    kept = load_results(tmp_path / "comparison.json").of(ComparisonResult)
+    assert {result.title: result.memory for result in kept} == {title: each.memory for title, each in found.items()}
+
+
+def test_it_can_be_left_out(servers: FakeServers) -> None:
+    found = compare(servers, memory=False)
+    assert all(result.memory is None for result in found.values())
+    assert not any(isinstance(request, MeasureMemory) for server in servers.made for request in server.log)

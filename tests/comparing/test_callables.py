@@ -161,3 +161,19 @@ def test_in_turn_alternates_in_random_order_and_closes_its_loops() -> None:
 
 def test_a_process_that_only_imported_torch_can_be_forked() -> None:
     assert why_not_forked(1) is None
+
+
+@pytest.mark.nightly
+def test_a_compiled_function_is_compiled_once_and_measured_in_forks() -> None:
+    def eager(x: torch.Tensor) -> torch.Tensor:
+        return (x * 2 + 1).relu()
+
+    compiled = torch.compile(eager)
+    with torch.no_grad():
+        verdict = photometer.ab(eager, compiled, args=(torch.ones(64),), budget=2.0)
+        again = photometer.ab(
+            {"eager": eager, "in a lambda": lambda x: compiled(x)}, args=(torch.ones(64),), budget=2.0
+        )
+    assert verdict.measured_by == FORKED
+    assert again.measured_by == FORKED
+    assert verdict.replicates > 1, "no fork has compiled it anew"

@@ -16,6 +16,7 @@ from photometer.model.environment import Environment
 from photometer.plan import materialize
 from photometer.plan.work_order import WorkOrders
 from photometer.session.session import Session
+from tests.session.fake_session import FakeServers
 
 SETUP = GroupedSetup("x = torch.rand(n)")
 
@@ -101,3 +102,16 @@ def test_an_order_that_failed_is_left_alone(session: Session) -> None:
     plan = materialize({"a": GroupedStmts("count = 3", metrics="count")})
     failure = {"kind": "failure", "order": {"id": plan.orders[0].id}}
     assert taken(plan, session, records=[failure]) == ({}, [])
+
+
+def test_energy_is_measured_of_what_runs_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    joules = iter(range(0, 1000, 100))
+    monkeypatch.setattr("photometer.execution.figure_pass.open_energy_counter", lambda number: lambda: next(joules))
+    monkeypatch.setattr("photometer.instruments.device.energy.IDLE_SECONDS", 0.0)
+    monkeypatch.setattr("photometer.instruments.device.energy.UPDATE_SECONDS", 0.0)
+    group = GroupedStmts("x + 1", setup=GroupedSetup("x = torch.rand(4, device=device)"), devices=("cpu", "cuda"))
+    with FakeServers().session() as session:
+        found, problems = taken(materialize({"a": group}), session, energy=True)
+    assert problems == []
+    assert found["energy"]["order"]["auto"]["device"] == "cuda"
+    assert found["energy"]["runs"] == 1

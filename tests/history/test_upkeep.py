@@ -100,3 +100,13 @@ def test_two_commits_are_compared_by_what_both_have(store: Store) -> None:
         compare_commits(store, "feed", sha(1))
     with pytest.raises(StoreError, match="several measured commits"):
         compare_commits(store, "00", sha(1))
+
+
+def test_doctor_looks_at_a_sample_of_a_large_store(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("photometer.history.examination.SAMPLED", 8)
+    with open_store(place, create=True) as store:
+        store.add_run(header(), [counts(f"b{number}", number) for number in range(40)], origin(0))
+        assert examine(place).problems == ()
+        with store.engine.connect() as connection, connection.begin():
+            connection.execute(update(schema.contents).values(data=b"no zlib"))
+    assert examine(place).problems[0].startswith("8 of 8 records looked at cannot be unpacked")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import enum
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +79,21 @@ def test_a_module_that_cannot_be_pickled_is_told() -> None:
 
     with pytest.raises(DefinitionError, match="'m'"):
         copy_globals({"m": CopyIfCallgrind(Local())})
+
+
+def test_a_class_of_the_users_script_is_found_by_its_setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PhotometerTestModel(torch.nn.Module):
+        pass
+
+    PhotometerTestModel.__module__ = "__main__"
+    PhotometerTestModel.__qualname__ = "PhotometerTestModel"
+    main = sys.modules["__main__"]
+    with monkeypatch.context() as as_a_script:
+        as_a_script.setattr(main, "PhotometerTestModel", PhotometerTestModel, raising=False)
+        copied = copy_globals({"m": CopyIfCallgrind(PhotometerTestModel(), setup="PhotometerTestModel = made")})
+    namespace: dict[str, Any] = {"torch": torch, "made": PhotometerTestModel}
+    try:
+        exec(globals_text(copied, tmp_path), namespace)
+        assert type(namespace["m"]) is PhotometerTestModel
+    finally:
+        vars(main).pop("PhotometerTestModel", None)

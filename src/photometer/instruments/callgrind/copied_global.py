@@ -31,6 +31,13 @@ class CopiedGlobal:
     data: bytes = b""
 
 
+# A class of the user's script is saved as one of `__main__`. The set-up imports it, and there it must be found.
+_SHOWN_IN_MAIN = """
+for _photometer_name, _photometer_value in list(globals().items()):
+    vars(__import__("sys").modules["__main__"]).setdefault(_photometer_name, _photometer_value)
+"""
+
+
 def copy_globals(globals: Mapping[str, Any]) -> tuple[CopiedGlobal, ...]:
     """Return every global as a copy. As in torch, another `torch` and a value not marked for copying are refused."""
     import torch
@@ -60,6 +67,8 @@ def globals_text(copied: Sequence[CopiedGlobal], folder: Path) -> str:
     for i, each in enumerate(copied):
         if each.setup is not None:
             lines.append(textwrap.dedent(each.setup))
+        if each.setup is not None and each.loader == "torch.load":
+            lines.append(_SHOWN_IN_MAIN)
         if each.expression is not None:
             lines.append(f"{each.name} = {each.expression}")
             continue

@@ -147,7 +147,7 @@ def _variant(order: Any) -> dict[str, Any]:
 
 def record_types() -> dict[str, type]:
     """Return the type of each kind of record. A "failure" has none: whoever writes one says in it what is known."""
-    from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
+    from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
     from photometer.analysis.ladder import LadderStep
     from photometer.analysis.matrix_result import MatrixRow
     from photometer.analysis.metric_change import MetricChange
@@ -177,6 +177,7 @@ def record_types() -> dict[str, type]:
         ComparisonReplicate,
         ComparisonStacks,
         ComparisonFailure,
+        ComparisonRemarks,
         FuzzTrial,
         LadderStep,
         Ranking,

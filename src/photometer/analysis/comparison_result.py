@@ -91,6 +91,16 @@ class ComparisonFailure:
 
 
 @dataclass(frozen=True)
+class ComparisonRemarks:
+    """What must be said of a comparison as a whole: of the two sides, and of the machine meanwhile."""
+
+    KIND: ClassVar[str] = "comparison_remarks"
+    ALWAYS: ClassVar[tuple[str, ...]] = ("warnings",)
+
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class EnvironmentComparison:
     """A whole suite, branch against base. Iterating gives the results, what matters most first."""
 

@@ -78,8 +78,12 @@ def decide(
     observer: Observer,
     *,
     seconds_left: Callable[[], float] = lambda: math.inf,
+    others_busy_share: float | None = None,
 ) -> DecidedSuite:
-    """Count and measure until every verdict stands, or the budget or the time is spent."""
+    """Count and measure until every verdict stands, or the budget or the time is spent.
+
+    `others_busy_share` is what else ran on the machine before.
+    """
     orders = checked.orders
     counts = settings.instructions and any(order.counts_instructions for order in orders)
     kept = [KeptCounts.of(side.resolved) for side in sides] if counts else []
@@ -135,7 +139,11 @@ def decide(
         if verdict is not None:
             tell(index, verdict)
     counted = CountedSuite() if underway is None else underway.so_far()
-    return DecidedSuite(orders, verdicts, outcome.failed, counted, outcome.measuring_seconds, watch.noise())
+    noise = watch.noise()
+    if counts:
+        # The other cores were busy with our own counting: what others did was seen before.
+        noise = dataclasses.replace(noise, others_busy_share=others_busy_share)
+    return DecidedSuite(orders, verdicts, outcome.failed, counted, outcome.measuring_seconds, noise)
 
 
 class CountGate:

@@ -13,6 +13,7 @@ from typing import Any
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
 from photometer.analysis.guards import left_out_warning, machine_warnings
 from photometer.analysis.judge import correct_for_suite, judge_unpaired
+from photometer.analysis.memory_change import MemoryChange, memory_change
 from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import failure_of
 from photometer.comparing.request import ComparisonRequest
@@ -22,11 +23,14 @@ from photometer.environments.worktree import Worktrees
 from photometer.errors import DefinitionError, PhotometerError
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.measure_order import take_measurement
+from photometer.execution.memory_order import take_memory
 from photometer.execution.order_record import LABEL_SEPARATOR
 from photometer.execution.prepare import prepare
 from photometer.instruments.machine_facts import gather_machine
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
+from photometer.model.memory_measurement import MemoryMeasurement
+from photometer.model.records import from_record
 from photometer.model.results_reader import load_results
 from photometer.plan import WorkOrders
 from photometer.plan.work_order import short_titles
@@ -54,6 +58,7 @@ class TimedSide:
     is_frozen: bool
     failures: tuple[ComparisonFailure, ...] = ()
     left_out: int = 0
+    memory: Mapping[str, MemoryMeasurement] = dataclasses.field(default_factory=dict)
 
 
 def compare_unpaired(request: ComparisonRequest, observer: Observer) -> EnvironmentComparison:
@@ -87,7 +92,8 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
         branch=specs[1].text,
         suite="" if plan is None else plan.suite,
         results=tuple(
-            ComparisonResult(key, sides[0].titles[key], verdict) for key, verdict in zip(shared, corrected, strict=True)
+            ComparisonResult(key, sides[0].titles[key], verdict, memory=_memory(sides[0], sides[1], key))
+            for key, verdict in zip(shared, corrected, strict=True)
         ),
         failures=(*sides[0].failures, *sides[1].failures, *timeless),
         warnings=tuple(warnings),
@@ -114,6 +120,13 @@ def _shared(
     return shared, failures
 
 
+def _memory(base: TimedSide, branch: TimedSide, key: str) -> MemoryChange | None:
+    """Return the change of memory if both sides have measured it: exact, in whichever process and hour."""
+    if key not in base.memory or key not in branch.memory:
+        return None
+    return memory_change(base.memory[key], branch.memory[key])
+
+
 def _from_file(spec: EnvironmentSpec, plan: WorkOrders | None) -> TimedSide:
     """Key by the order's id if a run wrote the file; by statement and set-up if a program saved it."""
     assert spec.results is not None
@@ -130,7 +143,13 @@ def _from_file(spec: EnvironmentSpec, plan: WorkOrders | None) -> TimedSide:
             titles[key] = _title(order, measurement)
     # A run's times come from frozen layouts, if this machine allows them; of other files nothing is known.
     is_frozen = "run" in loaded.header and freezing().refused_because is None and _is_here(loaded.machine)
-    return TimedSide({key: tuple(values) for key, values in found.items()}, titles, loaded.machine, is_frozen)
+    memory = {
+        str(record["order"]["id"]): from_record(MemoryMeasurement, record)
+        for record in loaded.records
+        if record["kind"] == MemoryMeasurement.KIND and isinstance(record.get("order"), Mapping)
+    }
+    measured = {key: tuple(values) for key, values in found.items()}
+    return TimedSide(measured, titles, loaded.machine, is_frozen, memory=memory)
 
 
 def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer, install: str | None) -> TimedSide:
@@ -141,6 +160,7 @@ def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer
     titles = short_titles(plan.orders)
     found: dict[str, tuple[Measurement, ...]] = {}
     failures: list[ComparisonFailure] = []
+    memory: dict[str, MemoryMeasurement] = {}
     with Worktrees() as worktrees:
         side = resolve_environment(spec, worktrees, install=install)
         with Session(side.environment) as session:
@@ -157,11 +177,12 @@ def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer
                         found[order.id] = tuple(
                             take_measurement(session, ready, SECONDS_PER_PROCESS) for _ in range(PROCESSES)
                         )
+                        memory[order.id] = take_memory(session, ready)
                     except PhotometerError as error:
                         failures.append(failure_of(order.id, titles, spec.text, error))
                 observer.step(done, len(runnable))
     is_frozen = freezing().refused_because is None
-    return TimedSide(found, titles, gather_machine(), is_frozen, tuple(failures), len(prepared.no_device))
+    return TimedSide(found, titles, gather_machine(), is_frozen, tuple(failures), len(prepared.no_device), memory)
 
 
 def _is_here(machine: Machine | None) -> bool:

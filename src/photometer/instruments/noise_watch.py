@@ -28,6 +28,15 @@ class Ticks:
     stolen: int
 
 
+def others_busy(seconds: float = LOOK_SECONDS, sleep: Callable[[float], None] = time.sleep) -> float | None:
+    """Return the share of the time in which the busiest core works for others; asked before anything of ours runs."""
+    before = read_ticks()
+    sleep(seconds)
+    after = read_ticks()
+    shares = [share for core in after if (share := busy_share(before, after, core)) is not None]
+    return round(max(shares), 4) if shares else None
+
+
 class NoiseWatch:
     """Make one before measuring, call `look` now and then, and `noise` at the end."""
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
 from photometer.analysis.failing_line import with_failing_line
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.packed_stacks import ComparisonStacks
@@ -20,7 +20,13 @@ from photometer.model.records import from_record
 from photometer.report.page.record_identity import CodeView, identity_of
 from photometer.report.page.view_run import FunctionRow, SkipView, Stack, sentence_case, thinned
 
-KINDS = (ComparisonResult.KIND, ComparisonFailure.KIND, ComparisonReplicate.KIND, ComparisonStacks.KIND)
+KINDS = (
+    ComparisonResult.KIND,
+    ComparisonFailure.KIND,
+    ComparisonReplicate.KIND,
+    ComparisonStacks.KIND,
+    ComparisonRemarks.KIND,
+)
 # What a reader acts on comes first; "same" may be skipped.
 VERDICT_ORDER = ("slower", "undecided", "faster", "same", "identical")
 
@@ -99,6 +105,17 @@ def comparison_views(
     return tuple(sorted(views, key=lambda view: view.rank))
 
 
+def comparison_remarks(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return what the terminal said of the whole comparison; if it was resumed, what it said last."""
+    said = [from_record(ComparisonRemarks, record) for record in records if record["kind"] == ComparisonRemarks.KIND]
+    return tuple(sentence_case(warning) for warning in said[-1].warnings) if said else ()
+
+
+def _memory_notes(result: ComparisonResult) -> tuple[str, ...]:
+    sentence = "" if result.memory is None else result.memory.sentence
+    return (f"memory: {sentence}",) if sentence else ()
+
+
 def comparison_skips(records: Sequence[Mapping[str, Any]]) -> tuple[SkipView, ...]:
     skips = []
     for record in records:
@@ -163,5 +180,5 @@ def _view(
         else tuple((each.instructions_per_run, each.function) for each in change.functions),
         layout_band=LayoutBand(min(ratios), max(ratios), len(ratios)) if ratios else None,
         cause=sentence_case(result.cause),
-        notes=tuple(sentence_case(note) for note in (*verdict.notes, *result.warnings)),
+        notes=tuple(sentence_case(note) for note in (*_memory_notes(result), *verdict.notes, *result.warnings)),
     )

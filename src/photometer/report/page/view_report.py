@@ -18,7 +18,13 @@ from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
 from photometer.report.page import view_comparison, view_run
-from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView, comparison_skips, comparison_views
+from photometer.report.page.view_comparison import (
+    VERDICT_ORDER,
+    ComparisonView,
+    comparison_remarks,
+    comparison_skips,
+    comparison_views,
+)
 from photometer.report.page.view_figures import FIGURE_KINDS, NO_FIGURES, FiguresView, figures_view, joined_figures
 from photometer.report.page.view_fuzz import FuzzView, fuzz_view_of
 from photometer.report.page.view_ladder import SUITE, LadderView, ladders_of_benchmarks, ladders_of_records
@@ -91,7 +97,7 @@ def report_view(files: Sequence[Results], title: str | None = None) -> ReportVie
         ladders=ladders or ladders_of_benchmarks([view for view in benchmarks if view.source in overrides]),
         fuzz=tuple(each.fuzz for each in found if each.fuzz is not None),
         figures=joined_figures([each.figures for each in found]),
-        notes=_notes(files),
+        notes=(*_notes(files), *(remark for each in found for remark in each.remarks)),
     )
 
 
@@ -104,6 +110,7 @@ class _FileViews:
     run: RunViews
     comparisons: Sequence[ComparisonView]
     uncompared: Sequence[SkipView]
+    remarks: Sequence[str]
     ladders: Sequence[LadderView]
     fuzz: FuzzView | None
     figures: FiguresView
@@ -120,6 +127,7 @@ def _file_views(results: Results, source: str, samples: int) -> _FileViews:
             run=run_views(records, source, samples),
             comparisons=comparison_views(records, source, samples),
             uncompared=comparison_skips(records),
+            remarks=comparison_remarks(records),
             ladders=ladders_of_records(records),
             fuzz=fuzz_view_of(records, results.header),
             figures=figures_view(records, source),

@@ -7,11 +7,17 @@ from pathlib import Path
 import pytest
 
 from photometer.analysis.comparison_result import ComparisonResult
+from photometer.comparing.environments import compare_environments
 from photometer.comparing.live import LiveComparison
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings
 from photometer.definition import TimerArgs
 from photometer.model.environment import Environment
+from photometer.model.measurement import Measurement
+from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
+from photometer.model.records import to_record
+from photometer.model.results_file import ResultsFile
 from photometer.model.results_reader import load_results
+from photometer.model.task import TaskSpec
 from photometer.worker.messages import MeasureMemory
 from tests.session.fake_session import Behaviour, FakeServers
 
@@ -51,3 +57,17 @@ def test_it_can_be_left_out(servers: FakeServers) -> None:
     found = compare(servers, memory=False)
     assert all(result.memory is None for result in found.values())
     assert not any(isinstance(request, MeasureMemory) for server in servers.made for request in server.log)
+
+
+def test_results_files_with_memory_are_compared_too(tmp_path: Path) -> None:
+    paths = []
+    for name, size in (("a", 4096), ("b", 8192)):
+        file = ResultsFile.create(tmp_path / f"{name}.json")
+        spec, order = TaskSpec("x"), {"id": "17", "label": ["add"]}
+        memory = MemoryMeasurement(spec, (MemoryFigures(size, size, 1),))
+        for record in (to_record(Measurement(1000, [1e-3] * 20, spec)), to_record(memory)):
+            file.append({**record, "order": order})
+        paths.append(str(file.path))
+    (result,) = compare_environments(*paths)
+    assert result.memory is not None
+    assert result.memory.verdict == "more"

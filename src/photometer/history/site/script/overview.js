@@ -46,7 +46,7 @@ function overview(place) {
     if (drawn < groups.length && end.isConnected && end.getBoundingClientRect().top < window.innerHeight + 600) requestAnimationFrame(more);
   }
 
-  const search = h("input", { type: "search", class: "search", placeholder: "Search benchmarks, commits, functions", "aria-label": "Search changes" });
+  const search = h("input", { type: "search", class: "search", placeholder: "Search changes", "aria-label": "Search benchmarks, commits and functions" });
   search.addEventListener("input", debounced(() => {
     state.text = search.value.toLowerCase().trim();
     update();

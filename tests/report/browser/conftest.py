@@ -36,7 +36,7 @@ PAGES = {
     "fuzz": lambda: [loaded(fuzz_records(), fuzz={"statements": ["x.t().sum(0)", "x.sum(1)"], "seed": 7})],
     "ladder": lambda: [loaded(ladder_records(), run={"suite": "overrides"})],
     "hostile": lambda: [loaded(hostile_records(), HOSTILE.replace("/", "") + ".json")],
-    "sweep": lambda: [loaded(sweep_records(), run={"suite": "sweeps"})],
+    "sweep": lambda: [loaded(sweep_records("a step of training"), run={"suite": "sweeps"})],
     "many": lambda: [loaded(many_records(10_000, 20))],
 }
 

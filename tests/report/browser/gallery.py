@@ -52,7 +52,7 @@ def main() -> None:
     given = vars(parser.parse_args())
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         pages = {}
-        for name in ("run", "comparison", "fuzz", "ladder"):
+        for name in ("run", "comparison", "fuzz", "ladder", "sweep"):
             files = [load_results(given[name])] if given.get(name) else [_usual(file) for file in PAGES[name]()]
             pages[name] = Path(folder) / f"{name}.html"
             pages[name].write_text(render_report(report_view(files)), encoding="utf-8")
@@ -62,6 +62,7 @@ def main() -> None:
         take(browser, pages["run"], "report-benchmark", 900, TO_FIRST)
         take(browser, pages["fuzz"], "report-fuzz", 900)
         take(browser, pages["ladder"], "report-ladder", 720)
+        take(browser, pages["sweep"], "report-sweep", 1320)
         take(browser, pages["comparison"], "report-phone", 844, phone=True)
 
 

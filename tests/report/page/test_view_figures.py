@@ -19,12 +19,12 @@ HOSTILE = "</script><b onclick='x'>\u202e"
 SPACE = "{http://www.w3.org/2000/svg}"
 
 
-def records() -> list[dict[str, Any]]:
+def records(step_label: str = HOSTILE) -> list[dict[str, Any]]:
     sizes = (16, 64, 256, 1024)
-    swept = curve("matmul", {n: 3e-6 + 2e-10 * n**2 for n in sizes})
-    swept += curve("matmul", {n: 8e-6 + 5e-11 * n**2 for n in sizes}, runtime="compiled")
-    swept += [worked(order("matmul", {"n": n}), 2.0 * n**3, 12.0 * n**2, dtype="float32") for n in sizes]
-    step = order(HOSTILE)
+    swept = curve("pairwise", {n: 3e-6 + 2e-10 * n**2 for n in sizes})
+    swept += curve("pairwise", {n: 8e-6 + 5e-11 * n**2 for n in sizes}, runtime="compiled")
+    swept += [worked(order("pairwise", {"n": n}), 2.0 * n**2, 12.0 * n, dtype="float32") for n in sizes]
+    step = order(step_label)
     step_records = [timed(step, 1e-3), phased(step, forward=4e-4, backward=6e-4), metered(step, loss=(2.3, 2.1))]
     return [*swept, *step_records, to_record(PEAK)]
 

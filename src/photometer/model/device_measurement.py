@@ -153,7 +153,7 @@ class DeviceMeasurement:
         return sum(kernel.calls_per_run for kernel in self.kernels if not kernel.is_kernel)
 
     def __repr__(self) -> str:
-        times = ", ".join(f"{mode.name.value} {mode.median * 1e6:.3g} us" for mode in self.modes if mode.measured)
+        times = ", ".join(f"{mode.name.value} {mode.seconds * 1e6:.3g} us" for mode in self.modes if mode.measured)
         return f"<photometer.DeviceMeasurement on {self.device_name}: {times}; {self.bound}>"
 
     def __str__(self) -> str:

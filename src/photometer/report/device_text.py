@@ -43,13 +43,13 @@ def _lines(m: DeviceMeasurement) -> Iterator[str]:
 def _row(mode: DeviceMode) -> tuple[str, str, str, str]:
     if not mode.measured:
         return mode.name.value, "–", "", f"not measured: {mode.absent_because}"
-    unit, scale = select_unit(mode.median)
+    unit, scale = select_unit(mode.seconds)
     low, high = mode.interval
     interval = f"{low / scale:.3f} to {high / scale:.3f} {unit}" if math.isfinite(high) else "one block only"
     source = mode.source.value if mode.source is not None else ""
     if mode.cross_check is not None:
         source += f" ({mode.cross_check.source.value}: {format_seconds(mode.cross_check.seconds_per_run, 4)})"
-    return mode.name.value, f"{mode.median / scale:.3f} {unit}", interval, source
+    return mode.name.value, f"{mode.seconds / scale:.3f} {unit}", interval, source
 
 
 def _rates(m: DeviceMeasurement) -> Iterator[str]:

@@ -130,7 +130,7 @@ def _measurement(
         device_kind=accelerator.kind,
         modes=(taken.host, times.hot, times.cold, graph, taken.end_to_end),
         bound=bound_in_words(
-            taken.host.median,
+            taken.host.seconds,
             times.hot.median if noticed.has_device_work else None,
             cold_seconds=times.cold.median if noticed.has_device_work else None,
             synchronises=noticed.synchronises,

@@ -18,7 +18,7 @@ BAR_WIDTH = 120
 
 def device_html(m: DeviceMeasurement) -> str:
     """Return the modes with bars, and below them what else is known."""
-    longest = max((mode.median for mode in m.modes if mode.measured), default=0.0)
+    longest = max((mode.seconds for mode in m.modes if mode.measured), default=0.0)
     rows = [_mode(mode, longest) for mode in m.modes]
     parts = [
         f"<div><b>{html_lines(m.task_spec.title)}</b> on {html_text(m.device_name)}</div>",
@@ -38,12 +38,12 @@ def _mode(mode: DeviceMode, longest: float) -> str:
     low, high = mode.interval
     interval = f"{format_seconds(low)} to {format_seconds(high)}" if math.isfinite(high) else "one block only"
     source = html_text(mode.source.value) if mode.source is not None else ""
-    width = BAR_WIDTH * mode.median / longest if longest > 0 else 0.0
+    width = BAR_WIDTH * mode.seconds / longest if longest > 0 else 0.0
     bar = (
         f'<svg width="{BAR_WIDTH}" height="12" aria-hidden="true" style="display:block">'
         f'<rect width="{max(width, 1.0):.1f}" height="12" fill="currentColor" opacity=".45"/></svg>'
     )
-    return row((name, bar), (f"<b>{format_seconds(mode.median)}</b>", interval, source), title=MODE_MEANS[mode.name])
+    return row((name, bar), (f"<b>{format_seconds(mode.seconds)}</b>", interval, source), title=MODE_MEANS[mode.name])
 
 
 def _kernels(m: DeviceMeasurement) -> list[str]:

@@ -216,7 +216,7 @@ def device_view(measured: DeviceMeasurement) -> DeviceView:
         modes=tuple(
             DeviceModeView(
                 mode.name.value,
-                mode.median if mode.measured else None,
+                mode.seconds if mode.measured else None,
                 mode.interval if mode.measured else None,
                 mode.source.value if mode.source is not None else "",
                 mode.absent_because or "",

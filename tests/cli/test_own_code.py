@@ -66,7 +66,7 @@ COMMANDS = {
 )
 def test_own_code_is_importable(project: Path, name: str) -> None:
     (project / "work" / "here_suite.py").write_text(
-        "from photometer import TimerArgs\nBENCHMARKS = {'a': TimerArgs()}\n"
+        "from photometer import TimerArgs\nBENCHMARKS = {'a': TimerArgs('pass')}\n"
     )
     done = photometer(project, *COMMANDS[name])
     if "py-spy" in done.stderr and name == "flame":

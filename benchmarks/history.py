@@ -28,17 +28,17 @@ from photometer.history.store import Store, open_store
 
 AIMS = {"ingest": "at least 5,000 / s", "curve": "under 100 ms", "changes": "under 30 s"}
 SAMPLES = 100
-# Of so many commits, one changes the instructions and the time of each benchmark.
-COMMITS_PER_STEP = 250
+# Changes of each benchmark over all commits, in instructions and time.
+STEPS = 3
 FUNCTIONS = {f"toy.c:function_{number} [/lib/libtoy.so]": 1000 - number for number in range(50)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a hundredth of the results")
+    parser.add_argument("--quick", action="store_true", help="30,000 results")
     parser.add_argument("--only", choices=["sqlite", "postgresql"])
     options = parser.parse_args()
-    benchmarks, commits = (50, 300) if options.quick else (500, 1000)
+    benchmarks, commits = (250, 60) if options.quick else (500, 1000)
     print(f"{2 * benchmarks * commits:,} order results: {benchmarks} benchmarks x {commits} commits, time and counts")
     kinds = [options.only] if options.only else ["sqlite", "postgresql"]
     for kind in kinds:
@@ -60,14 +60,16 @@ def place_for(kind: str) -> Iterator[str]:
 
 
 def measure(kind: str, store: Store, benchmarks: int, commits: int) -> None:
-    stored, seconds = 0, 0.0
+    stored, seconds, cpu_seconds = 0, 0.0, 0.0
     for number in range(commits):
-        records = records_of(number, benchmarks)
-        begin = time.perf_counter()
+        records = records_of(number, benchmarks, level=number * (STEPS + 1) // commits)
+        begin, cpu_begin = time.perf_counter(), time.process_time()
         stored += store.add_run(header(f"run-{number}"), records, origin(number)).new
         seconds += time.perf_counter() - begin
+        cpu_seconds += time.process_time() - cpu_begin
     assert stored == 2 * benchmarks * commits
-    print(f"{kind:10}  stored per second      {stored / seconds:10,.0f}   aim {AIMS['ingest']}")
+    busy = f"per second of this process's CPU: {stored / cpu_seconds:,.0f}"
+    print(f"{kind:10}  stored per second      {stored / seconds:10,.0f}   aim {AIMS['ingest']}; {busy}")
     wanted = random.Random(1).sample([each.id for each in store.benchmarks()], 20)
     taken = []
     for benchmark in wanted:
@@ -81,7 +83,7 @@ def measure(kind: str, store: Store, benchmarks: int, commits: int) -> None:
     found = changes_in(store)
     seconds = time.perf_counter() - begin
     exact = sum(change.p is None for change in found)
-    planted = benchmarks * ((commits - 1) // COMMITS_PER_STEP)
+    planted = benchmarks * STEPS
     explained = sum(change.p is not None and change.cause is Cause.CODE for change in found)
     print(f"{kind:10}  changes over all, s    {seconds:10,.1f}   aim {AIMS['changes']}")
     print(
@@ -91,12 +93,11 @@ def measure(kind: str, store: Store, benchmarks: int, commits: int) -> None:
     assert exact == planted
 
 
-def records_of(number: int, benchmarks: int) -> list[dict[str, Any]]:
-    """Return what a run of one commit leaves."""
+def records_of(number: int, benchmarks: int, *, level: int) -> list[dict[str, Any]]:
+    """Return what a run of one commit leaves; each `level` takes 5 % more."""
     records: list[dict[str, Any]] = []
     for index in range(benchmarks):
         name = f"benchmark-{index:04d}"
-        level = number // COMMITS_PER_STEP
         instructions = 100_000 + index + 5_000 * level
         noise = random.Random(number * benchmarks + index).gauss(0.0, 0.01)
         records.append(times(name, 1e-6 * (1 + 0.05 * level) * (1 + noise), seed=number, samples=SAMPLES))

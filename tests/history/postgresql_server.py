@@ -58,8 +58,8 @@ def _server(binaries: Path, folder: Path, account: pwd.struct_passwd | None, dur
     log = folder / "log"
     with log.open("wb") as output:
         server = subprocess.Popen(
-            [str(binaries / "postgres"), "-D", str(data), "-k", str(folder), "-c", "listen_addresses=",
-             "-c", f"fsync={'on' if durable else 'off'}", "-c", "max_connections=50"],
+            [*_ending_with_us(), str(binaries / "postgres"), "-D", str(data), "-k", str(folder),
+             "-c", "listen_addresses=", "-c", f"fsync={'on' if durable else 'off'}", "-c", "max_connections=50"],
             cwd=folder, stdout=output, stderr=output, **_as(account),
         )  # fmt: skip
     try:
@@ -84,6 +84,12 @@ def _binaries() -> Path:
     if found is None:
         raise NoPostgreSQL("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     return Path(found).parent
+
+
+def _ending_with_us() -> list[str]:
+    """Return what makes the kernel end the server if this process is killed (util-linux has it)."""
+    found = shutil.which("setpriv")
+    return [found, "--pdeathsig", "INT"] if found else []
 
 
 def _account() -> pwd.struct_passwd | None:

@@ -94,6 +94,11 @@ def test_a_filter_applies_where_all_its_names_are_sizes() -> None:
     assert sizes_of(changed, 1) == ((("n", 5),),)
 
 
+def test_a_filter_that_no_benchmark_can_apply_is_a_mistake() -> None:
+    with pytest.raises(DefinitionError, match="--where reads: z"):
+        with_axes(suite(), (), "z > 1")
+
+
 def test_an_axis_that_no_benchmark_has_is_named_with_those_there_are() -> None:
     with pytest.raises(DefinitionError, match="called m") as error:
         with_axes(suite(), parse_axes(["m=1"]))

@@ -6,6 +6,7 @@ import enum
 import json
 import shutil
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -112,6 +113,8 @@ def ab(
             "-o keeps one comparison; leave -L out, or use a suite with sizes= and `photometer run`"
         )
     place = store_to_write(store)
+    if len(points) > 1 and format is Format.CSV:
+        raise typer.BadParameter("-f csv has one comparison; leave -L out, or choose -f json, one document per point")
     rankings = []
     for point in points:
         sizes = sizes_code(point, language.value)
@@ -133,7 +136,7 @@ def ab(
             _store(place, request, ranking, counted)
         if format in (Format.TERMINAL, Format.MARKDOWN):
             show_point(point)
-        _print(ranking, counted, format)
+        _print(ranking, counted, format, dict(point))
         rankings.append(ranking)
     if len(points) > 1 and format is Format.TERMINAL:
         show_summaries(points, rankings)
@@ -197,11 +200,13 @@ def _measured(request: AbRequest, instructions: bool, quiet: bool) -> tuple[Rank
         return ranking, count_statements(request)
 
 
-def _print(ranking: Ranking, counted: list[StatementCount], format: Format) -> None:
+def _print(
+    ranking: Ranking, counted: list[StatementCount], format: Format, sizes: Mapping[str, object] | None = None
+) -> None:
     from photometer.report import ranking_text
 
     if format is Format.JSON:
-        record = to_record(ranking)
+        record = {**to_record(ranking), **({"sizes": sizes} if sizes else {})}
         if counted:
             record["instructions"] = [to_record(each.counts) for each in counted]
         show_rendered(json.dumps(record, indent=2) + "\n")

@@ -116,6 +116,13 @@ def with_axes(suite: Suite, axes: Sequence[SweepAxis], where: Where | None = Non
                 remedy=f"Its sizes are: {', '.join(known)}." if known else "It has no sizes=.",
                 place=suite.source or suite.name,
             )
+    read = SizeExpression(where, "where").names if isinstance(where, str) else frozenset()
+    if read and not any(read <= set(_axis_names(entry)) for entry in suite.entries):
+        raise definition_error(
+            f"no benchmark of {suite.name} has the sizes that --where reads: {', '.join(sorted(read))}",
+            remedy=f"Its sizes are: {', '.join(known)}." if known else "It has no sizes=.",
+            place=suite.source or suite.name,
+        )
     return dataclasses.replace(suite, entries=tuple(_swept(entry, axes, where) for entry in suite.entries))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from photometer.model.environment import Environment
 from photometer.model.own_code import git_root, importable_here, own_folders
 from photometer.session.layout import Layout
-from photometer.session.policy import Policy
+from photometer.session.policy import IMPORTABLE_BYTES, Policy
 from photometer.worker.server import IMPORTABLE, make_importable
 
 
@@ -54,7 +55,8 @@ def test_the_size_of_a_workers_environment_does_not_depend_on_them(monkeypatch: 
 
     def size_with(*folders: str) -> int:
         variables = Policy().variables(Environment("python", importable=folders), Layout(), under_valgrind=False)
-        assert (IMPORTABLE in variables) == bool(folders)
+        assert json.loads(variables[IMPORTABLE]) == list(folders)
+        assert len(variables[IMPORTABLE]) == IMPORTABLE_BYTES
         return sum(
             len(name) + len(value) + 2 for name, value in variables.items() if name != "PHOTOMETER_PADDING"
         ) + len(variables["PHOTOMETER_PADDING"])

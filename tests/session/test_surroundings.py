@@ -25,7 +25,7 @@ seen = {{
         for line in pathlib.Path("/proc/self/limits").read_text().splitlines()
     ),
     "layout_is_frozen": int(pathlib.Path("/proc/self/personality").read_text(), 16) & 0x40000 != 0,
-    "environment_bytes": sum(len(os.fsencode(n + v)) + 2 for n, v in os.environ.items()) % 8192 < 20,
+    "environment_bytes": len(pathlib.Path("/proc/self/environ").read_bytes()) % 8192 < 20,
     "threads": __import__("torch").get_num_threads(),
 }}
 with open({file!r}, "a") as file:

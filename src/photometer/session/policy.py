@@ -29,6 +29,9 @@ WORKING_FOLDER = "/"
 # Environments are filled up to a multiple of this; a long PATH has 2 KB.
 ENVIRONMENT_BYTES = 8192
 
+# The list of the user's folders is filled up to a multiple of this.
+IMPORTABLE_BYTES = 2048
+
 FIXED_VARIABLES = {
     # A .pyc written by one run would change the next: it is then read, not compiled.
     "PYTHONDONTWRITEBYTECODE": "1",
@@ -53,7 +56,7 @@ WITHOUT_AVX512 = {
 # The rest is for the servers themselves, the compiler, and whatever else the machine does.
 SHARE_OF_FREE_MEMORY = 0.8
 
-RESERVED = ("PYTHONHASHSEED", "PHOTOMETER_PADDING", "PYTHONDONTWRITEBYTECODE")
+RESERVED = ("PYTHONHASHSEED", "PHOTOMETER_PADDING", IMPORTABLE, "PYTHONDONTWRITEBYTECODE")
 """They hold the memory layout still, so an environment may not set them."""
 
 
@@ -74,8 +77,9 @@ class Policy:
         variables |= {"PYTHONHASHSEED": str(layout.hash_seed), **FIXED_VARIABLES}
         variables |= simd_variables() if under_valgrind else {}
         variables |= dict(environment.variables)
-        if own := self.importable(environment):
-            variables[IMPORTABLE] = json.dumps(own)
+        own = json.dumps(self.importable(environment))
+        # Of a fixed length, too: a string of more than 512 bytes lies among what malloc gives to statements.
+        variables[IMPORTABLE] = own.ljust(-(-len(own) // IMPORTABLE_BYTES) * IMPORTABLE_BYTES)
         # The stack begins below the environment: its size is always the same, whatever PATH and HOME hold.
         size = sum(len(os.fsencode(f"{name}={value}")) + 1 for name, value in variables.items())
         variables["PHOTOMETER_PADDING"] = "x" * (-size % ENVIRONMENT_BYTES + layout.padding_bytes)

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 DEFAULT_BUDGET_SECONDS = 10.0
 # An accelerator's clock is steadier than a host's: most verdicts stand after a second.
 DEFAULT_DEVICE_BUDGET_SECONDS = 5.0
-# A bias that all replicates of one process may share: their objects lie where they lie. docs/ab.md has the trial.
+# A bias that all replicates of one process may share: their objects lie where they lie. benchmarks/ab_ways.py shows how
+# far the estimates of several processes lie apart.
 ONE_PROCESS_BIAS = 0.002
 # Servers of one comparison, all lanes together.
 MOST_SERVERS = 8

@@ -39,6 +39,8 @@ def test_names_lose_what_they_share() -> None:
     assert short_names(["current", "current"]) == ["current", "current"]
     assert short_names(["a" * 60, "b"])[0].endswith("…")
     assert short_names([]) == []
+    assert short_names(["pip:torch==2.12.1", "pip:torch==2.13.0 (torch 2.13.0+cpu)"]) == ["2.12.1", "2.13.0"]
+    assert short_names(["git:main (abc)", "git:main (def)"]) == ["(abc)", "(def)"]
 
 
 def test_the_table_says_where_it_changed() -> None:

@@ -25,7 +25,9 @@ LONGEST_NAME = 28
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return names without what all of them begin with, so that columns are narrow."""
+    """Return names without what all of them begin with, and without remarks in parentheses, if they are told apart."""
+    plain = [name.partition(" (")[0] for name in names]
+    names = plain if len(set(plain)) == len(set(names)) else names
     first = min(names, default="")
     last = max(names, default="")
     common = 0

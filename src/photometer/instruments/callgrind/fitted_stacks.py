@@ -11,7 +11,7 @@ import functools
 from collections.abc import Sequence
 
 from photometer.instruments.callgrind.call_tree import FoldedStack, whole_numbers
-from photometer.instruments.callgrind.layout_dependent import is_layout_dependent
+from photometer.instruments.callgrind.layout_dependent import is_dependent_below, is_layout_dependent
 from photometer.instruments.callgrind.python_frames import LOOP, is_python_frame
 from photometer.model.instruction_counts import InstructionCounts
 
@@ -22,9 +22,9 @@ def fitted_stacks(stacks: Sequence[FoldedStack], counts: InstructionCounts) -> l
     What the sum is off by belongs to the interpreter's loop: it is taken from, or added to, the own cost of Python's
     frames in proportion. A statement that has none is fitted as a whole.
     """
-    dependent = functools.cache(is_layout_dependent)
+    below, itself = functools.cache(is_dependent_below), functools.cache(is_layout_dependent)
     total = max(counts.without_loop.outside_allocator, 0)
-    kept = {stack: float(count) for stack, count in stacks if not any(map(dependent, stack))}
+    kept = {stack: float(count) for stack, count in stacks if not itself(stack[-1]) and not any(map(below, stack))}
     off = total - sum(kept.values())
     for belongs in (_is_own_bytecode, lambda _: True):
         movable = sum(weight for stack, weight in kept.items() if belongs(stack))

@@ -116,3 +116,12 @@ def test_loading_leaves_no_bytecode_beside_the_suite(tmp_path: Path, monkeypatch
     load_suite(str(tmp_path / "suite.py"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["beside.py", "suite.py"]
     assert not sys.dont_write_bytecode
+
+
+def test_a_missing_module_says_where_it_was_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "suite.py").write_text("import not_installed_anywhere\n")
+    for spec in (str(tmp_path / "suite.py"), "not_installed_anywhere.suite:NAME"):
+        with pytest.raises(DefinitionError) as told:
+            load_suite(spec)
+        assert "searched in: " in str(told.value)
+        assert "PYTHONPATH" in str(told.value)

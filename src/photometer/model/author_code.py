@@ -87,12 +87,11 @@ def _definition_error(shown: str, what: str, error: BaseException) -> Definition
             log=trace,
             remedy='Remove the exit, or put it below `if __name__ == "__main__":`.',
         )
-    if isinstance(error, ModuleNotFoundError):
-        return DefinitionError(f"{place}: {said[-1].strip()}", log=trace + searched_folders(), remedy=HOW_TO_ADD)
+    is_missing = isinstance(error, ModuleNotFoundError)
     return DefinitionError(
         f"{place}: raised while the {what} was loaded: {said[-1].strip()}",
-        log=trace + "".join(said),
-        remedy=f"Correct the {what}.",
+        log=trace + "".join(said) + (searched_folders() if is_missing else ""),
+        remedy=HOW_TO_ADD if is_missing else f"Correct the {what}.",
     )
 
 

@@ -165,6 +165,7 @@ def test_an_empty_statement_is_suspected_of_doing_nothing(monkeypatch: pytest.Mo
     assert SuspicionKind.MAY_DO_NOTHING in {w.kind for w in m.warnings}
 
 
+@pytest.mark.skipif(not hasattr(torch, "accelerator"), reason="torch has torch.accelerator from 2.6")
 def test_no_synchronisation_where_no_accelerator_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     class FakeDevice:
         synchronised = 0

@@ -35,6 +35,8 @@ SIDES = {
 def servers(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
     monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
     monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
+    # The fakes need no time: many short replicates are decided on a busy machine, too.
+    monkeypatch.setattr("photometer.comparing.contests.REPLICATE_SECONDS", 0.01)
     return FakeServers(SIDES)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from photometer.errors import ToolMissing
-from photometer.instruments.cpp.torch_build import current_torch_build, torch_build_from_folder
+from photometer.instruments.cpp.torch_build import build_fingerprint, current_torch_build, torch_build_from_folder
 
 
 @pytest.fixture
@@ -37,6 +37,23 @@ def test_it_is_read_from_the_folder(folder: Path) -> None:
 def test_the_older_abi_is_seen(folder: Path) -> None:
     (folder / "lib/libc10.so").write_bytes(b"\x7fELF _ZN3c105ErrorC1ESs")
     assert not torch_build_from_folder(folder).cxx11_abi
+
+
+def test_strings_of_both_kinds_are_the_older_abi(folder: Path) -> None:
+    # Wheels of torch 2.4 have both; their own functions take the older one.
+    both = b"\x7fELF _ZNSt7__cxx1112basic_stringIc _ZN3c105ErrorC1ENS_14SourceLocationESs"
+    (folder / "lib/libc10.so").write_bytes(both)
+    assert not torch_build_from_folder(folder).cxx11_abi
+
+
+def test_another_header_is_another_build(folder: Path) -> None:
+    before = torch_build_from_folder(folder).fingerprint, build_fingerprint(folder)
+    (folder / "include" / "new.h").write_text("")
+    # Within one process, headers are looked at once per state of the libraries.
+    (folder / "lib/libc10.so").write_bytes(b"\x7fELF rebuilt, too")
+    after = torch_build_from_folder(folder).fingerprint, build_fingerprint(folder)
+    assert before[0].split("headers:")[1] != after[0].split("headers:")[1]
+    assert before[1] != after[1]
 
 
 def test_what_is_given_is_believed(folder: Path) -> None:

@@ -100,7 +100,10 @@ def _read_version(torch_folder: Path) -> str:
 
 
 def _uses_cxx11_abi(libraries: Path) -> bool:
-    """Whether names in libc10 contain std::__cxx11::basic_string. In wheels before about 2.6 they did not."""
+    """Whether libc10's own functions take std::__cxx11::basic_string. In wheels before 2.6 they did not.
+
+    Other names do not tell: those wheels contain both kinds of string.
+    """
     library = libraries / "libc10.so"
     if not library.is_file():
         return True
@@ -110,7 +113,9 @@ def _uses_cxx11_abi(libraries: Path) -> bool:
 
 @lru_cache(maxsize=8)
 def _mentions_cxx11(library: Path, mtime_ns: int, size: int) -> bool:
-    return b"7__cxx1112basic_string" in library.read_bytes()
+    text = library.read_bytes()
+    # The constructor of c10::Error takes a string, which the old ABI abbreviates to Ss.
+    return b"7__cxx1112basic_string" in text and b"_ZN3c105ErrorC1ENS_14SourceLocationESs" not in text
 
 
 @lru_cache(maxsize=8)

@@ -74,7 +74,7 @@ class PythonLoop:
 
     def variable(self, name: str) -> Any:
         """Return what a variable of the set-up or the statement holds after the last run of the open blocks."""
-        frame = None if self._opened is None else self._opened.gi_frame
+        frame: Any = getattr(self._opened, "gi_frame", None)
         if frame is None:
             raise RuntimeError("no blocks are open")
         for names in (frame.f_locals, frame.f_globals):

@@ -20,7 +20,7 @@ def count_work(run_block: Callable[[int], float], request: CountWork) -> Work:
     counter: Any = FlopCounterMode(display=False, custom_mapping=formulas())
     traffic = Traffic(counter.get_total_flops)
 
-    class TrafficMode(TorchDispatchMode):
+    class TrafficMode(TorchDispatchMode):  # type: ignore[misc]  # torch is Any here
         """Sees every operation before the counter of FLOPs does."""
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -100,7 +100,7 @@ def memory_of(tensor: Any) -> Any:
 
 def bytes_of(tensor: Any) -> int:
     # A tensor that was expanded has more elements than memory.
-    return min(tensor.numel() * tensor.element_size(), int(tensor.untyped_storage().nbytes()))
+    return min(int(tensor.numel() * tensor.element_size()), int(tensor.untyped_storage().nbytes()))
 
 
 def written_arguments(func: Any, args: Any, kwargs: Any) -> list[Any]:

@@ -40,7 +40,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
 
 
 def request(**changes: object) -> ComparisonRequest:
-    settings = ComparisonSettings(budget_seconds=4.0, margin=0.01)
+    settings = ComparisonSettings(budget_seconds=4.0, margin=0.01, layouts=3)
     fields: dict[str, object] = {"suite": SUITE, "settings": settings, **changes}
     return ComparisonRequest(Environment("base"), Environment("branch"), **fields)  # type: ignore[arg-type]
 

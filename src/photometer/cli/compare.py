@@ -127,7 +127,11 @@ def compare(
     layouts: Annotated[
         int | None,
         typer.Option(
-            "--layouts", metavar="N", min=1, max=MOST_REPEATS, help="Memory layouts in which what changed is tried."
+            "--layouts",
+            metavar="N",
+            min=1,
+            max=MOST_REPEATS,
+            help="Fixed memory layouts in which what changed is tried (default: 1).",
         ),
     ] = None,
     install: Annotated[

@@ -35,6 +35,8 @@ def show_text(text: str) -> None:
 def show_rendered(text: str) -> None:
     """Print what a renderer has made, with its line ends; it has escaped the text of users and may have colours."""
     sys.stdout.write(encodable(text, sys.stdout.encoding))
+    # More may take a while, and whoever reads through a pipe waits for this.
+    sys.stdout.flush()
 
 
 def complain(text: str) -> None:

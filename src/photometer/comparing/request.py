@@ -25,8 +25,8 @@ EnvironmentLike = str | Environment
 
 # Most verdicts stand after 2 to 4 s of measuring; this is what a suite may spend per benchmark on average.
 BUDGET_SECONDS_PER_BENCHMARK = 10.0
-# The frozen layout and two others: enough to see whether a change comes from one of them.
-DEFAULT_LAYOUTS = 3
+# The frozen one alone: times have a layout of their own in every replicate, and counts do not depend on it.
+DEFAULT_LAYOUTS = 1
 
 
 @dataclasses.dataclass(frozen=True)

@@ -200,6 +200,9 @@ class ForkServer:
         """End the server and whatever it runs, and remove its folder."""
         if self._closed:
             return
+        if self.greeting is None:
+            # It is still importing torch, and reads no wishes before that is done.
+            self.kill()
         self._closed = True
         self._control.close()
         self._channel.close()

@@ -113,6 +113,7 @@ def test_nonsense_from_a_child_is_no_memory(figures: list[Any]) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device; this torch finds none")
 def test_memory_of_a_gpu() -> None:
     loop = PythonLoop("y = x + 1", "x = torch.ones(1 << 18, device='cuda')", globals={"torch": torch})
     with loop.open_blocks() as run_block:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _MIB = 1024 * 1024
 _GIB = 1024 * _MIB
 _DAY_SECONDS = 86400.0
+# A century: more is a slip of the finger.
+MOST_DAYS = 36_500.0
 # A request may have a hundred packages, and an install command a page.
 _LONGEST_TEXT = 60
 
@@ -40,7 +42,9 @@ def cache(
     ] = None,
     unused: Annotated[
         float | None,
-        typer.Option("--unused", metavar="DAYS", min=0.0, help="Remove environments not used for so many days."),
+        typer.Option(
+            "--unused", metavar="DAYS", min=0.0, max=MOST_DAYS, help="Remove environments not used for so many days."
+        ),
     ] = None,
 ) -> None:
     if remove or unused is not None:

@@ -44,6 +44,12 @@ def complain(text: str) -> None:
     say_aside(f"photometer: {text}")
 
 
+def say_progress(text: str, *, is_last: bool) -> None:
+    """Write over the line that is there, on the error channel of a terminal."""
+    sys.stderr.write("\r" + on_screen(text) + ("\n" if is_last else ""))
+    sys.stderr.flush()
+
+
 def say_aside(text: str) -> None:
     """Print lines on the error channel, where they do not mix with results."""
     sys.stderr.write(on_screen(text) + "\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.printing import say_aside, show_text
+from photometer.cli.printing import say_aside, say_progress, show_text
 from photometer.cli.store_option import ReadStore
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def publish(
 def _show_progress(done: int, of: int) -> None:
     """Count on a terminal: a large history takes a minute."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r{done:,} of {of:,} benchmarks" + ("\n" if done == of else ""))
-        sys.stderr.flush()
+        say_progress(f"{done:,} of {of:,} benchmarks", is_last=done == of)
 
 
 def site_options(store: Store, title: str | None, commit_url: str | None) -> SiteOptions:

@@ -90,7 +90,7 @@ def test_the_fuzz_map_and_the_ladder_are_drawn(tab: Tab, page_of: Pages) -> None
     tab.open(page_of("ladder"))
     tab.picture(PICTURES / "ladder.png")
     expect(tab.find("[data-figure] .bar")).to_have_count(12)
-    expect(tab.find("[data-figure]").first).to_contain_text("+ 600 instr.")
+    expect(tab.find("[data-figure]").first).to_contain_text("+ 516 instr.")
 
 
 def test_the_page_of_a_fuzz_run_draws_its_chart(tab: Tab, tmp_path: Path) -> None:

@@ -22,10 +22,9 @@ SETUPS = {
 }
 
 
-def plan() -> WorkOrders:
-    return materialize(
-        Suite.from_benchmarks({name: TimerArgs("pass", setup) for name, setup in SETUPS.items()}, name="suite")
-    )
+def plan(*names: str) -> WorkOrders:
+    chosen = {name: TimerArgs("pass", SETUPS[name]) for name in names or SETUPS}
+    return materialize(Suite.from_benchmarks(chosen, name="suite"))
 
 
 def test_only_imports_that_always_run_are_tried() -> None:
@@ -42,7 +41,19 @@ def test_nothing_is_started_if_there_is_nothing_to_try() -> None:
 def test_all_failures_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
     servers = FakeServers({"fake": {"pass": Behaviour(raises="ModuleNotFoundError: No module named 'mine'")}})
     with servers.session() as session, pytest.raises(DefinitionError) as told:
-        check_imports(plan(), session)
+        check_imports(plan("one", "two", "three"), session)
     assert "'import mine' fails in 2 benchmarks" in str(told.value)
     assert "'from mine.parts import f' fails in 1 benchmark:" in str(told.value)
     assert sum(server.forks for server in servers.made) == 1
+
+
+def test_what_can_run_is_not_stopped_by_what_cannot() -> None:
+    servers = FakeServers({"fake": {"pass": Behaviour(raises="ModuleNotFoundError: No module named 'mine'")}})
+    with servers.session() as session:
+        check_imports(plan(), session)
+
+
+def test_a_module_that_crashes_is_left_to_its_benchmark() -> None:
+    servers = FakeServers({"fake": {"pass": Behaviour(dies=True)}})
+    with servers.session() as session:
+        check_imports(plan("one", "two"), session)

@@ -1,7 +1,7 @@
 """Imports of a plan, tried once in its environment before anything is compiled or timed.
 
-In: a plan and a session. Out: nothing, or one error that names every module that cannot be imported and how many
-benchmarks want it; else each of them would fail by itself, after minutes of compiling.
+In: a plan and a session. Out: nothing, or, if no benchmark could run, one error that names every module that cannot be
+imported; else each of them would fail by itself, after minutes of compiling. If some can run, they do.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 
-from photometer.errors import DefinitionError, SnippetError
+from photometer.errors import DefinitionError, SnippetError, WorkerCrashed, WorkerTimeout
 from photometer.model.language import Language
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.session import Session
@@ -23,18 +23,22 @@ ALWAYS_THERE = sys.stdlib_module_names | {"torch", "photometer_result"}
 
 
 def check_imports(plan: WorkOrders, session: Session) -> None:
-    """Raise DefinitionError if a set-up imports something at its top level that cannot be imported."""
+    """Raise DefinitionError if every set-up imports something at its top level that cannot be imported."""
     wanted = wanted_imports(plan)
     if not wanted:
         return
     failed: dict[str, SnippetError] = {}
-    with session.child() as child:
-        for line in wanted:
-            try:
-                child.ask(Prepare(setup=line), IMPORT_SECONDS)
-            except SnippetError as error:
-                failed[line] = error
-    if failed:
+    try:
+        with session.child() as child:
+            for line in wanted:
+                try:
+                    child.ask(Prepare(setup=line), IMPORT_SECONDS)
+                except SnippetError as error:
+                    failed[line] = error
+    except (WorkerCrashed, WorkerTimeout):
+        # It will be said of the benchmark that imports it.
+        return
+    if failed and all(failed.keys() & _imports_of(order) for order in plan):
         raise _told(failed, wanted)
 
 
@@ -42,10 +46,16 @@ def wanted_imports(orders: Iterable[WorkOrder]) -> dict[str, int]:
     """Return import statements, each once, with the number of benchmarks that have it in their set-up."""
     wanted: dict[str, int] = {}
     for order in orders:
-        if order.args.language is Language.PYTHON:
-            for line in dict.fromkeys(_top_level_imports(order.args.setup)):
-                wanted[line] = wanted.get(line, 0) + 1
+        for line in _imports_of(order):
+            wanted[line] = wanted.get(line, 0) + 1
     return wanted
+
+
+def _imports_of(order: WorkOrder) -> dict[str, None]:
+    """Return the import statements of an order, in their order; C++ has none."""
+    if order.args.language is not Language.PYTHON:
+        return {}
+    return dict.fromkeys(_top_level_imports(order.args.setup))
 
 
 def _top_level_imports(setup: str) -> Iterator[str]:

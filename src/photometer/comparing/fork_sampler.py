@@ -32,7 +32,7 @@ REPLICATES_PER_LANE = 6
 MOST_LANES = 4
 # The next lane's servers start when this many replicates of the present one are taken: they then come up on another
 # core while the rest is measured.
-TURNS_AHEAD = 2
+TURNS_AHEAD = 1
 
 
 @dataclasses.dataclass(frozen=True)

@@ -180,16 +180,19 @@ def _bump_payout() -> FloatArray:
     Such noise is a mixture of uniforms on [−r, r] (Khinchin), so it is enough if the bump's mean over [−r, r]
     times the payout is at most one for every r.
     """
-    from scipy import stats
+    # Not scipy.stats, whose import takes a second.
+    from scipy import special
 
     shift, spread = _shapes()
     # The best r for the bettor ends just past the bump, between half a shift and a shift and many spreads. 4,000 points
     # find the mean's flat maximum to 1e-6; the payout is rounded down by a thousandth to be on the safe side.
     radius = np.geomspace(0.5 * min(SHIFTS), 10.0 * max(SHIFTS), 4000)[:, np.newaxis]
-    student = stats.t(DEGREES_OF_FREEDOM)
-    area = (
-        (student.cdf((radius - shift) / spread) - student.cdf((-radius - shift) / spread)) / student.pdf(0.0) * spread
-    )
+    share = special.stdtr(DEGREES_OF_FREEDOM, (radius - shift) / spread)
+    share = share - special.stdtr(DEGREES_OF_FREEDOM, (-radius - shift) / spread)
+    # The density of Student's distribution at its peak.
+    peak = special.gamma((DEGREES_OF_FREEDOM + 1.0) / 2.0) / special.gamma(DEGREES_OF_FREEDOM / 2.0)
+    peak /= np.sqrt(DEGREES_OF_FREEDOM * np.pi)
+    area = share / peak * spread
     payout: FloatArray = 0.999 / (area / (2.0 * radius)).max(axis=0)
     return payout
 

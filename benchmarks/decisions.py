@@ -34,7 +34,7 @@ FUNCTIONS = 20
 PARTS = ("unchanged", "one-slower", "two", "ab", "no-ops", "standard")
 Row = dict[str, Any]
 
-# Work of which 1 % more can be planted: 100 and more rounds of a loop, and an operation of torch.
+# Functions that can be slowed by 1 %: a loop of 100 rounds or more, and an operation of torch.
 FUNCTION = """
 def work_{number}(x, tensor):
     total = x

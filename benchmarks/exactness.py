@@ -111,8 +111,8 @@ def run_apart(asked: argparse.Namespace, number: int, folder: Path) -> Counted:
 def differing(first: dict[str, int], second: dict[str, int]) -> list[str]:
     """Return the functions that differ, the largest difference first; those that may are marked."""
     changes = {name: second.get(name, 0) - first.get(name, 0) for name in {**first, **second}}
-    told = sorted((name for name, change in changes.items() if change), key=lambda name: -abs(changes[name]))
-    return [f"{name} ({changes[name]:+,})" for name in told if not is_layout_dependent(name)]
+    changed = sorted((name for name, change in changes.items() if change), key=lambda name: -abs(changes[name]))
+    return [f"{name} ({changes[name]:+,})" for name in changed if not is_layout_dependent(name)]
 
 
 def compare(plan: WorkOrders, runs: list[Counted]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -86,7 +87,9 @@ def test_a_signal_without_a_name(session: Session) -> None:
 @pytest.mark.parametrize("clock", ["float('nan')", "float('inf')", "-1.0", "'text'"])
 def test_a_clock_that_was_replaced_is_not_ours(session: Session, clock: str) -> None:
     seconds = run(session, "sum(range(1000))", f"import time; time.perf_counter = lambda: {clock}")
-    assert 0 < seconds < 1
+    assert isinstance(seconds, float)
+    assert math.isfinite(seconds)
+    assert seconds > 0
 
 
 def test_killing_the_server_costs_this_benchmark_alone(session: Session) -> None:

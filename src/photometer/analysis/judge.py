@@ -16,6 +16,7 @@ from photometer.analysis.verdict import DetectableChange, Verdict, VerdictWord
 from photometer.analysis.verdict_reason import (
     note_changed_within_margin,
     note_typical_differs,
+    reason_for_identical,
     reason_for_replicates,
     reason_for_suite,
     reason_for_unpaired,
@@ -39,6 +40,10 @@ DEFAULT_FALSE_DISCOVERY_RATE = 0.05
 # How many standard deviations of the replicates the reference allows for at the least. Without this, replicates that
 # scatter by 10 % (several threads on a busy machine) gave a false alarm in half of all comparisons.
 SCATTER_ALLOWANCE = 1.0
+# Replicates that show whether what executes the same instructions takes the same time: two may both be strays.
+IDENTICAL_REPLICATES = 3
+# Memory layouts alone move a single replicate by a few per cent; more is worth a full measurement.
+APART = 0.05
 # A p-value p is turned into evidence κ·p**(κ−1); one half is the usual choice between weak and strong p-values.
 _CALIBRATOR_EXPONENT = 0.5
 
@@ -127,6 +132,20 @@ def judge_replicates(
         ),
         notes=tuple(notes),
     )
+
+
+def judge_identical(
+    replicates: Sequence[ReplicateEstimate], instructions_per_run: float, criteria: Criteria = DEFAULT_CRITERIA
+) -> Verdict | None:
+    """Judge a short look at what executes the same instructions; None if its times are apart, so that it must be timed.
+
+    Counts are blind to what takes time without instructions: waiting, denormals, a colder cache.
+    """
+    if abs(float(np.median([replicate.log_ratio for replicate in replicates]))) > math.log1p(APART):
+        return None
+    judged = judge_replicates(replicates, criteria, forecast=False)
+    reason = reason_for_identical(instructions_per_run, len(replicates))
+    return replace(judged, verdict="identical", reason=reason, notes=())
 
 
 def judge_unpaired(

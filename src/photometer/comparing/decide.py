@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-import statistics
 from collections.abc import Callable, Mapping
 
-from photometer.analysis.judge import judge_replicates
+from photometer.analysis.judge import APART, IDENTICAL_REPLICATES, judge_identical
 from photometer.analysis.suite_judge import SuiteJudge
 from photometer.analysis.verdict import Verdict, VerdictWord
 from photometer.analysis.verdict_reason import reason_for_identical, reason_for_not_timed
@@ -32,10 +31,6 @@ from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.machine import MachineNoise
 from photometer.plan.work_order import WorkOrder
 
-# Replicates that show whether what executes the same instructions takes the same time: two may both be strays.
-IDENTICAL_REPLICATES = 3
-# Memory layouts alone move a single replicate by a few per cent; more is worth a full measurement.
-APART = 0.05
 # As long as it may turn out to be identical, a benchmark gets no more: enough to call a change of a few per cent.
 REPLICATES_WHILE_COUNTING = 12
 # How long to wait at a time for counts, when nothing is left to measure.
@@ -209,12 +204,9 @@ class CountGate:
     def _look(self, place: int, per_run: float) -> None:
         """Call it identical, unless its times are apart: it is then timed like the others."""
         del self._identical[place]
-        estimates = self._judge.estimates(place)
-        if abs(statistics.median(each.log_ratio for each in estimates)) > math.log1p(APART):
-            return
-        judged = judge_replicates(estimates, self._settings.criteria, forecast=False)
-        reason = reason_for_identical(per_run, len(estimates))
-        self._settle(place, dataclasses.replace(judged, verdict="identical", reason=reason, notes=()))
+        verdict = judge_identical(self._judge.estimates(place), per_run, self._settings.criteria)
+        if verdict is not None:
+            self._settle(place, verdict)
 
     def _settle_untimed(self, place: int, reason: str, word: VerdictWord) -> None:
         self._identical.pop(place, None)

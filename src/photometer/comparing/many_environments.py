@@ -13,20 +13,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from photometer.analysis.guards import noise_warnings
-from photometer.analysis.judge import judge_replicates
+from photometer.analysis.judge import IDENTICAL_REPLICATES, judge_identical
 from photometer.analysis.matrix_result import MatrixCell, MatrixComparison, MatrixRow
 from photometer.analysis.suite_judge import SuiteJudge
 from photometer.analysis.verdict import Verdict
 from photometer.analysis.verdict_reason import reason_for_identical, reason_for_not_timed
 from photometer.comparing.contests import BenchmarkSides, Contest, ManySidesSampler, contests_of
-from photometer.comparing.decide import APART, IDENTICAL_REPLICATES
 from photometer.comparing.many_counts import Counts, are_alike, change_of, count_many, ratio_of
 from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import SIDE_NAMES, CheckedPlan, StartedSide, preflight
@@ -306,11 +304,10 @@ class ManySides:
             looked += samples
             for place in (place for place in alike if place // contests == benchmark):
                 estimates = [sample.estimates[place % contests] for sample in samples]
-                if abs(statistics.median(each.log_ratio for each in estimates)) <= math.log1p(APART):
-                    counted = counts[orders[benchmark].id, alike[place].first].counts
-                    judged = judge_replicates(estimates, self.request.settings.criteria, forecast=False)
-                    reason = reason_for_identical(counted.outside_allocator_per_run, len(samples))
-                    verdicts[place] = dataclasses.replace(judged, verdict="identical", reason=reason, notes=())
+                counted = counts[orders[benchmark].id, alike[place].first].counts
+                verdict = judge_identical(estimates, counted.outside_allocator_per_run, self.request.settings.criteria)
+                if verdict is not None:
+                    verdicts[place] = verdict
             self.observer.step(done, len(benchmarks))
         return verdicts, looked
 

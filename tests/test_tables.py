@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import pytest
 import torch.utils.benchmark as torch_benchmark
@@ -118,6 +119,7 @@ def test_print_colours_only_where_they_show(
 ) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # a test of notebooks may have imported it
     compare = Compare(FOUR)
     compare.colorize()
     compare.print()

@@ -31,6 +31,15 @@ OVERDUE_SHARE = 0.25
 
 
 @dataclasses.dataclass(frozen=True)
+class NodeState:
+    """A node of a cluster, and what it does now: the titles of its jobs, or a word if it has none."""
+
+    name: str
+    now: tuple[str, ...] = ()
+    word: str = "idle"
+
+
+@dataclasses.dataclass(frozen=True)
 class RunState:
     """How far a run is. Steps are timings and counts; scripting and the build are not among them."""
 
@@ -39,6 +48,7 @@ class RunState:
     failed_orders: int
     seconds_left: float
     now: tuple[str, ...]
+    nodes: tuple[NodeState, ...] = ()
 
 
 class RunObserver(Protocol):

@@ -1,0 +1,128 @@
+"""Workplace: where the jobs of a run are done: which slots are free, and what starts work in one.
+
+LocalWorkplace has the cores of this machine and a thread for each; `remote/ray_workplace.py` has the nodes of a
+cluster. The scheduler asks both the same questions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
+
+from photometer.execution.agenda import QUIET_STEPS, Job
+from photometer.execution.executor import Done, Executor, Failure, Work
+from photometer.execution.observer import NodeState
+from photometer.session.cores import CorePool, on_cores, share_no_core
+
+# With fewer cores nothing else runs beside a timing: two cores of a virtual machine may be one, and they share a cache.
+FEWEST_CORES_TO_SHARE = 4
+# Timings at once: they share the memory and the last cache, so that more would measure each other.
+CORES_PER_QUIET_LANE = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Slot:
+    """What a job is given: some cores, of a node if there are several."""
+
+    cores: tuple[int, ...]
+    node: str = ""
+
+
+class Workplace(Protocol):
+    @property
+    def lanes(self) -> int:
+        """How many jobs can run at the same time."""
+
+    @property
+    def quiet_lanes(self) -> int:
+        """How many of them can be timings."""
+
+    @property
+    def widest(self) -> int:
+        """How many cores one job can have."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there may be slots later although nothing runs: nodes are starting."""
+
+    @property
+    def times_beside_others(self) -> bool:
+        """Whether anything else may run while something is timed: on other cores, or on other nodes."""
+
+    @property
+    def prepares_first(self) -> bool:
+        """Whether timings would keep out what others wait for: they take whole nodes."""
+
+    def take(self, job: Job) -> Slot | None:
+        """Return where the job can start now. None: not yet."""
+
+    def may_pass(self, job: Job) -> bool:
+        """Whether others may start before this job for several cores, which has found no slot."""
+
+    def give_back(self, job: Job, slot: Slot) -> None: ...
+
+    def submit(self, work: Work, slot: Slot) -> Future[Done | Failure]: ...
+
+    def states(self) -> tuple[NodeState, ...]:
+        """Return what each node does; nothing if there is only this machine."""
+
+    def here(self) -> contextlib.AbstractContextManager[object]:
+        """Return the context in which the scheduler itself runs."""
+
+    def end(self) -> None:
+        """Start nothing any more."""
+
+
+class LocalWorkplace:
+    """The cores of this machine. Timings are given the highest, one lane of them for every eight cores."""
+
+    def __init__(self, executor: Executor, cores: Sequence[int], *, uses_device: bool) -> None:
+        self._executor = executor
+        self._pool = CorePool(cores)
+        # There is one accelerator for all, so that nothing else may be timed beside it.
+        self.quiet_lanes = 1 if uses_device else max(1, len(cores) // CORES_PER_QUIET_LANE)
+        self.times_beside_others = len(cores) >= FEWEST_CORES_TO_SHARE and share_no_core(cores)
+        self._threads = ThreadPoolExecutor(len(cores) + 1)
+
+    @property
+    def lanes(self) -> int:
+        return len(self._pool)
+
+    @property
+    def widest(self) -> int:
+        return len(self._pool)
+
+    @property
+    def is_waiting(self) -> bool:
+        return False
+
+    @property
+    def prepares_first(self) -> bool:
+        return False
+
+    def take(self, job: Job) -> Slot | None:
+        cores = self._pool.take(job.cores, from_top=job.step in QUIET_STEPS)
+        return None if cores is None else Slot(cores)
+
+    def may_pass(self, job: Job) -> bool:
+        # Its cores would never be free all at once.
+        return False
+
+    def give_back(self, job: Job, slot: Slot) -> None:
+        self._pool.give_back(slot.cores)
+
+    def submit(self, work: Work, slot: Slot) -> Future[Done | Failure]:
+        return self._threads.submit(self._executor.execute, work)
+
+    def states(self) -> tuple[NodeState, ...]:
+        return ()
+
+    def here(self) -> contextlib.AbstractContextManager[object]:
+        # The scheduler's thread draws the progress bar: it keeps off the cores that are timed.
+        return on_cores(self._pool.cores[:1])
+
+    def end(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -13,13 +13,6 @@ import tempfile
 from pathlib import Path
 
 import photometer
-from photometer.analysis.fuzz_map import make_map
-from photometer.execution.fuzz_run import FuzzRequest, run_trials
-from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
-from photometer.model.results_file import save_measurements
-from photometer.op_fuzzers.reduction import ReductionFuzzer
-from photometer.report.fuzz_text import render_fuzz_text
-from photometer.report.page.page import render_fuzz_page
 
 IMPLEMENTATIONS = {
     "by hand": "((x - x.mean(axis, keepdim=True)) ** 2).mean(axis)",
@@ -28,7 +21,7 @@ IMPLEMENTATIONS = {
 
 
 def measure(fuzzer: photometer.Fuzzer, count: int, min_run_time: float) -> list[photometer.Measurement]:
-    """Every implementation on the first few inputs, labelled for a table with a column an input."""
+    """Every implementation on the first few inputs, labelled for a table with a column per input."""
     measurements = []
     for tensors, _, params in fuzzer.take(count):
         for name, statement in IMPLEMENTATIONS.items():
@@ -51,7 +44,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
 
-    fuzzer = ReductionFuzzer(seed=4, max_elements=2**17)
+    fuzzer = photometer.ReductionFuzzer(seed=4, max_elements=2**17)
     measurements = measure(fuzzer, count=4, min_run_time=0.05)
     comparison = photometer.Compare(measurements)
     comparison.trim_significant_figures()
@@ -59,18 +52,17 @@ def main() -> None:
     comparison.print()
 
     by_hand, library = IMPLEMENTATIONS.values()
-    request = FuzzRequest(fuzzer, arguments.n, by_hand, library, seconds_per_input=arguments.seconds_per_input)
-    trials = list(run_trials(request))
-    found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))
+    found = photometer.fuzz(
+        by_hand, fuzzer, against=library, count=arguments.n, min_run_time=arguments.seconds_per_input
+    )
     print()
-    print(render_fuzz_text(found, rows_at_each_end=4))
+    print(photometer.render_fuzz_text(found, rows_at_each_end=4))
 
     results, table, page = (arguments.output / name for name in ("results.json", "table.html", "map.html"))
-    save_measurements(results, measurements)
+    photometer.save(results, measurements)
     table.write_text(comparison.to_html(), encoding="utf-8")
-    page.write_text(
-        render_fuzz_page(found, title="Variance, by hand and by torch", notes=[repr(fuzzer)]), encoding="utf-8"
-    )
+    text = photometer.render_fuzz_page(found, title="Variance, by hand and by torch", notes=[repr(fuzzer)])
+    page.write_text(text, encoding="utf-8")
     print("Written: " + ", ".join(str(path) for path in (results, table, page)))
 
 

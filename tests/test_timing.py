@@ -13,7 +13,7 @@ from photometer import Language, Measurement, Timer
 from photometer.errors import DefinitionError
 from photometer.instruments.clock import accelerator_in_use, choose_clock, timer
 from photometer.model.diagnosis import SuspicionKind
-from photometer.timing import bind_call, tidy
+from photometer.statement_arguments import bind_call, tidy
 
 
 def test_blocked_autorange_measures_the_time_asked() -> None:

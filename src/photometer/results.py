@@ -9,7 +9,7 @@ For the machine's facts, raw records or damaged files, see model/results_file.py
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,18 @@ def load(path: str | Path, *, recover: bool = False) -> LoadedResults:
     With `recover`, whole records of a damaged file are returned.
     """
     return LoadedResults(load_results(path, recover))
+
+
+def make_report(files: str | Path | Sequence[str | Path], output: str | Path, *, title: str | None = None) -> Path:
+    """Write one HTML page of results files, which opens offline. Return its path."""
+    from photometer.model.whole_file import write_text_whole
+    from photometer.report.page.page import render_report
+    from photometer.report.page.view_report import report_view
+
+    several = [files] if isinstance(files, str | Path) else list(files)
+    page = Path(output)
+    write_text_whole(page, render_report(report_view([load_results(file) for file in several], title)))
+    return page
 
 
 class LoadedResults(list[Any]):
@@ -161,6 +173,7 @@ def record_types() -> dict[str, type]:
     from photometer.model.fuzz_trial import FuzzTrial
     from photometer.model.instruction_counts import InstructionCounts
     from photometer.model.memory_measurement import MemoryMeasurement
+    from photometer.model.node import Node
     from photometer.model.observed_run import ObservedMetrics, PhaseTimes
     from photometer.model.packed_stacks import ComparisonStacks
     from photometer.model.processor_counts import ProcessorCounts
@@ -190,6 +203,7 @@ def record_types() -> dict[str, type]:
         PhaseTimes,
         EnergyOfRun,
         MetricChange,
+        Node,
     )
     return {noun.KIND: noun for noun in types}
 

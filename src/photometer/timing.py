@@ -7,8 +7,6 @@ in place of text, warm-up that is detected, stopping by precision, and measureme
 from __future__ import annotations
 
 import dataclasses
-import operator
-import textwrap
 import timeit as timeit_module
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, overload
@@ -16,17 +14,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, overload
 from photometer.errors import CountError, DefinitionError, SnippetError
 from photometer.instruments.clock import choose_clock, timer
 from photometer.instruments.stopping import Precise, RunFor, SpreadBelow, StoppingRule
-from photometer.instruments.wall_time import BlindWatch, CoreWatch, take_blocks, warm_up
+from photometer.instruments.wall_time import Beforehand, BlindWatch, CoreWatch, take_blocks, warm_up
 from photometer.model.copy_if_callgrind import CopyIfCallgrind
 from photometer.model.language import Language
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
+from photometer.statement_arguments import bind_call, check_texts, checked_names, imported_torch, tidy, whole_number
 from photometer.worker.python_loop import PythonLoop
 from photometer.worker.threads import set_torch_threads
 from photometer.worker.user_error import name_the_line
 
 if TYPE_CHECKING:
     from photometer.instruments.callgrind.count_task import CountedTask
+    from photometer.instruments.device.options import SourceChoice
     from photometer.model.callgrind_stats import CallgrindStats
     from photometer.model.device_measurement import DeviceMeasurement
     from photometer.model.instruction_counts import InstructionCounts
@@ -50,19 +50,23 @@ class TimerClass(Protocol):
 
 
 class Timer:
-    """Measures one statement.
+    """Measure one statement.
 
     Args:
-        stmt: the code that is timed: text, or a callable (then `args` and `kwargs` are its arguments).
-        setup: code that runs before each block of runs and is not timed; its variables are the statement's.
-        global_setup: C++ only: what stands at the top of the file, such as `#include` lines.
-        timer: the clock. The default waits for the accelerator where this process uses one.
-        globals: names the statement may use. `torch` is always among them.
-        label, sub_label, description, env: where the result stands in a `Compare` table:
-            a table for each label, a row for each sub_label (else stmt), a column for each description.
-        num_threads: the size of torch's thread pool while measuring. One by default.
+        stmt: The code to time: text, or a callable, whose arguments are `args` and `kwargs`.
+        setup: Code that runs before each block of runs, untimed. The statement sees its variables.
+        global_setup: C++ only: the top of the file, such as `#include` lines.
+        timer: The clock. The default waits for the accelerator if this process uses one.
+        globals: Names that the statement may use. `torch` is always among them.
+        label: Title of the `Compare` table that the result is in.
+        sub_label: Row of that table (default: the statement).
+        description: Column of that table.
+        env: Name of the environment, if results of several are compared.
+        num_threads: Size of torch's thread pool while measuring (default: 1).
         language: `Language.PYTHON` (or "python") or `Language.CPP` (or "cpp", "c++").
-        args, kwargs: for a callable `stmt`.
+        args: Positional arguments of a callable `stmt`.
+        kwargs: Keyword arguments of a callable `stmt`.
+
     """
 
     _timer_cls: ClassVar[type[Any]] = PythonLoop
@@ -85,7 +89,7 @@ class Timer:
         kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         self._language = Language.parse(language)
-        self._globals = _names(globals)
+        self._globals = checked_names(globals)
         self._asked_clock = self._clock = timer
         num_threads = whole_number("num_threads", num_threads)
         if not callable(timer):
@@ -104,7 +108,7 @@ class Timer:
         else:
             raise DefinitionError(f"stmt must be text or a callable, not {type(stmt).__name__}")
         setup_text = tidy(setup, "setup")
-        _check_texts(global_setup=global_setup, label=label, sub_label=sub_label, description=description, env=env)
+        check_texts(global_setup=global_setup, label=label, sub_label=sub_label, description=description, env=env)
         if self._language is Language.PYTHON and global_setup:
             raise DefinitionError(
                 f"global_setup is for C++ only; it holds {global_setup!r}", remedy="Move it into `setup`."
@@ -118,7 +122,7 @@ class Timer:
     def _make_loop(self, clock: Callable[[], float]) -> Any:
         if self._language is Language.CPP:
             return self._make_cpp_loop()
-        self._globals.setdefault("torch", _torch())
+        self._globals.setdefault("torch", imported_torch())
         return self._timer_cls(
             stmt=self._stmt_text, setup=self._task_spec.setup, timer=clock, globals=self._unwrapped_globals()
         )
@@ -139,11 +143,11 @@ class Timer:
 
     @property
     def task_spec(self) -> TaskSpec:
-        """What is measured."""
+        """Return what is measured."""
         return self._task_spec
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
-        """Run the statement `number` times in one block, after a warm-up, and say how long that took."""
+        """Run the statement `number` times in one block, after a warm-up, and return how long that took."""
         number = whole_number("number", number)
         with set_torch_threads(self._task_spec.num_threads):
             # At most a hundredth of the work asked for, as torch has it; less where a run is steady before.
@@ -203,7 +207,7 @@ class Timer:
                 min_run_time=min_run_time,
                 callback=callback,
                 watch=self._make_watch(),
-                first_seconds=first_seconds,
+                known=Beforehand(first_seconds),
             )
         return Measurement(taken.number_per_run, taken.block_seconds, self._task_spec, conditions=taken.conditions)
 
@@ -239,12 +243,12 @@ class Timer:
     def count_instructions(
         self, number: int = 100, *, repeats: int = 3, cache_simulation: bool = False, branch_simulation: bool = False
     ) -> InstructionCounts:
-        """The same in three figures a run, less the loop's own cost, with the reason for a repeat that differs."""
+        """Return three figures per run, less the loop's own cost, with the reason for a repeat that differs."""
         counted = self.count(number, repeats, cache_simulation=cache_simulation, branch_simulation=branch_simulation)
         return counted.instruction_counts()
 
     def count(self, number: int = 100, repeats: int = 3, **options: bool) -> CountedTask:
-        """What both are made from: the profiles of the repeats. Options are those of `counter.count_statement`."""
+        """Return what both are made from: the profiles of the repeats. Options are those of `count_statement`."""
         from photometer.instruments.callgrind.counter import count_statement
 
         # A statement that fails does so here, in a moment, and not under Valgrind.
@@ -261,7 +265,7 @@ class Timer:
         )
 
     def count_by_processor(self, number: int = 1000, *, repeats: int = 5) -> ProcessorCounts:
-        """Instructions by the processor's own counter, at full speed, in this process; where the kernel allows it."""
+        """Count by the processor's own counter, at full speed, in this process, if the kernel allows it."""
         from photometer.instruments.processor_instructions import count_by_processor
 
         with set_torch_threads(self._task_spec.num_threads):
@@ -276,21 +280,33 @@ class Timer:
             return memory_of_built(self._timer.build(), spec, repeats=repeats)
         return memory_here(self._stmt_text, spec.setup, self._unwrapped_globals(), spec, repeats=repeats)
 
-    def measure_device(self, device: str | None = None, **options: Any) -> DeviceMeasurement:
-        """What the statement costs on the accelerator, as a table of modes, and what bounds it.
+    def measure_device(
+        self,
+        device: str | None = None,
+        *,
+        min_run_time: float = 0.2,
+        precision: float | None = None,
+        max_run_time: float = 10.0,
+        source: SourceChoice = "auto",
+        bytes_per_run: float | None = None,
+        flops_per_run: float | None = None,
+        flops_dtype: str = "bfloat16",
+    ) -> DeviceMeasurement:
+        """Measure the statement on an accelerator: a table of modes, and what bounds it.
 
-        `options` are those of `instruments.device.options.DeviceOptions`: min_run_time (of each mode), precision,
-        max_run_time, source, bytes_per_run, flops_per_run, flops_dtype.
+        Each mode is measured for `min_run_time` seconds, or until `precision` is reached, for at most `max_run_time`.
+        `source` "auto" reads device times from events or the profiler by the length of the kernels. With
+        `bytes_per_run` and `flops_per_run` the result has rates and shares of this card's peaks (of `flops_dtype`).
         """
         from photometer.instruments.device.measure import measure_text
         from photometer.instruments.device.options import DeviceOptions
 
         if self._language is not Language.PYTHON:
             raise DefinitionError("device time is measured of Python statements", remedy="Wrap the C++ in an operator.")
-        asked = DeviceOptions(**options)
-        with set_torch_threads(self._task_spec.num_threads):
-            names = self._unwrapped_globals()
-            return measure_text(self._stmt_text, self._task_spec.setup, names, self._task_spec, device, asked)
+        asked = DeviceOptions(min_run_time, precision, max_run_time, source, bytes_per_run, flops_per_run, flops_dtype)
+        spec, names = self._task_spec, self._unwrapped_globals()
+        with set_torch_threads(spec.num_threads):
+            return measure_text(self._stmt_text, spec.setup, names, spec, device, asked)
 
     def repeat(self, repeat: int = -1, number: int = -1) -> NoReturn:
         raise NotImplementedError("a Timer takes blocks of runs by itself: use Timer.blocked_autorange")
@@ -323,67 +339,3 @@ def build_together(timers: Iterable[Timer]) -> None:
     from photometer.instruments.cpp.build import build_snippets
 
     build_snippets([timer._timer.snippet for timer in timers])
-
-
-def tidy(text: str, name: str = "stmt") -> str:
-    """Common indentation, one leading line break and trailing white space taken off."""
-    if not isinstance(text, str):
-        raise DefinitionError(f"{name}: expected text, not {type(text).__name__}", remedy="Give the code as a string.")
-    return textwrap.dedent(text).removeprefix("\n").rstrip()
-
-
-def whole_number(name: str, value: Any) -> int:
-    """Return the value as an int of at least 1; numpy's integers are welcome, and text and fractions are not."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise DefinitionError(
-            f"{name} must be a whole number, not {type(value).__name__}", remedy=f"Give {name} as an int, such as 1."
-        ) from None
-    if number < 1:
-        raise DefinitionError(f"{name} must be at least 1, not {number}")
-    return number
-
-
-def _check_texts(**texts: Any) -> None:
-    for name, text in texts.items():
-        if text is not None and not isinstance(text, str):
-            raise DefinitionError(
-                f"{name} must be text, not {type(text).__name__}", remedy=f"Give it as text: str({name})."
-            )
-
-
-def _names(globals: Any) -> dict[str, Any]:
-    if globals is None:
-        return {}
-    if not isinstance(globals, Mapping):
-        raise DefinitionError(f"globals must be a dict of names, not {type(globals).__name__}", remedy='Give {"x": x}.')
-    return dict(globals)
-
-
-def bind_call(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[str, str, dict[str, Any]]:
-    """A callable and its arguments as a statement: how it reads, its text, and the names that text uses.
-
-    Each argument gets a name of its own, so that the loop makes a plain call and no unpacking is timed.
-    """
-    name = getattr(function, "__name__", None) or type(function).__name__
-    bound: dict[str, Any] = {"_photometer_function": function}
-    texts = []
-    for i, value in enumerate(args):
-        bound[f"_photometer_arg_{i}"] = value
-        texts.append(f"_photometer_arg_{i}")
-    for key, value in kwargs.items():
-        if not key.isidentifier():
-            raise DefinitionError(f"keyword {key!r} is not a name")
-        bound[f"_photometer_kwarg_{key}"] = value
-        texts.append(f"{key}=_photometer_kwarg_{key}")
-    shown = f"{name}({', '.join(['…'] * bool(texts))})"
-    return shown, f"_photometer_function({', '.join(texts)})", bound
-
-
-def _torch() -> Any:
-    import torch
-
-    return torch

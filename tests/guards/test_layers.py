@@ -16,11 +16,14 @@ DOORS = (
     "pipeline",
     "timing",
     "tables",
+    "statement_arguments",
     "comparing",
     "commits",
     "dispatch_ladder",
     "flames",
+    "fuzz_maps",
     "pull_request",
+    "remote",
     "results",
     "magics",
     "torch_pickle",
@@ -30,13 +33,13 @@ DOORS = (
 # From the top down. A part may import from its own layer's own part and from every layer below; parts that share a
 # layer never import each other, except where the layer is marked so.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("cli", "__main__"),
+    ("cli", "__main__", "pytest_plugin"),
     DOORS,
     # Its site is made with report/; `run`, `compare` and `ab` write to it.
     ("history",),
     ("report", "suites", "op_fuzzers"),
     ("execution", "analysis"),
-    ("environments",),
+    ("environments", "doctor"),
     ("instruments",),
     ("session",),
     ("plan",),
@@ -46,7 +49,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
 )
 # The interactive doors and the pipeline are one layer in the design, and may use each other.
-MAY_USE_EACH_OTHER = {DOORS, ("cli", "__main__")}
+MAY_USE_EACH_OTHER = {DOORS, LAYERS[0]}
 # Imports against the order, each inside one method: (the part that imports, the module that it imports).
 # A notebook asks the record itself for its HTML (`_repr_html_`), and all HTML is written in report/.
 UPWARD_IMPORTS = {

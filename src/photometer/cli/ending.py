@@ -12,7 +12,8 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Windows has no SIGHUP.
+ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 # What a shell reports for a program that Ctrl-C ended; `Ending.status` has that of the signal that came.
 STOPPED = 128 + signal.SIGINT
 

@@ -1,9 +1,9 @@
-"""What the machine lacks, in words: space on a disk, or files that may be open. No traceback helps with either."""
+"""What the machine lacks, in words: space on a disk, open files, or a system that can fork. No traceback helps."""
 
 from __future__ import annotations
 
 import errno
-import resource
+import sys
 
 from photometer.errors import PhotometerError
 
@@ -21,7 +21,14 @@ _REMEDIES = {
 
 def check_open_files() -> None:
     """Raise the limit of open files if it is far too low, or say that it is."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        import resource
+    except ImportError:  # Windows, which check_system refuses with the remedy
+        return
+    try:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    except PermissionError:  # a container that refuses prlimit
+        return
     if soft == resource.RLIM_INFINITY or soft >= FEWEST_OPEN_FILES:
         return
     if hard != resource.RLIM_INFINITY and hard < FEWEST_OPEN_FILES:
@@ -30,6 +37,15 @@ def check_open_files() -> None:
             remedy=_REMEDIES[errno.EMFILE],
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (FEWEST_OPEN_FILES, hard))
+
+
+def check_system() -> None:
+    """Refuse native Windows, which has neither fork nor the file locks that results need."""
+    if sys.platform == "win32":
+        raise PhotometerError(
+            "photometer does not run on Windows itself",
+            remedy="Use WSL, the Windows Subsystem for Linux (`wsl --install`); install photometer and torch there.",
+        )
 
 
 def lacking_words(error: OSError) -> str | None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from photometer.errors import DefinitionError
-from photometer.timing import bind_call, tidy
+from photometer.statement_arguments import bind_call, tidy
 
 Stmt = str | Callable[..., Any]
 

@@ -30,7 +30,7 @@ from photometer.instruments.replicate import REPLICATE_SECONDS, Replicate, Side
 from photometer.model.environment import Environment
 from photometer.model.language import Language
 from photometer.session.session import Session
-from photometer.timing import whole_number
+from photometer.statement_arguments import whole_number
 from photometer.worker.messages import Prepare
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ def ab(
         environment: the interpreter to run text in; by default this one.
         callback: called after each replicate with the Verdict, or Ranking, so far.
         seed: of the order of blocks and of the memory layouts.
+
     """
     if cold and device is None:
         raise DefinitionError("cold is for device time", remedy='Give device="cuda" too.')

@@ -65,6 +65,11 @@ def usable_cores(asked: Sequence[int] = (), topology: Path = TOPOLOGY) -> tuple[
     return tuple(sorted(first_of_core.values()))
 
 
+def share_no_core(processors: Sequence[int], topology: Path = TOPOLOGY) -> bool:
+    """Return whether no two of them are hardware threads of one core."""
+    return len({_siblings(processor, topology) for processor in processors}) == len(processors)
+
+
 def _siblings(processor: int, topology: Path) -> str:
     """Return the text that names all hardware threads of this processor's core; the processor alone if unknown."""
     try:
@@ -87,8 +92,8 @@ def parse_cores(text: str) -> tuple[int, ...]:
 def pin(pid: int, cores: Sequence[int]) -> None:
     """Keep a process (0: this thread) to these cores; none given leaves it alone."""
     if cores and hasattr(os, "sched_setaffinity"):
-        # Whoever asks a server that has just died for a child will hear of it.
-        with contextlib.suppress(ProcessLookupError):
+        # Whoever asks a server that has just died for a child will hear of it; a container may refuse the call.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.sched_setaffinity(pid, cores)
 
 
@@ -99,11 +104,11 @@ def on_cores(cores: Sequence[int]) -> Iterator[None]:
         yield
         return
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
+    pin(0, cores)
     try:
         yield
     finally:
-        os.sched_setaffinity(0, before)
+        pin(0, sorted(before))
 
 
 def quietest_core(look_seconds: float = 0.05) -> int | None:
@@ -128,9 +133,9 @@ def neighbours(core: int | None, count: int) -> tuple[int, ...]:
 
 
 def _busy_ticks() -> dict[int, int]:
-    """Return the ticks each core has spent on anything but idling, from /proc/stat."""
+    """Return the ticks each core has spent on anything but idling, from /proc/stat; nothing if it cannot be read."""
     busy = {}
-    with open("/proc/stat") as lines:  # noqa: PTH123
+    with contextlib.suppress(OSError), open("/proc/stat") as lines:  # noqa: PTH123
         for line in lines:
             name, *fields = line.split()
             if name.startswith("cpu") and name != "cpu":

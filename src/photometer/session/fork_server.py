@@ -48,6 +48,10 @@ class Launch:
     translate: bool = False
     small_pages: bool = True
     preload: tuple[str, ...] = ()
+    # Each child is a process of its own, not a fork.
+    fresh: bool = False
+    # The file that the interpreter runs.
+    worker: str = str(WORKER)
 
 
 class ForkServer:
@@ -161,9 +165,11 @@ class ForkServer:
         self._messages.clear()
         self._child_status = None
         self.strays = 0
+        # A fresh child imports torch first.
+        patience = START_SECONDS if self.launch.fresh else FORK_SECONDS
         try:
             self._control.send(b"f")
-            hello = decode_reply(Hello, self.receive(time.monotonic() + FORK_SECONDS))
+            hello = decode_reply(Hello, self.receive(time.monotonic() + patience))
             if isinstance(hello, Hello):
                 return ChildProcess(self, int(hello.pid))
         except (OSError, ChildGone, Disconnected, WorkerTimeout, Garbled, BadMessage, ValueError):
@@ -293,5 +299,6 @@ def _command(launch: Launch, folder: Path) -> list[str]:
     options = ["--temporary", of_fixed_length(str(folder))]
     options += ["--translate"] if launch.translate else []
     options += ["--small-pages"] if launch.small_pages else []
+    options += ["--fresh"] if launch.fresh else []
     options += [word for module in launch.preload for word in ("--preload", module)]
-    return [*freezing().command, *wrapper, launch.python, str(WORKER), *options, *launch.search_path]
+    return [*freezing().command, *wrapper, launch.python, launch.worker, *options, *launch.search_path]

@@ -21,6 +21,7 @@ from typing import Any
 from photometer.errors import WorkerCrashed, WorkerTimeout
 from photometer.session.child_process import ChildGone, ChildProcess
 from photometer.session.cores import pin
+from photometer.session.policy import can_fork as can_fork
 from photometer.session.session import ServerKind
 from photometer.worker.child import serve_requests
 from photometer.worker.messages import Hello, decode_reply
@@ -30,11 +31,6 @@ from photometer.worker.server import refuse_huge_pages
 # A fork of a process with gigabytes of tensors copies their page tables: 0.1 s or so.
 FORK_SECONDS = 60.0
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-def can_fork() -> bool:
-    """macOS has fork, but its system libraries do not survive one."""
-    return sys.platform == "linux"
 
 
 @contextlib.contextmanager

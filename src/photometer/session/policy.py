@@ -60,6 +60,11 @@ RESERVED = ("PYTHONHASHSEED", "PHOTOMETER_PADDING", IMPORTABLE, "PYTHONDONTWRITE
 """They hold the memory layout still, so an environment may not set them."""
 
 
+def can_fork() -> bool:
+    """Return whether a process that has imported torch can be forked safely."""
+    return sys.platform == "linux"
+
+
 @dataclasses.dataclass(frozen=True)
 class Policy:
     """The default is what every command uses; the fields are there for experiments on the policy itself."""
@@ -70,6 +75,8 @@ class Policy:
     limits_memory: bool = True
     # A torch or a package that the user's PYTHONPATH leads to is found in every environment, after its own paths.
     passes_python_path: bool = True
+    # macOS has fork, but its system libraries do not survive one: there each child is a fresh process.
+    forks: bool = dataclasses.field(default_factory=can_fork)
 
     def variables(self, environment: Environment, layout: Layout, *, under_valgrind: bool) -> dict[str, str]:
         """Return the whole environment of a worker: few names, always in one order, the environment's own last."""

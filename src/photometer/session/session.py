@@ -237,6 +237,7 @@ class Session:
             translate=counting is not None,
             small_pages=self.policy.small_pages,
             preload=kind.preload,
+            fresh=not self.policy.forks,
         )
 
 

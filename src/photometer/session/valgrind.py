@@ -82,7 +82,7 @@ class Valgrind:
 
 
 def find_valgrind(search_path: str | None = None) -> Valgrind:
-    """The Valgrind on the PATH (or on `search_path`), checked."""
+    """Return the Valgrind on the PATH (or on `search_path`), checked."""
     check_platform(sys.platform, platform.machine())
     found = shutil.which("valgrind", path=search_path)
     if found is None:
@@ -111,7 +111,7 @@ def find_valgrind(search_path: str | None = None) -> Valgrind:
 
 
 def check_platform(system: str, machine: str) -> None:
-    """Raises where no Valgrind runs Python with torch."""
+    """Raise if no Valgrind runs Python with torch here."""
     if system != "linux":
         raise ToolMissing(
             f"Instruction counts need Valgrind, which does not run current Python on this platform ({system}).",
@@ -131,7 +131,7 @@ def parse_version(text: str) -> tuple[int, ...] | None:
 
 
 def install_remedy() -> str:
-    """The command that installs Valgrind here, by the package manager that is here."""
+    """Return the command that installs Valgrind here, by the package manager that is here."""
     for manager, command in _INSTALL_COMMANDS:
         if shutil.which(manager) is not None:
             return f"Install it: {command}"

@@ -65,6 +65,8 @@ RunBlock = Callable[[int], float]
 
 # A set-up that calls torch.compile leaves the seconds of its first call in a global of this name (see plan).
 COMPILE_SECONDS = "photometer_compile_seconds"
+# A name among those given to a fork: a function of the number of runs that is called before each block, untimed.
+BEFORE_BLOCK = "photometer_before_block"
 
 # Of objects made before the collector runs: more than any statement makes, and less than 2^31.
 HIGHEST_THRESHOLD = 2_000_000_000
@@ -95,7 +97,7 @@ def serve_requests(channel: int, lifeline: int, names: dict[str, Any] | None = N
 
 
 def own_pid() -> str:
-    """The pid in a fixed number of digits: a message of another length would be another state of Python's memory."""
+    """Return the pid in a fixed number of digits: a longer message would be another state of Python's memory."""
     return f"{os.getpid():010d}"
 
 
@@ -117,7 +119,8 @@ def die_with(lifeline: int) -> None:
     The lifeline is a pipe on which nothing is ever written. With O_ASYNC its closing raises SIGIO, whose default is to
     end the process. (The channel itself will not do: SIGIO for a request can arrive after the request was read.)
     """
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    # Elsewhere (macOS, the BSDs) the default is to ignore it; a handler of Python's then runs when user code lets it.
+    signal.signal(signal.SIGIO, signal.SIG_DFL if sys.platform == "linux" else lambda *_: os._exit(1))
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
     # It may have gone before we asked.
@@ -207,6 +210,8 @@ class Child:
         if request.device.startswith("cuda:"):
             torch.cuda.set_device(request.device)
         run_block = self._opened.enter_context(self._open_loop(request, torch))
+        if BEFORE_BLOCK in self._names:
+            run_block = after(self._names[BEFORE_BLOCK], run_block)
         self._run_block = DeviceBlocks(run_block, torch.cuda) if request.device_time else run_block
         first_seconds = self._run_block(1) if request.warmup_runs else 0.0
         if request.warmup_runs > 1:
@@ -249,6 +254,16 @@ class Child:
             toggles_itself=isinstance(self._loop, NativeLoop),
         )
         return Counted(dumps, "" if frames is None else frames.take_map())
+
+
+def after(prepare: Callable[[int], object], run_block: RunBlock) -> RunBlock:
+    """Return the block with something before it that is not timed."""
+
+    def run(number: int) -> float:
+        prepare(number)
+        return run_block(number)
+
+    return run
 
 
 def time_blocks(run_block: RunBlock, request: TimeBlocks) -> TimedBlocks:

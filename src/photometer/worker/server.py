@@ -3,6 +3,9 @@
 Standard input is the control socket. Each byte on it asks for a child; the server forks it, waits for its end and
 reports its wait status. The child alone reads the request, from the channel, so that the server is in the same
 state at every fork and no benchmark depends on those before it. End of file on the control socket ends the server.
+
+If a process cannot safely be forked (`--fresh`, as on macOS), each child is a process of its own that imports torch
+again: slower by that import, and the same requests.
 """
 
 from __future__ import annotations
@@ -18,9 +21,10 @@ import shutil
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .child import serve_requests
@@ -39,11 +43,13 @@ STATUS = struct.Struct(">qqq")  # the child's pid, its wait status, and how many
 
 
 def main(arguments: list[str]) -> None:
-    """`__main__.py [--temporary FOLDER] [--translate] [--small-pages] [--preload MODULE] [PATH …]`.
+    """`__main__.py [--temporary FOLDER] [--translate] [--small-pages] [--fresh] [--preload MODULE] [PATH …]`.
 
-    Paths go first on sys.path; modules are imported after torch.
+    Paths go first on sys.path; modules are imported after torch. `--child CHANNEL LIFELINE` is how a fresh child is
+    started.
     """
-    folder, translate, paths, preload = "", False, [], []
+    folder, translate, fresh, paths, preload = "", False, False, [], []
+    inherited: tuple[int, int] | None = None
     words = iter(arguments)
     for word in words:
         if word == "--temporary":
@@ -52,19 +58,30 @@ def main(arguments: list[str]) -> None:
             translate = True
         elif word == "--small-pages":
             refuse_huge_pages()
+        elif word == "--fresh":
+            fresh = True
         elif word == "--preload":
             preload.append(next(words))
+        elif word == "--child":
+            inherited = int(next(words)), int(next(words))
         else:
             paths.append(word)
     sys.argv[:] = [""]
     sys.path[0:0] = paths
+    if inherited is not None:
+        become_child(*inherited, preload)
     adopt_orphans()
     channel, lifeline = receive_descriptors()
+    # get_ready takes out of them what no statement should see; a fresh child needs it.
+    variables = dict(os.environ) if fresh else {}
     with dying_with(lifeline, folder):
         greeting = get_ready(translate, preload)
     send_message(channel, encode_reply(greeting))
-    if isinstance(greeting, Started):
-        serve_forks(channel, lifeline)
+    if isinstance(greeting, Started) and fresh:
+        command = [sys.executable, *sys.orig_argv[1:], "--child", str(channel), str(lifeline)]
+        serve_children(lambda: start_fresh(command, variables, channel, lifeline))
+    elif isinstance(greeting, Started):
+        serve_children(lambda: start_fork(channel, lifeline))
     # Reached when the near side is gone, or closed us: nobody else may be left to tidy up.
     end_strays()
     if folder:
@@ -184,21 +201,45 @@ def run_common_operations(torch: Any) -> None:
     run_scripted_model(torch)
 
 
-def serve_forks(channel: int, lifeline: int) -> None:
+def serve_children(start: Callable[[], int]) -> None:
     while os.read(CONTROL, 1):
-        pid = os.fork()
-        if pid == 0:
-            run_child(channel, lifeline)
+        pid = start()
         _, status = os.waitpid(pid, 0)
-        strays = end_strays()
+        strays = end_strays(pid)
         try:
             os.write(CONTROL, STATUS.pack(pid, status, strays))
         except BrokenPipeError:  # the near side died while the child ran
             return
 
 
-def end_strays() -> int:
-    """End what the child has started and left running. Return how many processes that were."""
+def start_fork(channel: int, lifeline: int) -> int:
+    pid = os.fork()
+    if pid == 0:
+        run_child(channel, lifeline)
+    return pid
+
+
+def start_fresh(command: list[str], variables: dict[str, str], channel: int, lifeline: int) -> int:
+    """Start a child that imports torch by itself. Return its pid; whoever asked waits for it."""
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=variables, pass_fds=(channel, lifeline))
+    # It is waited for by its pid: the object must not do so, too.
+    child.returncode = 0
+    return child.pid
+
+
+def become_child(channel: int, lifeline: int, preload: list[str]) -> None:
+    """Live the whole life of a fresh child; never return."""
+    with dying_with(lifeline, ""):
+        greeting = get_ready(translate=False, preload=preload)
+    if isinstance(greeting, Failed):
+        sys.stderr.write(greeting.traceback or greeting.message)
+        sys.stderr.flush()
+        os._exit(1)
+    run_child(channel, lifeline)
+
+
+def end_strays(group: int | None = None) -> int:
+    """End what the child, the head of `group`, has started and left running. Return how many processes that were."""
     strays = 0
     while True:
         try:
@@ -207,17 +248,28 @@ def end_strays() -> int:
             return strays
         if ended:
             continue
+        running = running_children()
+        if running is None:
+            # What has not left the child's group can be ended all the same.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if group is not None:
+                    os.killpg(group, signal.SIGKILL)
+            return strays
         # Killing one may hand us its children: look again until there are none.
-        for pid in running_children():
+        for pid in running:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             strays += 1
 
 
-def running_children() -> list[int]:
+def running_children() -> list[int] | None:
+    """Return the pids of this server's children; None if the system does not list them."""
     own = os.getpid()
-    with open(f"/proc/{own}/task/{own}/children") as file:  # noqa: PTH123
-        return [int(pid) for pid in file.read().split()]
+    try:
+        with open(f"/proc/{own}/task/{own}/children") as file:  # noqa: PTH123
+            return [int(pid) for pid in file.read().split()]
+    except OSError:  # no /proc, or a kernel without CONFIG_PROC_CHILDREN
+        return None
 
 
 def out_of_reach(descriptor: int) -> int:

@@ -38,7 +38,7 @@ def test_a_timer_without_an_accelerator_says_so_and_still_times() -> None:
 
 def test_options_are_checked_before_a_device_is_looked_for() -> None:
     with pytest.raises(DefinitionError, match="source"):
-        Timer("pass").measure_device(source="guess")
+        Timer("pass").measure_device(source="guess")  # type: ignore[arg-type]
 
 
 class TestOnARealGpu:

@@ -195,7 +195,7 @@ def _below_root(stacks: InstructionStacks) -> InstructionStacks:
 
 
 def _root(order: WorkOrder) -> str:
-    """The frame on top is the statement, in one line."""
+    """Return the frame on top, which is the statement, in one line."""
     return " ".join(order.args.stmt.split())
 
 

@@ -70,7 +70,7 @@ def test_a_slower_commit_is_found_by_time(tmp_path: Path) -> None:
         code = "import time\n\n\ndef work(n):\n    time.sleep(%g)\n\n\ndef rest(n):\n    pass\n"
         project.commit(code % (0.002 if number >= 4 else 0.001), f"change {number}")
     done = photometer(project.folder, "bisect", project.shas[0], "main", "--suite", str(project.suite), "-k", "work",
-                      "--seconds", "4")  # fmt: skip
+                      "--budget", "4")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert f"{project.shas[4]} is the first commit that changed time" in done.stdout
 

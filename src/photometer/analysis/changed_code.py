@@ -130,7 +130,7 @@ def _more_often(before: FramedSide, after: FramedSide, frame: str) -> list[str]:
 
 
 def _callee(name: str) -> str:
-    """A module is called by its class: `Linear`, not `Linear._wrapped_call_impl`."""
+    """Name a module by its class: `Linear`, not `Linear._wrapped_call_impl`."""
     return _MODULE_CALL.sub("", name)
 
 

@@ -33,7 +33,8 @@ class PairVerdict:
 @dataclass(frozen=True)
 class RankedStatement:
     """Its rank (1 is the fastest; equal ranks are not shown to differ), its time, and the verdict against the first
-    statement that was given, which has none itself."""
+    statement that was given, which has none itself.
+    """
 
     name: str
     rank: int

@@ -62,11 +62,11 @@ class SuiteJudge:
         return verdict
 
     def give_up(self, index: int) -> None:
-        """It failed: it gets no more time and no verdict."""
+        """Note that it failed: it gets no more time and no verdict."""
         self._given_up.add(index)
 
     def settle(self, index: int) -> None:
-        """It is decided by other means than its replicates: it gets no more time, and no verdict here."""
+        """Note that it is decided by other means than its replicates: it gets no more time, and no verdict here."""
         self._settled.add(index)
         self._given_up.add(index)
 
@@ -115,7 +115,7 @@ class SuiteJudge:
 
 
 def held_back(verdict: Verdict) -> Verdict:
-    """The verdict, or undecided where it rests on too few replicates."""
+    """Return the verdict, or undecided where it rests on too few replicates."""
     if not verdict.decided or verdict.replicates >= FEWEST_REPLICATES:
         return verdict
     reason = f"looks {verdict.verdict}, but {verdict.replicates} replicates are too few; more time would tell."
@@ -132,7 +132,7 @@ class Progress:
 
 
 def order_by_need(suite: Sequence[Progress], *, seconds_left: float = math.inf) -> tuple[int, ...]:
-    """Indices of the undecided benchmarks whose next replicate still fits, the one to run next first.
+    """Return the indices of the undecided benchmarks whose next replicate still fits, the one to run next first.
 
     First everyone's first replicates; then whoever starves; then whoever is forecast to be decided soonest. A benchmark
     that cannot be decided in the time left comes last, nearest first, for others may finish early.

@@ -23,7 +23,7 @@ def percent(relative: float) -> str:
 
 
 def span(interval: tuple[float, float]) -> str:
-    """The interval of a ratio as signed per cent."""
+    """Return the interval of a ratio as signed per cent."""
     low, high = (
         ("+" if end > 1.0 else "") + percent(end - 1.0) if math.isfinite(end) else "anything" for end in interval
     )
@@ -31,12 +31,12 @@ def span(interval: tuple[float, float]) -> str:
 
 
 def change(ratio: float) -> str:
-    """The change that a ratio stands for, as signed per cent."""
+    """Return the change that a ratio stands for, as signed per cent."""
     return ("+" if ratio > 1.0 else "") + percent(ratio - 1.0)
 
 
 def headline(verdict: Verdict) -> str:
-    """The first line about a verdict: `slower: +1.2 %, from 1.20 us to 1.21 us per run`."""
+    """Return the first line about a verdict: `slower: +1.2 %, from 1.20 us to 1.21 us per run`."""
     base, branch = verdict.base_seconds, verdict.base_seconds + verdict.difference_seconds
     times = f"from {format_seconds(base, 4)} to {format_seconds(branch, 4)} per run"
     return f"{verdict.verdict}: {change(verdict.ratio)}, {times}"
@@ -79,13 +79,13 @@ def reason_for_not_timed(instruction_ratio: float) -> str:
 
 
 def note_changed_within_margin(ratio: float) -> str:
-    """A change that is real and too small to matter."""
+    """Return the note on a change that is real and too small to matter."""
     direction = "slower" if ratio > 1.0 else "faster"
     return f"{direction} by {percent(abs(ratio - 1.0))}: a change is certain, but it is inside the margin"
 
 
 def note_typical_differs(ratio: float, typical_interval: tuple[float, float]) -> str:
-    """The quiet blocks say one thing and the typical ones another."""
+    """Return the note on quiet blocks that say one thing and typical ones that say another."""
     return (
         f"the quietest blocks changed by {percent(ratio - 1.0)}, the typical ones by {span(typical_interval)}: "
         "the change may touch only some of the runs"

@@ -14,7 +14,6 @@ import typer
 
 from photometer.cli.ab_progress import ab_progress
 from photometer.cli.code_argument import joined, read_code, read_setup
-from photometer.cli.compare import FailOn
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import MOST_THREADS, margin_share, seconds
 from photometer.cli.own_code import make_own_code_importable
@@ -37,6 +36,12 @@ class Format(str, enum.Enum):
     CSV = "csv"
 
 
+class FailOn(str, enum.Enum):
+    SLOWER = "slower"
+    UNDECIDED = "undecided"
+    NEVER = "never"
+
+
 class LanguageName(str, enum.Enum):
     PYTHON = "python"
     CPP = "cpp"
@@ -54,53 +59,77 @@ def register(app: typer.Typer) -> None:
 
 def ab(
     statements: Annotated[
-        list[str], typer.Argument(metavar="STMT STMT…", help="Code, or @FILE. The first is the reference.")
+        list[str], typer.Argument(metavar="STMT STMT…", help="Code to compare, or @FILE. The first is the reference.")
     ],
     setup: Annotated[
-        str, typer.Option("--setup", "-s", help="Code (or @FILE) that runs before, untimed. torch is imported.")
+        str,
+        typer.Option("--setup", "-s", metavar="CODE", help="Code to run before, untimed, or @FILE; torch is imported."),
     ] = "pass",
-    setup_b: Annotated[str | None, typer.Option("--setup-b", help="The second of two statements' own setup.")] = None,
-    language: Annotated[LanguageName, typer.Option("--language", help="Of the statements.")] = LanguageName.PYTHON,
+    setup_b: Annotated[
+        str | None,
+        typer.Option("--setup-b", metavar="CODE", help="Setup of the second of two statements, if it differs."),
+    ] = None,
+    language: Annotated[
+        LanguageName, typer.Option("--language", help="Language of the statements.")
+    ] = LanguageName.PYTHON,
     global_setup: Annotated[
-        str, typer.Option("--global-setup", help="C++ at the top of the file, such as #include lines.")
+        str, typer.Option("--global-setup", metavar="CODE", help="C++ at the top of the file, such as #include lines.")
     ] = "",
     num_threads: Annotated[
         int,
-        typer.Option("--threads", "--num-threads", "-t", min=1, max=MOST_THREADS, help="Size of torch's thread pool."),
+        typer.Option(
+            "--num-threads",
+            "--threads",
+            "-t",
+            metavar="N",
+            min=1,
+            max=MOST_THREADS,
+            help="Size of torch's thread pool.",
+        ),
     ] = 1,
     budget: Annotated[
         float | None,
         typer.Option(
-            "--budget", metavar="S", callback=seconds, help="Most seconds of measuring (default: 10 per comparison)."
+            "--budget",
+            metavar="S",
+            callback=seconds,
+            help="Most seconds to measure (default: 10 per statement after the first).",
         ),
     ] = None,
     limit: Annotated[
         float | None,
-        typer.Option("--limit", metavar="S", callback=seconds, help="Most seconds in all, by the clock on the wall."),
+        typer.Option(
+            "--limit", metavar="S", callback=seconds, help="Most seconds in all, start included (default: none)."
+        ),
     ] = None,
     margin: Annotated[
         float | None,
         typer.Option(
-            "--margin", metavar="P", callback=margin_share, help="Changes below are no change (default: 0.003, 0.3 %)."
+            "--margin",
+            metavar="P",
+            callback=margin_share,
+            help="Relative change that does not matter (default: 0.003, which is 0.3 %).",
         ),
     ] = None,
-    device: Annotated[bool, typer.Option("--device", help="Compare device time, on the accelerator.")] = False,
-    cold: Annotated[bool, typer.Option("--cold", help="Flush the device's cache before each run.")] = False,
+    device: Annotated[bool, typer.Option("--device", help="Measure device time on the accelerator.")] = False,
+    cold: Annotated[bool, typer.Option("--cold", help="Flush the cache of the device before each run.")] = False,
     instructions: Annotated[
         bool,
-        typer.Option("--instructions", help="Count instructions too, and show the functions that differ (Valgrind)."),
+        typer.Option(
+            "--instructions", help="Count instructions, too, and show the functions that differ (needs Valgrind)."
+        ),
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the results to this file (JSON).")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the results to this file.")
     ] = None,
     format: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.TERMINAL,
     axes: Axes = None,
     where: Where = None,
     fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="What makes the exit status other than 0 (see below).")
+        FailOn, typer.Option("--fail-on", help="What makes the exit status other than 0.")
     ] = FailOn.NEVER,
     store: WriteStore = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
     if cold and not device:
         raise typer.BadParameter("--cold flushes the cache of a device; give --device too")
@@ -161,7 +190,7 @@ def _request(
     from photometer.comparing.many import Stopping
     from photometer.comparing.statements import AbRequest, criteria_for, default_budget
     from photometer.model.language import Language
-    from photometer.timing import tidy
+    from photometer.statement_arguments import tidy
 
     if not FEWEST <= len(statements) <= MOST:
         raise typer.BadParameter(f"give {FEWEST} to {MOST} statements, not {len(statements)}")
@@ -274,7 +303,7 @@ def _write(path: Path, request: AbRequest, ranking: Ranking, counted: list[State
 
 
 def exit_code(ranking: Ranking, fail_on: FailOn) -> ExitCode:
-    """Only what is asked for makes it other than 0: a question has been answered, not a gate been passed."""
+    """Return 0 unless --fail-on asks for more: ab is a question, not a gate."""
     words = {statement.verdict.verdict for statement in ranking if statement.verdict is not None}
     if fail_on is not FailOn.NEVER and "slower" in words:
         return ExitCode.SLOWER

@@ -30,7 +30,9 @@ class Part(str, enum.Enum):
 
 
 def register(app: typer.Typer) -> None:
-    app.command("cache", help="Show what compiled snippets, environments and kept counts take, or remove them.")(cache)
+    app.command(
+        "cache", help="Show how much disk space compiled snippets, environments and counts take, or remove them."
+    )(cache)
 
 
 def cache(
@@ -38,12 +40,14 @@ def cache(
     only: Annotated[Part | None, typer.Option("--only", help="Show or clear this part only.")] = None,
     remove: Annotated[
         list[str] | None,
-        typer.Option("--remove", metavar="NAME", help="Remove an environment; its first digits will do."),
+        typer.Option(
+            "--remove", metavar="NAME", help="Remove an environment; the first digits of its name are enough."
+        ),
     ] = None,
     unused: Annotated[
         float | None,
         typer.Option(
-            "--unused", metavar="DAYS", min=0.0, max=MOST_DAYS, help="Remove environments not used for so many days."
+            "--unused", metavar="DAYS", min=0.0, max=MOST_DAYS, help="Remove environments not used for this many days."
         ),
     ] = None,
 ) -> None:

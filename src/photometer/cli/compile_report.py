@@ -26,23 +26,35 @@ def compile_report(
     statement: Annotated[str, typer.Argument(metavar="STMT", help="The code to compile, such as f(x).")],
     setup: Annotated[
         str,
-        typer.Option("--setup", "-s", help="Code that runs before. torch is imported."),
+        typer.Option("--setup", "-s", metavar="CODE", help="Code to run before, untimed; torch is imported."),
     ] = "pass",
-    mode: Annotated[str, typer.Option("--mode", help="Mode of torch.compile.")] = "default",
+    mode: Annotated[str, typer.Option("--mode", metavar="NAME", help="Mode of torch.compile.")] = "default",
     dynamic: Annotated[
-        bool | None, typer.Option("--dynamic/--static", help="Shapes that may change, or may not; else torch decides.")
+        bool | None,
+        typer.Option(
+            "--dynamic/--static", help="Compile for shapes that change, or that do not (default: torch decides)."
+        ),
     ] = None,
     fullgraph: Annotated[bool, typer.Option("--fullgraph", help="Fail at the first graph break.")] = False,
     num_threads: Annotated[
-        int, typer.Option("--num-threads", "-t", min=1, max=MOST_THREADS, help="Size of torch's thread pool.")
+        int,
+        typer.Option(
+            "--num-threads",
+            "--threads",
+            "-t",
+            metavar="N",
+            min=1,
+            max=MOST_THREADS,
+            help="Size of torch's thread pool.",
+        ),
     ] = 1,
     axes: Axes = None,
     where: Where = None,
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="S", callback=seconds, help="Seconds until it is given up.")
+        float, typer.Option("--timeout", metavar="S", callback=seconds, help="Give up after this many seconds.")
     ] = 600.0,
     fail_on: FailOnCompile = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one record per line.")] = False,
 ) -> None:
     words = parse_fail_on(fail_on)
     from photometer.definition.axes import points_of

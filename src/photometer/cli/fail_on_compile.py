@@ -14,7 +14,7 @@ WORDS = (RECOMPILE, GRAPH_BREAK)
 
 FailOnCompile = Annotated[
     str | None,
-    typer.Option("--fail-on", metavar="WORDS", help="Exit with 1 if torch.compile meets these: recompile,graph-break."),
+    typer.Option("--fail-on", metavar="WORDS", help="What makes the exit status other than 0: recompile, graph-break."),
 ]
 
 

@@ -26,25 +26,29 @@ def register(app: typer.Typer) -> None:
 
 
 def flame(
-    subject: Annotated[
-        str, typer.Argument(metavar="SUITE|STMT", help="A file with BENCHMARKS, module:NAME, a shipped suite; or code.")
-    ],
+    subject: Annotated[str, typer.Argument(metavar="SUITE|STMT", help="A suite (see `photometer list`), or code.")],
     expression: Expression = None,
     tags: Tags = None,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where the SVGs go.")] = Path(),
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the SVG files.")] = Path(),
     duration: Annotated[
-        float, typer.Option("--duration", metavar="S", min=1.0, callback=seconds, help="Seconds to record each.")
+        float, typer.Option("--duration", metavar="S", min=1.0, callback=seconds, help="Seconds to record each case.")
     ] = 3.0,
     native: Annotated[
-        bool, typer.Option("--native/--no-native", help="Frames of C++ too, not of Python alone.")
+        bool, typer.Option("--native/--no-native", help="Show frames of C++, too, not only of Python.")
     ] = True,
     instructions: Annotated[
-        bool, typer.Option("--instructions", help="A graph of exact instruction counts beside it (needs Valgrind).")
+        bool, typer.Option("--instructions", help="Draw a graph of instruction counts, too (needs Valgrind).")
     ] = False,
-    png: Annotated[bool, typer.Option("--png", help="A picture of each beside it (needs Chromium or Chrome).")] = False,
-    setup: Annotated[str, typer.Option("--setup", "-s", help="Of a statement: code that runs before it.")] = "pass",
+    png: Annotated[bool, typer.Option("--png", help="Write a PNG of each, too (needs Chromium or Chrome).")] = False,
+    setup: Annotated[
+        str,
+        typer.Option(
+            "--setup", "-s", metavar="CODE", help="Code to run before a statement, untimed; torch is imported."
+        ),
+    ] = "pass",
     python: Annotated[
-        str | None, typer.Option("--python", metavar="PATH", help="Look into this interpreter's torch instead.")
+        str | None,
+        typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used (default: this one)."),
     ] = None,
 ) -> None:
     from photometer.execution.profile import ProfileSettings
@@ -79,7 +83,7 @@ def flame(
 
 
 def names_a_suite(subject: str) -> bool:
-    """A shipped suite, a file of Python or `package.module:NAME`; everything else is a statement."""
+    """Return whether it is a shipped suite, a file of Python or `package.module:NAME`; all else is a statement."""
     from photometer.definition.loading import shipped_suites
 
     module, colon, name = subject.rpartition(":")

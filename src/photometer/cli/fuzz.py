@@ -26,38 +26,69 @@ def register(app: typer.Typer) -> None:
 
 
 def fuzz(
-    statement: Annotated[str, typer.Argument(metavar="STMT", help="The code to time; it uses the tensors by name.")],
-    against: Annotated[str | None, typer.Option("--against", metavar="STMT2", help="The code to compare to.")] = None,
+    statement: Annotated[str, typer.Argument(metavar="STMT", help="Code to time; it sees the tensors by name.")],
+    against: Annotated[str | None, typer.Option("--against", metavar="STMT", help="Code to compare it with.")] = None,
     preset: Annotated[
-        str | None, typer.Option("--fuzzer", metavar="NAME", help="unary, binary, matmul, … (a wrong name lists all).")
+        str | None,
+        typer.Option(
+            "--fuzzer", metavar="NAME", help="Preset: unary, binary, matmul, reduction, … (docs/fuzzing.md lists all)."
+        ),
     ] = None,
-    spec: Annotated[Path | None, typer.Option("--spec", metavar="FILE", help="A Python file with FUZZER.")] = None,
-    count: Annotated[int, typer.Option("-n", min=1, help="How many inputs.")] = 100,
-    seed: Annotated[int | None, typer.Option("--seed", help="Same seed, same inputs. Else chosen and told.")] = None,
+    spec: Annotated[
+        Path | None, typer.Option("--spec", metavar="FILE", help="Python file that assigns FUZZER.")
+    ] = None,
+    count: Annotated[int, typer.Option("--count", "-n", metavar="N", min=1, help="Number of inputs.")] = 100,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="Seed of the inputs (default: chosen and shown).")
+    ] = None,
     output: Annotated[
-        list[Path] | None, typer.Option("--output", "-o", help="Write a page (.html) or a results file; repeatable.")
+        list[Path] | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write a page (.html) or a results file; repeat for both."),
     ] = None,
-    setup: Annotated[str, typer.Option("--setup", "-s", help="Code that runs before, untimed.")] = "pass",
+    setup: Annotated[
+        str, typer.Option("--setup", "-s", metavar="CODE", help="Code to run before, untimed; torch is imported.")
+    ] = "pass",
     num_threads: Annotated[
-        int, typer.Option("--num-threads", "-t", min=1, max=MOST_THREADS, help="Size of torch's pool.")
+        int,
+        typer.Option(
+            "--num-threads",
+            "--threads",
+            "-t",
+            metavar="N",
+            min=1,
+            max=MOST_THREADS,
+            help="Size of torch's thread pool.",
+        ),
     ] = 1,
     seconds: Annotated[
-        float, typer.Option("--min-run-time", callback=duration, help="Seconds to measure each input.")
+        float, typer.Option("--min-run-time", metavar="S", callback=duration, help="Seconds to measure each input.")
     ] = 0.1,
-    dtype: Annotated[str | None, typer.Option("--dtype", help="Of a preset's tensors: float32, …")] = None,
-    device: Annotated[str | None, typer.Option("--device", help="Of a preset's tensors: cpu, cuda, …")] = None,
+    dtype: Annotated[
+        str | None, typer.Option("--dtype", metavar="NAME", help="Element type of the tensors of a preset.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option("--on-device", metavar="NAME", help="Device of the tensors of a preset, such as cuda.")
+    ] = None,
     max_elements: Annotated[
-        int | None, typer.Option("--max-elements", min=1, help="Limit of a preset's tensors.")
+        int | None, typer.Option("--max-elements", metavar="N", min=1, help="Most elements of a tensor of a preset.")
     ] = None,
     max_bytes: Annotated[
-        int | None, typer.Option("--max-bytes", min=1, help="Limit of one tensor's allocation.")
+        int | None, typer.Option("--max-bytes", metavar="N", min=1, help="Most bytes of a tensor of a preset.")
     ] = None,
     rehearse: Annotated[
         bool | None,
-        typer.Option("--rehearse/--no-rehearse", help="Run each input once in a fork first, in case it crashes."),
+        typer.Option(
+            "--rehearse/--no-rehearse",
+            help="Run each input once in a fork first, in case it crashes (default: if that is safe).",
+        ),
     ] = None,
-    timeout: Annotated[float, typer.Option("--timeout", callback=duration, help="Seconds a rehearsal may take.")] = 120,
-    rows: Annotated[int, typer.Option("--rows", min=1, help="Rows to show from each end of the list.")] = 8,
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", metavar="S", callback=duration, help="Give up a rehearsal after this many seconds."),
+    ] = 120,
+    rows: Annotated[
+        int, typer.Option("--rows", metavar="N", min=1, help="Rows to show from each end of the list.")
+    ] = 8,
 ) -> None:
     make_own_code_importable([] if spec is None else [spec])
     limits = {"dtype": dtype, "device": device, "max_elements": max_elements, "max_allocation_bytes": max_bytes}
@@ -89,7 +120,7 @@ def fuzz(
 def _fuzzer(
     preset: str | None, spec: Path | None, seed: int | None, limits: Mapping[str, object]
 ) -> tuple[Fuzzer, Callable[[int], str] | None]:
-    """The fuzzer that was asked for, and its own way to rebuild an input where it has one."""
+    """Return the fuzzer that was asked for, and its own way to rebuild an input if it has one."""
     if (preset is None) == (spec is None):
         raise typer.BadParameter("give either --fuzzer NAME or --spec FILE")
     if preset is not None:
@@ -107,7 +138,7 @@ def _fuzzer(
 
 
 def _collected(trials: Iterable[FuzzTrial]) -> tuple[list[FuzzTrial], bool]:
-    """The trials, and whether the user stopped the run: then those before are shown all the same."""
+    """Return the trials, and whether the user stopped the run: then those before are shown all the same."""
     collected: list[FuzzTrial] = []
     try:
         collected.extend(trials)
@@ -122,7 +153,7 @@ def _files(output: list[Path] | None, *, page: bool) -> list[Path]:
 
 
 def _saved(request: FuzzRequest, paths: list[Path]) -> Iterator[FuzzTrial]:
-    """The trials, each in the files before it is passed on."""
+    """Yield the trials, each of which is in the files before it is passed on."""
     import torch  # noqa: F401  the header names the build, if it is there
 
     from photometer.execution.fuzz_run import run_trials
@@ -138,7 +169,7 @@ def _saved(request: FuzzRequest, paths: list[Path]) -> Iterator[FuzzTrial]:
 
 
 def _with_progress(trials: Iterable[FuzzTrial], count: int) -> Iterator[FuzzTrial]:
-    """A bar on the terminal's error channel; nothing where there is no terminal."""
+    """Yield the trials, with a bar on the terminal's error channel if there is one."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

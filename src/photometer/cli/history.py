@@ -21,10 +21,15 @@ if TYPE_CHECKING:
     from photometer.history.store import Store
 
 Machine = Annotated[
-    str | None, typer.Option("--machine", metavar="WORDS", help="Only of machines whose name or fingerprint has this.")
+    str | None,
+    typer.Option(
+        "--machine",
+        metavar="WORDS",
+        help="Only machines whose name contains this, or whose fingerprint begins with it.",
+    ),
 ]
 Project = Annotated[
-    str | None, typer.Option("--project", metavar="NAME", help="Only of this project, if the store has several.")
+    str | None, typer.Option("--project", metavar="NAME", help="Only this project, if the store has several.")
 ]
 
 
@@ -49,8 +54,8 @@ def register(app: typer.Typer) -> None:
     history_run.register(history)
     history.command("compare", help="Compare two measured commits benchmark by benchmark.")(compare)
     history.command("export", help="Write runs as results files, or all curves as CSV or JSON.")(export)
-    history.command("prune", help="Delete runs that are not worth their room.")(prune)
-    history.command("doctor", help="Check a store: whether it can be read, is whole, and what it holds.")(doctor)
+    history.command("prune", help="Delete runs.")(prune)
+    history.command("doctor", help="Check that a store is intact, and show what it contains.")(doctor)
     app.add_typer(history)
 
 
@@ -61,14 +66,14 @@ def init(store: ReadStore = None) -> None:
 
 
 def add(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Results files of run, compare or save.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Results files.")],
     store: ReadStore = None,
     commit: Annotated[
-        str | None, typer.Option("--commit", metavar="REV", help="The revision they are of, if they do not say.")
+        str | None, typer.Option("--commit", metavar="REV", help="Commit of the results, if the files name none.")
     ] = None,
-    branch: Annotated[str, typer.Option("--branch", metavar="NAME", help="The branch they are of.")] = "",
-    project: Annotated[str, typer.Option("--project", metavar="NAME", help="The project they are of.")] = "",
-    recover: Annotated[bool, typer.Option("--recover", help="Take the whole records of a damaged file.")] = False,
+    branch: Annotated[str, typer.Option("--branch", metavar="NAME", help="Branch of the results.")] = "",
+    project: Annotated[str, typer.Option("--project", metavar="NAME", help="Project of the results.")] = "",
+    recover: Annotated[bool, typer.Option("--recover", help="Use the intact records of a damaged file.")] = False,
 ) -> None:
     from photometer.errors import PhotometerError
     from photometer.history.ingest import add_file
@@ -89,9 +94,11 @@ def add(
 
 def list_runs(
     store: ReadStore = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="At most so many runs.")] = 30,
-    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only run, compare or ab.")] = None,
-    commit: Annotated[str | None, typer.Option("--commit", metavar="SHA", help="Only of this commit.")] = None,
+    limit: Annotated[int, typer.Option("--count", "-n", metavar="N", min=1, help="Most runs to show.")] = 30,
+    kind: Annotated[
+        str | None, typer.Option("--kind", metavar="KIND", help="Only results of run, compare or ab.")
+    ] = None,
+    commit: Annotated[str | None, typer.Option("--commit", metavar="REV", help="Only this commit.")] = None,
     project: Project = None,
 ) -> None:
     from photometer.history.text import render_runs
@@ -109,9 +116,10 @@ def show(
     tags: Tags = None,
     store: ReadStore = None,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", metavar="NAME", help="Only this metric, as time; repeat for more.")
+        list[str] | None,
+        typer.Option("--metric", metavar="NAME", help="Only this metric, such as time; repeat for more."),
     ] = None,
-    points: Annotated[int, typer.Option("--points", metavar="N", min=0, help="Values of the last N commits.")] = 5,
+    points: Annotated[int, typer.Option("--points", metavar="N", min=0, help="Last values of each curve to show.")] = 5,
     machine: Machine = None,
     project: Project = None,
 ) -> None:
@@ -142,7 +150,7 @@ def compare(
     tags: Tags = None,
     store: ReadStore = None,
     machine: Machine = None,
-    everything: Annotated[bool, typer.Option("--all", help="Show what is the same, too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show unchanged benchmarks, too.")] = False,
 ) -> None:
     from photometer.history.two_commits import compare_commits, render_comparison
 
@@ -160,7 +168,7 @@ def export(
     output: Annotated[Path, typer.Argument(metavar="PATH", help="A folder for results files, or a file.")],
     store: ReadStore = None,
     format: Annotated[ExportFormat, typer.Option("--format", "-f", help="Output format.")] = ExportFormat.RESULTS,
-    commit: Annotated[str | None, typer.Option("--commit", metavar="SHA", help="Only of this commit.")] = None,
+    commit: Annotated[str | None, typer.Option("--commit", metavar="REV", help="Only this commit.")] = None,
     expression: Expression = None,
 ) -> None:
     from photometer.history.exporting import export_curves, export_runs
@@ -177,15 +185,15 @@ def export(
 def prune(
     store: ReadStore = None,
     before: Annotated[
-        str | None, typer.Option("--before", metavar="DATE", help="Runs older than this, as 2026-01-31.")
+        str | None, typer.Option("--before", metavar="DATE", help="Runs older than this date, such as 2026-01-31.")
     ] = None,
     keep: Annotated[
-        int | None, typer.Option("--keep", metavar="N", min=1, help="Of each commit all but the newest N runs.")
+        int | None, typer.Option("--keep", metavar="N", min=1, help="All but the newest N runs of each commit.")
     ] = None,
     dirty: Annotated[bool, typer.Option("--dirty", help="Runs of changed working trees.")] = False,
     unfinished: Annotated[bool, typer.Option("--unfinished", help="Runs that were not finished.")] = False,
     run_ids: Annotated[list[int] | None, typer.Option("--run", metavar="N", help="This run; repeat for more.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete them; without it they are only listed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete them (default: only list them).")] = False,
 ) -> None:
     from photometer.history.pruning import Pruning, choose, delete_runs
     from photometer.history.text import render_runs

@@ -20,7 +20,8 @@ def load(
         bool, typer.Option("--torch-pickle", help="The files are pickles of torch.utils.benchmark's results.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Results file to write (default: show the results).")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Results file to write (default: show the results)."),
     ] = None,
 ) -> None:
     if not torch_pickle:

@@ -27,15 +27,24 @@ def register(app: typer.Typer) -> None:
 def peaks(
     num_threads: Annotated[
         list[int] | None,
-        typer.Option("--num-threads", "-t", min=1, max=MOST_THREADS, help="Threads (default: 1); repeat for more."),
+        typer.Option(
+            "--num-threads",
+            "--threads",
+            "-t",
+            metavar="N",
+            min=1,
+            max=MOST_THREADS,
+            help="Size of torch's thread pool (default: 1); repeat for more.",
+        ),
     ] = None,
-    dtype: Annotated[ElementType, typer.Option("--dtype", help="Of the matrices.")] = ElementType.FLOAT32,
-    device: Annotated[str, typer.Option("--device", metavar="NAME", help="As cuda or cuda:1.")] = "cpu",
-    again: Annotated[bool, typer.Option("--again", help="Measure anew what is kept from before.")] = False,
+    dtype: Annotated[ElementType, typer.Option("--dtype", help="Element type of the matrices.")] = ElementType.FLOAT32,
+    device: Annotated[str, typer.Option("--on-device", metavar="NAME", help="Device to measure, such as cuda.")] = "cpu",
+    again: Annotated[bool, typer.Option("--again", help="Measure again, even if a result is kept.")] = False,
     python: Annotated[
-        str | None, typer.Option("--python", metavar="PATH", help="Measure with this interpreter's torch instead.")
+        str | None,
+        typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used (default: this one)."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the peaks as JSON, one per line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one record per line.")] = False,
 ) -> None:
     from photometer.instruments.peaks import check_device, peak_of
     from photometer.model.environment import Environment

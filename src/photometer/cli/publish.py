@@ -23,7 +23,9 @@ CommitUrl = Annotated[
         help="Link commits: an address with {sha} in it, such as https://github.com/OWNER/NAME/commit/{sha}.",
     ),
 ]
-Title = Annotated[str | None, typer.Option("--title", help="The site's title (default: the project's name).")]
+Title = Annotated[
+    str | None, typer.Option("--title", metavar="TEXT", help="Title of the site (default: the name of the project).")
+]
 
 
 def register(app: typer.Typer) -> None:

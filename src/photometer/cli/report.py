@@ -18,15 +18,20 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Results files, or folders that have one.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Results files, or folders that contain one.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The page; else report.html beside the first file.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Page to write (default: report.html beside the first file)."
+        ),
     ] = None,
     plots: Annotated[
-        Path | None, typer.Option("--plots", metavar="DIR", help="Write the figures there, as SVG and PNG.")
+        Path | None, typer.Option("--plots", metavar="DIR", help="Folder for the figures as SVG and PNG.")
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="The page's title; else what the files are of.")] = None,
-    recover: Annotated[bool, typer.Option("--recover", help="Show what is whole in a damaged file.")] = False,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Title of the page (default: from the files).")
+    ] = None,
+    recover: Annotated[bool, typer.Option("--recover", help="Use the intact records of a damaged file.")] = False,
 ) -> None:
     from photometer.model.results_reader import load_results
     from photometer.model.whole_file import write_text_whole
@@ -68,7 +73,7 @@ def _is_matrix(loaded: list[Results], page: Path) -> bool:
 
 
 def _results_file(path: Path) -> Path:
-    """A folder that `run` or `compare` wrote stands for the file in it."""
+    """Return the file that is meant: a folder that `run` or `compare` wrote stands for the one in it."""
     if not path.is_dir():
         return path
     for name in ("results.json", "comparison.json", "matrix.json"):

@@ -17,9 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     store: ReadStore = None,
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port (default: 8756; 0: any free one).")
-    ] = 8756,
+    port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port; 0 is any free one.")] = 8756,
     commit_url: CommitUrl = None,
     title: Title = None,
 ) -> None:

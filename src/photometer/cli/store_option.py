@@ -14,13 +14,13 @@ WriteStore = Annotated[
     typer.Option(
         "--store",
         metavar="PLACE",
-        help="Write to this history store, a path or URL, or none (default: PHOTOMETER_STORE, else the project's).",
+        help="History store to write to: a path, a URL, or none (default: PHOTOMETER_STORE, then the project's).",
     ),
 ]
 ReadStore = Annotated[
     str | None,
     typer.Option(
-        "--store", metavar="PLACE", help="A path or URL (default: PHOTOMETER_STORE, else the project's own store)."
+        "--store", metavar="PLACE", help="History store: a path or URL (default: PHOTOMETER_STORE, then the project's)."
     ),
 ]
 

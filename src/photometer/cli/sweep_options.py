@@ -20,11 +20,12 @@ Axes = Annotated[
     typer.Option(
         "-L",
         metavar="NAME=VALUES",
-        help="Sizes to measure at: n=64,256 or n=16..4096*2 or n=100..500+100; repeat for every combination.",
+        help="Sizes to measure, such as n=64,256 or n=16..4096*2; repeat for every combination.",
     ),
 ]
 Where = Annotated[
-    str | None, typer.Option("--where", metavar="EXPR", help="Only at sizes for which this holds, as n*m <= 4096.")
+    str | None,
+    typer.Option("--where", metavar="EXPR", help="Only sizes for which this is true, such as 'n*m <= 4096'."),
 ]
 
 
@@ -114,6 +115,6 @@ def statement_curves(
     curves = []
     for place, stmt in enumerate(statements):
         taken = zip(values, measurements[place :: len(statements)], strict=True)
-        found = [CurvePoint(float(x), m.median, *m.interval) for x, m in taken]  # type: ignore[arg-type]
+        found = [CurvePoint(float(x), m.seconds, *m.interval) for x, m in taken]  # type: ignore[arg-type]
         curves.append(Curve(stmt, tuple(sorted(found, key=lambda point: point.x))))
     return curves

@@ -33,38 +33,39 @@ def register(app: typer.Typer) -> None:
 
 
 def time_statements(
-    statements: list[str] = typer.Argument(..., metavar="STMT…", help="The code to time; several make a table."),
-    setup: str = typer.Option("pass", "--setup", "-s", help="Code that runs before, untimed. torch is imported."),
+    statements: list[str] = typer.Argument(..., metavar="STMT…", help="Code to time. Several statements make a table."),
+    setup: str = typer.Option(
+        "pass", "--setup", "-s", metavar="CODE", help="Code to run before, untimed; torch is imported."
+    ),
     num_threads: int = typer.Option(
-        1, "--num-threads", "-t", min=1, max=MOST_THREADS, help="Size of torch's thread pool."
+        1, "--num-threads", "--threads", "-t", metavar="N", min=1, max=MOST_THREADS, help="Size of torch's thread pool."
     ),
     min_run_time: float = typer.Option(
-        0.2, "--min-run-time", callback=seconds, help="Seconds to measure each statement."
+        0.2, "--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each statement."
     ),
     precision: float | None = typer.Option(
         None,
         "--precision",
+        metavar="P",
         callback=share,
-        help="Measure until the 95 % interval is within ± this share of the median (0.01: 1 %).",
+        help="Measure until the 95 % interval is within this share of the median, such as 0.01.",
     ),
     max_run_time: float = typer.Option(
-        10.0, "--max-run-time", callback=seconds, help="At most so many seconds, with --precision."
+        10.0, "--max-run-time", metavar="S", callback=seconds, help="Most seconds to measure, with --precision."
     ),
-    label: str | None = typer.Option(None, "--label", help="The table's title."),
-    device: bool = typer.Option(
-        False, "--device", help="Time on the accelerator: host and device apart, cache hot and cold, graph replay."
-    ),
+    label: str | None = typer.Option(None, "--label", metavar="TEXT", help="Title of the table."),
+    device: bool = typer.Option(False, "--device", help="Measure device time on the accelerator."),
     instructions: bool = typer.Option(
-        False, "--instructions", help="Count instructions under Valgrind; two statements give what differs."
+        False, "--instructions", help="Count instructions (needs Valgrind); of two statements, show what differs."
     ),
-    number: int = typer.Option(100, "--number", min=1, help="Runs to count, with --instructions."),
-    cpp: bool = typer.Option(
-        False, "--cpp", help="The statements and their setup are C++ (torch/torch.h is included)."
+    number: int = typer.Option(100, "--number", metavar="N", min=1, help="Runs to count, with --instructions."),
+    cpp: bool = typer.Option(False, "--cpp", help="The statements and the setup are C++ (torch/torch.h is included)."),
+    global_setup: str = typer.Option(
+        "", "--global-setup", metavar="CODE", help="C++ at the top of the file, such as #include lines."
     ),
-    global_setup: str = typer.Option("", "--global-setup", help="C++ at the top of the file, such as #include lines."),
     axes: Axes = None,
     where: Where = None,
-    as_json: bool = typer.Option(False, "--json", help="Print the measurements as JSON, one a line."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON, one record per line."),
 ) -> None:
     make_own_code_importable()
     from photometer.timing import Timer, build_together
@@ -112,7 +113,7 @@ def time_statements(
 
 @contextlib.contextmanager
 def _failures_of(stmt: str) -> Iterator[None]:
-    """An exception of the user's code becomes an error with the user's lines and none of ours."""
+    """Turn an exception of the user's code into an error with the user's lines and none of ours."""
     from photometer.errors import PhotometerError, SnippetError
     from photometer.worker.user_error import describe_exception
 

@@ -66,7 +66,8 @@ def _next(low: int, high: int, untestable: set[int]) -> int | None:
 
 def coarse_to_fine(count: int) -> list[int]:
     """Return the places 0 to count - 1 so that any beginning of the list is spread evenly: the newest, the oldest,
-    the middle, the quarters, …, the newer ones of each level first."""
+    the middle, the quarters, …, the newer ones of each level first.
+    """
     if count < 1:
         return []
     order, seen = [], set()
@@ -88,7 +89,8 @@ def coarse_to_fine(count: int) -> list[int]:
 
 def spread(count: int, *, every: int | None = None, at_most: int | None = None) -> list[int]:
     """Return which of `count` places to take: every so many, counted from the newest, or so many in all; with both
-    ends if there is more than one."""
+    ends if there is more than one.
+    """
     if count < 1:
         return []
     if every is not None:

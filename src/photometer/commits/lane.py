@@ -6,10 +6,12 @@ torch, serve them all: importing torch under Valgrind takes 15 s. Commits that a
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
 
 from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import EnvironmentSpec, GitSource, parse_environment
@@ -18,6 +20,9 @@ from photometer.errors import EnvironmentSpecError
 from photometer.model.environment import Environment
 from photometer.session.layout import of_fixed_length
 from photometer.session.session import Session
+
+if TYPE_CHECKING:
+    from photometer.remote.ray_workplace import OpenPlace
 
 GIT_SECONDS = 600.0
 
@@ -37,6 +42,19 @@ class LastingSession(Session):
     def end_at_once(self) -> None:
         super().kill()
         super().close()
+
+
+@dataclasses.dataclass(frozen=True)
+class OnNode:
+    """A commit that a node of a cluster is ready to measure."""
+
+    open_place: OpenPlace
+
+
+class CommitSource(Protocol):
+    """Whatever makes commits ready to be measured, here (CommitLane) or on a node (remote/commits.py)."""
+
+    def at(self, sha: str) -> Session | OnNode: ...
 
 
 class CommitLane:

@@ -7,13 +7,15 @@ again: what is stored is skipped, and a commit half measured is continued.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from photometer.commits.bisection import coarse_to_fine, spread
-from photometer.commits.lane import CommitLane
+from photometer.commits.lane import CommitLane, CommitSource, OnNode
 from photometer.definition import load_suite
-from photometer.errors import DefinitionError, EnvironmentSpecError, PhotometerError, WorkerStartError
+from photometer.errors import DefinitionError, EnvironmentSpecError, NodesGone, PhotometerError, WorkerStartError
 from photometer.execution.observer import RunObserver
 from photometer.execution.run_file import RESULTS_NAME
 from photometer.execution.run_settings import RunSettings
@@ -22,9 +24,13 @@ from photometer.history.nouns import Commit
 from photometer.history.repository import Repository
 from photometer.history.store import open_store
 from photometer.history.writing import Origin
+from photometer.model.machine import Machine
 from photometer.pipeline import RunReport, run_suite
 from photometer.plan import materialize, select
 from photometer.session.session import Session
+
+if TYPE_CHECKING:
+    from photometer.remote.commits import CommitNodes
 
 FOLDER = Path("photometer-results") / "history"
 
@@ -78,9 +84,16 @@ def run_range(
     request: RangeRequest,
     *,
     on_commit: Callable[[int, int, Commit], RunObserver | None] = lambda done, count, commit: None,
+    nodes: CommitNodes | None = None,
 ) -> Iterator[CommitOutcome]:
-    """Measure what is missing; yield the outcome of each commit. `on_commit` returns an observer of its run."""
+    """Measure what is missing; yield the outcome of each commit. `on_commit` returns an observer of its run.
+
+    With `nodes`, each of them measures commits, so that they do not end in the order in which they begin.
+    """
     repository = Repository()
+    if nodes is not None:
+        yield from _range_over(nodes, repository, request, on_commit)
+        return
     missing = _missing(repository, request)
     with CommitLane(repository.top, install=request.install, python=request.settings.environment.python) as lane:
         for done, sha in enumerate(missing):
@@ -89,15 +102,46 @@ def run_range(
             yield measure_commit(lane, repository, commit, request, observer)
 
 
+def _range_over(
+    nodes: CommitNodes,
+    repository: Repository,
+    request: RangeRequest,
+    on_commit: Callable[[int, int, Commit], RunObserver | None],
+) -> Iterator[CommitOutcome]:
+    from photometer.remote.commits import over_nodes
+
+    missing = _missing(repository, request, nodes.machines())
+    nodes.ship(repository.top, missing, request.install)
+    begun = itertools.count()
+
+    def measure(lane: CommitSource, sha: str) -> CommitOutcome:
+        commit = repository.commit(sha)
+        observer = on_commit(next(begun), len(missing), commit)
+        return measure_commit(lane, repository, commit, request, observer)
+
+    for measured in over_nodes(nodes, missing, measure):
+        if measured.error is not None:
+            yield CommitOutcome(repository.commit(measured.sha), error=measured.error.message)
+        else:
+            yield measured.outcome
+
+
 def measure_commit(
-    lane: CommitLane, repository: Repository, commit: Commit, request: RangeRequest, observer: RunObserver | None = None
+    lane: CommitSource,
+    repository: Repository,
+    commit: Commit,
+    request: RangeRequest,
+    observer: RunObserver | None = None,
 ) -> CommitOutcome:
     """Measure one commit into its folder and the store. That it does not build is an outcome, not an error."""
     try:
-        session = lane.at(commit.sha)
+        there = lane.at(commit.sha)
     except EnvironmentSpecError as error:
         return CommitOutcome(commit, error=error.message)
-    settings = dataclasses.replace(request.settings, environment=session.environment)
+    session = None if isinstance(there, OnNode) else there
+    settings = request.settings
+    if session is not None:
+        settings = dataclasses.replace(settings, environment=session.environment)
     folder = request.folder / commit.sha[:12]
     origin = Origin(repository.project(), commit, branch=repository.branch(), source="history run")
 
@@ -113,6 +157,7 @@ def measure_commit(
             store=request.store or None,
             origin=origin,
             session=session,
+            open_place=there.open_place if isinstance(there, OnNode) else None,
         )
 
     try:
@@ -123,6 +168,8 @@ def measure_commit(
                 raise
             # What is there was measured with another suite or torch.
             return CommitOutcome(commit, run(resume=False))
+    except NodesGone:
+        raise
     except PhotometerError as error:
         if isinstance(error, WorkerStartError) and request.install is None:
             # Not the commit's fault: its code is imported later.
@@ -130,14 +177,14 @@ def measure_commit(
         return CommitOutcome(commit, error=error.message)
 
 
-def _missing(repository: Repository, request: RangeRequest) -> list[str]:
-    """Return the commits of which the store lacks a selected benchmark from a machine like this one."""
+def _missing(repository: Repository, request: RangeRequest, machines: Sequence[Machine] = ()) -> list[str]:
+    """Return the commits of which the store lacks a selected benchmark from one of the machines, or one like this."""
     with Session(request.settings.environment) as session:
         devices = session.facts().devices
     plan = select(materialize(load_suite(request.suite), available_devices=devices), request.expression, request.tags)
     with open_store(request.store) as store:
         chosen = chosen_commits(repository, request)
-        return [sha for sha in chosen if not has_all(store, sha, plan.orders, request.settings.steps)]
+        return [sha for sha in chosen if not has_all(store, sha, plan.orders, request.settings.steps, machines)]
 
 
 def outcome_words(outcomes: Sequence[CommitOutcome]) -> str:

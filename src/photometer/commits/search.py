@@ -7,14 +7,15 @@ of each commit are kept in a folder, so that a search that was stopped goes on w
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from photometer.analysis.cause import FunctionChange
-from photometer.analysis.comparison_result import ComparisonResult
+from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
 from photometer.commits.bisection import Found, Outcome, bisect
-from photometer.commits.lane import CommitLane
+from photometer.commits.lane import CommitLane, CommitSource
 from photometer.commits.range_run import RangeRequest, measure_commit
 from photometer.comparing.environments import compare_environments
 from photometer.errors import DefinitionError, PhotometerError
@@ -25,6 +26,9 @@ from photometer.history.nouns import Commit
 from photometer.history.points import DEVICE_PEAK_MEMORY, INSTRUCTIONS, PEAK_MEMORY, Point, points_of
 from photometer.history.repository import Repository
 from photometer.model.results_reader import load_results
+
+if TYPE_CHECKING:
+    from photometer.remote.commits import CommitNodes
 
 FOLDER = Path("photometer-results") / "bisect"
 # Seconds of measuring per benchmark and comparison; an undecided one gets them once more.
@@ -103,8 +107,16 @@ class Nothing(DefinitionError):
 OnStep = Callable[[int, int, Commit, str], None]
 
 
-def find_first(request: SearchRequest, on_step: OnStep = lambda step, left, commit, words: None) -> FirstCommit:
-    """Search. `on_step` hears of each commit: the step's number, how many commits are left, what it was found to be."""
+def find_first(
+    request: SearchRequest,
+    on_step: OnStep = lambda step, left, commit, words: None,
+    *,
+    nodes: CommitNodes | None = None,
+) -> FirstCommit:
+    """Search. `on_step` hears of each commit: the step's number, how many commits are left, what it was found to be.
+
+    With `nodes`, one of them does all of it: what is compared is measured on one machine.
+    """
     repository = Repository()
     good = repository.resolve(request.good)
     commits = repository.between(good, request.bad)
@@ -112,9 +124,15 @@ def find_first(request: SearchRequest, on_step: OnStep = lambda step, left, comm
         raise DefinitionError(
             f"{request.good} is no ancestor of {request.bad}", remedy="Name the older revision first."
         )
-    with CommitLane(repository.top, install=request.install) as lane:
-        search = _Search(request, repository, good, commits, lane, on_step)
-        return search.run()
+    if nodes is None:
+        with CommitLane(repository.top, install=request.install) as lane:
+            return _Search(request, repository, good, commits, lane, on_step, compare_environments).run()
+    from photometer.remote.comparisons import compare_on_node
+
+    nodes.ship(repository.top, (good, *commits), request.install)
+    with nodes.any_lane() as there:
+        compare = functools.partial(compare_on_node, there.place)
+        return _Search(request, repository, good, commits, there, on_step, compare).run()
 
 
 class _Search:
@@ -124,10 +142,12 @@ class _Search:
         repository: Repository,
         good: str,
         commits: Sequence[str],
-        lane: CommitLane,
+        lane: CommitSource,
         on_step: OnStep,
+        compare: Callable[..., EnvironmentComparison],
     ) -> None:
         self._request, self._repository, self._lane, self._on_step = request, repository, lane, on_step
+        self._compare_sides = compare
         self._good, self._commits = good, commits
         self._figures: dict[tuple[str, str], Mapping[str, Figure] | None] = {}
         self._verdicts: dict[str, Sequence[ComparisonResult]] = {}
@@ -203,7 +223,7 @@ class _Search:
         if outcome is Outcome.UNTESTABLE:
             raise DefinitionError(
                 f"{self._request.bad} cannot be compared with {self._request.good}, or the verdict stays open",
-                remedy="Compare the two with `photometer compare` to see why; give more --seconds.",
+                remedy="Compare the two with `photometer compare` to see why; give a larger --budget.",
             )
         if outcome is Outcome.SAME:
             raise Nothing(
@@ -219,7 +239,7 @@ class _Search:
         top, seconds = self._repository.top, self._request.seconds
         for _ in range(2):
             try:
-                comparison = compare_environments(
+                comparison = self._compare_sides(
                     f"git:{self._good}@{top}",
                     f"git:{sha}@{top}",
                     self._request.suite,

@@ -54,7 +54,7 @@ class ResolvedEnvironment:
         return f"{self.spec.text} ({', '.join(found)})" if found else self.spec.text
 
     def identity(self) -> dict[str, Any]:
-        """What must be equal for a comparison to be resumed; temporary folders are not in it."""
+        """Return what must be equal for a comparison to be resumed; temporary folders are not in it."""
         return {
             "spec": self.spec.text,
             "python": self.environment.python if self.packages is not None else self.spec.interpreter,

@@ -75,16 +75,16 @@ class Worktrees:
 
     def commit_of(self, source: GitSource) -> str:
         """Return the full name of the commit that a revision names."""
-        return resolve(_top(source), source.revision)
+        return resolve(top_of(source), source.revision)
 
     def check_out(self, source: GitSource) -> Checkout:
-        """The files of the revision; of WORKTREE a copy, so that the user may go on editing meanwhile."""
+        """Return the files of the revision; of WORKTREE a copy, so that the user may go on editing meanwhile."""
         # One at a time: sides are made in parallel, and git does not add two worktrees to one repository at once.
         with self._changes:
             return self._check_out(source)
 
     def _check_out(self, source: GitSource) -> Checkout:
-        top = _top(source)
+        top = top_of(source)
         _forget_left_behind(top)
         if source.revision == WORKTREE:
             return self._copy(top)
@@ -96,7 +96,7 @@ class Worktrees:
         return Checkout(folder, commit)
 
     def new_folder(self) -> Path:
-        """The name of a folder that is not there yet; all have the same length."""
+        """Return the name of a folder that is not there yet; all have the same length."""
         self._count += 1
         return self.folder / f"side-{self._count:02d}"
 
@@ -138,7 +138,8 @@ class Worktrees:
         self.close()
 
 
-def _top(source: GitSource) -> Path:
+def top_of(source: GitSource) -> Path:
+    """Return the top folder of the repository that a source is of."""
     return Path(_git(source.repository, "rev-parse", "--show-toplevel"))
 
 
@@ -152,7 +153,7 @@ def has_modules(folder: Path) -> bool:
 
 
 def resolve(repository: Path, revision: str) -> str:
-    """The full name of the commit that a revision names; `merge-base:BRANCH` is where HEAD left BRANCH."""
+    """Return the full name of the commit that a revision names; `merge-base:BRANCH` is where HEAD left BRANCH."""
     if revision.startswith(MERGE_BASE):
         branch = resolve(repository, revision.removeprefix(MERGE_BASE))
         return _git(repository, "merge-base", "HEAD", branch)

@@ -68,7 +68,7 @@ class SampledStacks:
         return self.seconds_per_run * 1e9 / self.samples
 
     def scaled_to(self, seconds_per_run: float) -> SampledStacks:
-        """The same shares of a time that is better known."""
+        """Return the same shares of a time that is better known."""
         factor = seconds_per_run / self.seconds_per_run
         stacks = tuple((stack, weight * factor) for stack, weight in self.stacks)
         return dataclasses.replace(self, stacks=stacks, seconds_per_run=seconds_per_run)
@@ -152,7 +152,7 @@ def _seconds_per_run(child: ChildProcess, timeout_seconds: float) -> float:
 
 @contextlib.contextmanager
 def _spinning(child: ChildProcess, seconds: float) -> Any:
-    """The child runs its statement while the block lasts. It is killed at its end: who knows when py-spy is done."""
+    """Let the child run its statement while the block lasts. It is killed at its end: who knows when py-spy is done."""
     ended: list[WorkerError] = []
 
     def spin() -> None:
@@ -214,7 +214,7 @@ def _record(py_spy: str, pid: int, out: Path, duration_seconds: float, native: b
 
 
 def refusal_remedy(platform: str = sys.platform, scope_file: Path = Path("/proc/sys/kernel/yama/ptrace_scope")) -> str:
-    """What lets py-spy in, on this kind of machine."""
+    """Return what lets py-spy in, on this kind of machine."""
     if platform == "darwin":
         return "macOS lets only root look into other processes: run the command with sudo."
     in_container = any(mark.exists() for mark in CONTAINER_MARKS)

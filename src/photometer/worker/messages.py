@@ -373,7 +373,7 @@ def _check_seconds(seconds: list[float]) -> None:
 
 @functools.cache
 def _fields_of(kind: type) -> dict[str, tuple[Any, bool]]:
-    """The type of each field, and whether it has no default."""
+    """Return the type of each field, and whether it has no default."""
     hints = typing.get_type_hints(kind)
     return {f.name: (hints[f.name], f.default is dataclasses.MISSING) for f in dataclasses.fields(kind)}
 

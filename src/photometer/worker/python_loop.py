@@ -84,7 +84,7 @@ class PythonLoop:
 
 
 def compile_blocks(stmt: str, setup: str) -> tuple[Any, str]:
-    """The code object that defines the loop, and the name under which tracebacks find the user's lines.
+    """Return the code object that defines the loop, and the name under which tracebacks find the user's lines.
 
     The two texts are parsed and placed into the loop as syntax trees, not as text: strings over several lines keep
     their content, and every node keeps its line, so that a traceback shows the user's own.
@@ -115,7 +115,7 @@ def compile_blocks(stmt: str, setup: str) -> tuple[Any, str]:
 
 
 def _parse(text: str, name: str) -> ast.Module:
-    """The tree of one text; a syntax error names `<stmt>` or `<setup>` and the line in it."""
+    """Return the tree of one text; a syntax error names `<stmt>` or `<setup>` and the line in it."""
     # compile() also rejects what only a whole module may not contain (a bare return); ast.parse lets it pass.
     compile(text, name, "exec", dont_inherit=True)
     return ast.parse(text, name)

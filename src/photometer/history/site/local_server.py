@@ -36,7 +36,7 @@ _HEADERS = {
 
 @functools.lru_cache(maxsize=8)
 def _compressed(text: str) -> bytes:
-    """The index is asked for by every tab, and is the same until the store has changed."""
+    """Keep the index, which is asked for by every tab and is the same until the store has changed."""
     return gzip.compress(text.encode("utf-8", "backslashreplace"), 1)
 
 

@@ -5,7 +5,7 @@ Also what a server answers for it: the profiles of the repeats, from which come 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from photometer.errors import DefinitionError
 from photometer.instruments.callgrind.call_tree import SMALLEST_SHARE, FoldedStack
@@ -32,6 +32,15 @@ DEFAULT_NUMBER = 100
 WARMUP_RUNS = 100
 """Ten are too few for CPython's specialising interpreter; a hundred settle it."""
 
+FEWER_NUMBERS = (10, 1)
+"""What is tried if the usual number of runs would outrun the time limit; as many runs warm up."""
+
+SLOWER_UNDER_VALGRIND = 60.0
+"""How many times as long a run takes, warm-up and repeats being runs too; 20 to 80 were seen."""
+
+SHARE_OF_LIMIT = 0.5
+"""Of the time limit, that the runs may be expected to take: what is expected is not known better than that."""
+
 TIMEOUT_SECONDS = 600.0
 """Code under Callgrind runs some fifty times slower; a statement of 10 ms needs 150 s for 300 runs."""
 
@@ -57,6 +66,21 @@ class CountTask:
             raise DefinitionError(f"number must be at least 1, not {self.number}")
         if self.repeats < 1:
             raise DefinitionError(f"repeats must be at least 1, not {self.repeats}")
+
+    def of_runs(self, number: int) -> CountTask:
+        """Return the task with this many runs, and no more to warm up."""
+        return replace(self, number=number, warmup_runs=min(self.warmup_runs, number))
+
+    def fitting(self, seconds_per_run: float | None) -> tuple[CountTask, ...]:
+        """Return the task with the runs that fit its time limit, and then with ever fewer, should they not.
+
+        `seconds_per_run` is outside Valgrind; if it is not known, the task comes first as it is.
+        """
+        fewer = [self, *(self.of_runs(number) for number in FEWER_NUMBERS if number < self.number)]
+        slow = SLOWER_UNDER_VALGRIND * (seconds_per_run or 0.0)
+        most = SHARE_OF_LIMIT * self.timeout_seconds
+        fitting = [task for task in fewer if slow * (task.number + task.warmup_runs) <= most]
+        return tuple(fitting or fewer[-1:])
 
     @property
     def statement_text(self) -> str:
@@ -89,12 +113,12 @@ class CountedTask:
         )
 
     def function_counts(self) -> FunctionCounts:
-        """What each function executed itself in the stable repeat, by name alone."""
+        """Return what each function executed itself in the stable repeat, by name alone."""
         stable = stable_repeat_of(profile.total() for profile in self.profiles)
         return exclusive_counts(self.profiles[stable]).transform(function_name)
 
     def stacks(self, *, smallest_share: float = SMALLEST_SHARE) -> list[FoldedStack]:
-        """The call stacks of the stable repeat, with Python's functions in them if the count has asked for these."""
+        """Return the call stacks of the stable repeat, with Python's functions in them if the count asked for these."""
         stable = stable_repeat_of(profile.total() for profile in self.profiles)
         frames = self.frame_maps[stable] if self.frame_maps else NO_FRAMES
         return python_stacks(self.profiles[stable], frames, smallest_share=smallest_share)

@@ -34,7 +34,7 @@ class RemoteLoop:
         self._built: BuiltSnippet | None = None
 
     def build(self) -> BuiltSnippet:
-        """The compiled snippet, from the cache where it has been compiled before."""
+        """Return the compiled snippet, from the cache where it has been compiled before."""
         if self._built is None:
             (outcome,) = build_snippets([self.snippet], options=self._options)
             if isinstance(outcome, BuildError):

@@ -15,7 +15,7 @@ from tests.session.fake_session import FACTS as FACTS
 SPEC = {"stmt": "pass", "setup": "pass"}
 FIGURES = {"total": 100, "outside_allocator": 90, "allocator_calls": 1}
 RECORDS: dict[Step | None, dict[str, Any]] = {
-    Step.TIME: {"kind": "measurement", "task_spec": SPEC, "number_per_run": 1, "raw_times": [1e-6] * 5},
+    Step.TIME: {"kind": "visit", "number_per_run": 1, "block_seconds": [1e-6] * 5, "whole_seconds": 0.01},
     Step.COUNT: {
         "kind": "instruction_counts",
         "task_spec": SPEC,

@@ -25,8 +25,27 @@ def test_what_has_run_for_a_while_is_taken_off() -> None:
     left = TimeLeft(cores=2)
     whole = left.estimate_seconds({Step.BUILD: 1}, {})
     assert left.estimate_seconds({Step.BUILD: 1}, {Step.BUILD: 20.0}) == whole - 20.0
-    # What is overdue is not about to end.
-    assert left.estimate_seconds({Step.BUILD: 1}, {Step.BUILD: 2000.0}) == 500.0
+    assert left.estimate_seconds({Step.BUILD: 1}, {Step.BUILD: 2000.0}) == 0.0
+
+
+def test_what_takes_far_longer_than_expected_is_overdue() -> None:
+    left = TimeLeft(cores=2)
+    left.expect_build(snippets=100)
+    assert not left.is_overdue(Step.BUILD, 60.0)
+    assert left.is_overdue(Step.BUILD, 80.0)
+    left.add(Step.TIME, 0.5)
+    # A second more is not worth a word, however short the step.
+    assert not left.is_overdue(Step.TIME, 2.0)
+    assert left.is_overdue(Step.TIME, 12.0)
+
+
+def test_the_time_left_falls_and_is_said_anew_only_if_it_was_far_off() -> None:
+    left = TimeLeft(cores=2)
+    # A build of 50 s whose estimate falls by half a second per second, and then not at all.
+    said = [left.falling(estimate, now) for now, estimate in ((0, 50), (10, 45), (20, 40), (30, 40))]
+    assert said == [50, 40, 30, 20]
+    assert left.falling(5, 31) == 5
+    assert left.falling(100, 32) == 100
 
 
 def test_the_start_of_a_counting_server_is_not_taken_for_the_cost_of_a_count() -> None:

@@ -8,10 +8,13 @@ import pytest
 
 from photometer.definition import TimerArgs
 from photometer.errors import DefinitionError, ResultsFileError
+from photometer.execution.order_record import identified, task_spec_of
 from photometer.execution.run_file import open_run_file
 from photometer.execution.run_settings import RunSettings
+from photometer.model.measurement import Measurement
+from photometer.model.records import to_record
 from photometer.model.results_reader import load_results
-from photometer.plan import materialize
+from photometer.plan import WorkOrders, materialize
 from tests.execution.fake_executor import FACTS
 
 PLAN = materialize({"a": TimerArgs("pass"), "b": TimerArgs("x = 1")})
@@ -54,8 +57,8 @@ def test_resume_knows_what_is_finished_also_in_a_torn_file(tmp_path: Path) -> No
 
 def test_another_suite_or_torch_is_not_continued(tmp_path: Path) -> None:
     open_run_file(tmp_path, PLAN, SETTINGS, FACTS, resume=False)
-    other = materialize({"a": TimerArgs("pass")})
-    with pytest.raises(DefinitionError, match="its fingerprint was"):
+    other = dataclasses.replace(PLAN, suite="other")
+    with pytest.raises(DefinitionError, match="its suite was"):
         open_run_file(tmp_path, other, SETTINGS, FACTS, resume=True)
     with pytest.raises(DefinitionError, match="its torch was"):
         open_run_file(tmp_path, PLAN, SETTINGS, dataclasses.replace(FACTS, torch="10.0"), resume=True)
@@ -74,3 +77,31 @@ def test_results_of_one_second_do_not_replace_each_other(tmp_path: Path) -> None
         os.utime(opened.path, (1_700_000_000, 1_700_000_000))
     kept = sorted(tmp_path.glob("results-*.json"))
     assert [len(load_results(path).records) for path in kept] == [1, 1, 1]
+
+
+def measured(plan: WorkOrders, place: int) -> dict[str, object]:
+    order = plan[place]
+    return identified(to_record(Measurement(1, [1e-6] * 5, task_spec_of(order))), order)
+
+
+def test_renamed_labels_keep_their_results_if_the_code_is_unchanged(tmp_path: Path) -> None:
+    first = open_run_file(tmp_path, PLAN, SETTINGS, FACTS, resume=False)
+    first.file.append(measured(PLAN, 0))
+    first.file.append(measured(PLAN, 1))
+    renamed = materialize({"group": {"a": TimerArgs("pass")}, "b": TimerArgs("x = 2"), "c": TimerArgs("x = 3")})
+    second = open_run_file(tmp_path, renamed, SETTINGS, FACTS, resume=True)
+    assert second.finished == {(renamed[0].id, "time")}
+    results = load_results(second.path)
+    assert results.header["run"]["fingerprint"] == renamed.fingerprint
+    (kept,) = results.records
+    assert kept["order"]["label"] == ["group", "a"]
+    assert kept["task_spec"]["label"] == "group"
+    (former,) = tmp_path.glob("results-*.json")
+    assert len(load_results(former).records) == 2
+
+
+def test_orders_of_the_same_code_are_not_told_apart_by_it(tmp_path: Path) -> None:
+    first = open_run_file(tmp_path, PLAN, SETTINGS, FACTS, resume=False)
+    first.file.append(measured(PLAN, 0))
+    twice = materialize({"c": TimerArgs("pass"), "d": TimerArgs("pass")})
+    assert not open_run_file(tmp_path, twice, SETTINGS, FACTS, resume=True).finished

@@ -32,6 +32,14 @@ def test_precision_looks_at_the_interval_not_the_spread() -> None:
     assert rule.reason_to_stop(narrow_interval, 1.0) is not None
 
 
+def test_precision_is_reached_on_a_machine_that_changes_between_states() -> None:
+    # Slow for three tenths of the time. (Of two states that share it equally, either may be the next median.)
+    states = [1.0 + 0.1 * (block // 200 % 10 < 3) + 0.001 * (block % 7) for block in range(40_000)]
+    rule = Precise(0.025, 0.0, 1e9)
+    assert rule.reason_to_stop(states[:2000], 1.0) is None
+    assert rule.reason_to_stop(states, 20.0) is not None
+
+
 @pytest.mark.parametrize(
     "make", [lambda: RunFor(-1), lambda: SpreadBelow(0, 0, 1), lambda: Precise(-0.1, 0, 1), lambda: Precise(0.1, 0, 0)]
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from photometer.instruments.stopping import Precise, RunFor, SpreadBelow
-from photometer.instruments.wall_time import empty_loop_seconds, runs_per_block, take_blocks, warm_up
+from photometer.instruments.wall_time import Beforehand, empty_loop_seconds, runs_per_block, take_blocks, warm_up
 from tests.instruments.fake_block import FakeBlock, FakeWatch
 
 
@@ -134,7 +134,7 @@ def test_a_slow_statement_is_not_run_again_to_warm_it_up(later: float, runs: int
         ran += number
         return number * later
 
-    taken = take_blocks(time_block, RunFor(0.2), clock=time.perf_counter, min_run_time=0.2, first_seconds=3.0)
+    taken = take_blocks(time_block, RunFor(0.2), clock=time.perf_counter, min_run_time=0.2, known=Beforehand(3.0))
     if runs is None:
         assert taken.number_per_run > 1
         assert len(taken.block_seconds) > 10

@@ -125,7 +125,7 @@ def test_interval_holds_the_median_and_is_never_negative() -> None:
 
 def test_single_sample_has_an_endless_interval_and_a_warning() -> None:
     m = Measurement(1, [1.0], SPEC)
-    assert m.interval == (0.0, float("inf"))
+    assert m.interval == (1.0, float("inf"))
     assert [w.kind for w in m.warnings] == [SuspicionKind.TOO_FEW_RUNS]
     assert m.has_warnings
 
@@ -174,3 +174,33 @@ def test_repr_shows_control_characters_instead_of_obeying_them() -> None:
 def test_json_round_trip() -> None:
     m = Measurement(3, noisy(9), SPEC, {"a": [1, None]}, Conditions(warmup_runs=1))
     assert from_record(Measurement, to_record(m)) == m
+
+
+def test_several_visits_report_the_undisturbed_time_beside_the_typical_one() -> None:
+    blocks = [1.0, 1.02, 1.01, 1.5, 1.6, 1.55, 1.01, 1.0, 1.03]
+    m = Measurement(2, [2 * block for block in blocks], SPEC, visit_blocks=[3, 3, 3])
+    assert m.visits == ((1.0, 1.02, 1.01), (1.5, 1.6, 1.55), (1.01, 1.0, 1.03))
+    assert m.seconds == pytest.approx(1.002)
+    assert m.median == pytest.approx(1.02)
+    low, high = m.interval
+    assert m.minimum <= low < m.seconds < high
+    assert "Undisturbed" in repr(m)
+    assert "3 visits" in repr(m)
+    (merged,) = Measurement.merge([m])
+    assert merged.seconds == pytest.approx(m.seconds)
+    assert Measurement.merge([m, m])[0].visit_blocks == [3] * 6
+
+
+def test_visits_that_disagree_are_doubtful_and_disturbed_blocks_are_not() -> None:
+    steady = [1.0, 1.01, 3.0, 5.0, 1.02]
+    assert not Measurement(1, steady * 8, SPEC, visit_blocks=[5] * 8).has_warnings
+    apart = [block * factor for factor in (1.0, 1.3, 1.6, 1.9) for block in (1.0, 1.01)]
+    (found,) = Measurement(1, apart, SPEC, visit_blocks=[2] * 4).warnings
+    assert found.kind is SuspicionKind.WIDE_SPREAD
+    (few,) = Measurement(1, [1.0] * 4, SPEC, visit_blocks=[2, 2]).warnings
+    assert few.kind is SuspicionKind.TOO_FEW_RUNS
+
+
+def test_visits_that_are_not_of_these_blocks_are_refused() -> None:
+    with pytest.raises(MeasurementError, match="cannot be"):
+        Measurement(1, [1.0] * 3, SPEC, visit_blocks=[2, 2])

@@ -96,3 +96,13 @@ def test_batches_see_a_drift_that_order_statistics_miss() -> None:
     values = [1 + i / 1000 for i in range(1000)]
     low, high = order_statistic_interval(values)
     assert batch_half_width(values, 10) > (high - low)
+
+
+def test_narrows_with_the_time_measured_once_that_is_long_beside_the_states_of_the_machine() -> None:
+    source = np.random.default_rng(4)
+    values = np.where(np.arange(2000) // 50 % 2, 1.1, 1.0) + source.normal(0, 1e-3, 2000)
+    widths = []
+    for seconds in (None, 1.0, 4.0, 16.0):
+        low, high = median_interval(values.tolist(), seconds=seconds)
+        widths.append(high - low)
+    assert widths[0] == widths[1] > widths[2] > widths[3]

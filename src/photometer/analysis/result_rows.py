@@ -68,6 +68,7 @@ def _measurement(m: Measurement) -> Iterator[Row]:
     low, high = m.interval
     yield {
         **head,
+        "seconds": m.seconds,
         "median_seconds": m.median,
         "low_seconds": low,
         "high_seconds": high,

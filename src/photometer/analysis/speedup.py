@@ -104,7 +104,7 @@ def runtime_rows(plan: WorkOrders, records: Iterable[Mapping[str, Any]]) -> tupl
         order = record.get("order")
         order_id = str(order["id"]) if isinstance(order, Mapping) else ""
         if record["kind"] == Measurement.KIND and order_id:
-            seconds[order_id] = from_record(Measurement, record).median
+            seconds[order_id] = from_record(Measurement, record).seconds
         elif record["kind"] == CompileReport.KIND and order_id:
             reports[order_id] = from_record(CompileReport, record)
         elif record["kind"] == Speedup.KIND:

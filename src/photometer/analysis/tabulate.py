@@ -80,7 +80,7 @@ def _by_label(figures: Iterable[_Figure]) -> dict[str | None, list[_Figure]]:
 
 
 def _time_unit(measurements: Sequence[Measurement]) -> tuple[str, float]:
-    return select_unit(min(m.median for m in measurements))
+    return select_unit(min(m.seconds for m in measurements))
 
 
 def merge_replicates(measurements: Iterable[Measurement]) -> list[Measurement]:
@@ -141,14 +141,14 @@ def _finish_block(rows: _Rows, width: int, request: TableRequest) -> dict[_RowKe
     if request.colorize is Colorize.COLUMNWISE or (request.reference is not None and request.reference.is_fastest):
         for cells in rows.values():
             for column, m in cells.items():
-                if column not in fastest or m.median < fastest[column].median:
+                if column not in fastest or _figure(m) < _figure(fastest[column]):
                     fastest[column] = m
     finished = {}
     for key, cells in rows.items():
-        row_best = min(m.median for m in cells.values()) if request.colorize is Colorize.ROWWISE else None
+        row_best = min(map(_figure, cells.values())) if request.colorize is Colorize.ROWWISE else None
         row: list[Cell | None] = [None] * width
         for column, m in cells.items():
-            best = row_best if row_best is not None or column not in fastest else fastest[column].median
+            best = row_best if row_best is not None or column not in fastest else _figure(fastest[column])
             reference = _reference_for(key, column, rows, fastest, request.reference)
             row[column] = _cell(m, request, best if request.colorize is not Colorize.NONE else None, reference)
         name = key.name if key.ordinal == 1 else f"{key.name} ({key.ordinal})"
@@ -171,21 +171,26 @@ def _reference_for(
 
 def _cell(m: Tabled, request: TableRequest, best: float | None, reference: Tabled | None) -> Cell:
     return Cell(
-        value=m.median,
+        value=_figure(m),
         samples=len(m.raw_times),
         significant_figures=m.significant_figures if request.significant_figures else None,
         spread=_spread(m) if request.warnings else None,
         interval=m.interval if request.reference is not None else None,
-        standing=None if best is None else standing(m.median, best),
-        ratio=None if reference is None else _share(m.median, reference.median),
+        standing=None if best is None else standing(_figure(m), best),
+        ratio=None if reference is None else _share(_figure(m), _figure(reference)),
         is_reference=reference is m,
         indistinguishable=reference is not None and reference is not m and _overlap(m.interval, reference.interval),
         warnings=m.warnings if request.warnings else (),
     )
 
 
+def _figure(m: Tabled) -> float:
+    """Return what a table says of it: of a time that was taken in several visits, the undisturbed one."""
+    return m.seconds if isinstance(m, Measurement) else m.median
+
+
 def _spread(m: Tabled) -> float | None:
-    return _share(m.iqr, m.median)
+    return m.uncertainty if isinstance(m, Measurement) and m.visits else _share(m.iqr, m.median)
 
 
 def _share(part: float, whole: float) -> float | None:

@@ -22,10 +22,11 @@ from photometer.environments.spec import EnvironmentSpec
 from photometer.environments.worktree import Worktrees
 from photometer.errors import DefinitionError, PhotometerError
 from photometer.execution.local_executor import LocalExecutor
-from photometer.execution.measure_order import take_measurement
 from photometer.execution.memory_order import take_memory
 from photometer.execution.order_record import LABEL_SEPARATOR
 from photometer.execution.prepare import prepare
+from photometer.execution.run_settings import DEFAULT_MIN_RUN_TIME
+from photometer.execution.visit_order import visit_in_rounds
 from photometer.instruments.machine_facts import gather_machine
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
@@ -37,11 +38,12 @@ from photometer.plan.work_order import short_titles
 from photometer.session.layout import freezing
 from photometer.session.session import Session
 
-# Forks of the side that is still to be measured: their scatter shows the noise that one process hides.
-PROCESSES = 5
-SECONDS_PER_PROCESS = 0.2
+# The side that is still to be measured is measured as a run does it.
+SECONDS_PER_ORDER = DEFAULT_MIN_RUN_TIME
 # An interquartile range is 1.35 standard deviations, and a median's error 1.25 times a mean's.
 _MEDIAN_ERROR_PER_IQR = 1.25 / 1.35
+# An interval of 95 % reaches so many standard errors to either side.
+_ERRORS_PER_INTERVAL = 1.96
 _WHAT_IT_COSTS = (
     "not measured side by side: what differs between processes, layouts and hours is part of every difference, so "
     "only changes of some per cent can be told; compare two environments live to see tenths"
@@ -72,8 +74,7 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
     shared, timeless = _shared(sides[0], sides[1], specs)
     verdicts = [
         judge_unpaired(
-            [measurement.median for measurement in sides[0].measurements[key]],
-            [measurement.median for measurement in sides[1].measurements[key]],
+            *_figures(sides[0].measurements[key], sides[1].measurements[key]),
             settings.criteria,
             frozen_layout=sides[0].is_frozen and sides[1].is_frozen,
             relative_error_base=_relative_error(sides[0].measurements[key]),
@@ -168,19 +169,18 @@ def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer
             prepared = prepare(plan, LocalExecutor(session), session.facts())
             observer.stage(f"measuring {spec.text}")
             runnable = plan.only(tuple(order for order in plan if order.id not in prepared.no_device))
-            for done, order in enumerate(runnable, start=1):
-                if order.id in prepared.failures:
-                    failures.append(failure_of(order.id, titles, spec.text, prepared.failures[order.id]))
-                else:
-                    ready = prepared.ready[order.id]
-                    try:
-                        found[order.id] = tuple(
-                            take_measurement(session, ready, SECONDS_PER_PROCESS) for _ in range(PROCESSES)
-                        )
-                        memory[order.id] = take_memory(session, ready)
-                    except PhotometerError as error:
-                        failures.append(failure_of(order.id, titles, spec.text, error))
-                observer.step(done, len(runnable))
+            ready = [prepared.ready[order.id] for order in runnable if order.id in prepared.ready]
+            timed, problems = visit_in_rounds(session, ready, SECONDS_PER_ORDER, on_round=observer.step)
+            for order in runnable:
+                problem = prepared.failures.get(order.id) or problems.get(order.id)
+                try:
+                    if problem is None:
+                        memory[order.id] = take_memory(session, prepared.ready[order.id])
+                        found[order.id] = (timed[order.id],)
+                except PhotometerError as error:
+                    problem = error
+                if problem is not None:
+                    failures.append(failure_of(order.id, titles, spec.text, problem))
     is_frozen = freezing().refused_because is None
     return TimedSide(found, titles, gather_machine(), is_frozen, tuple(failures), len(prepared.no_device), memory)
 
@@ -190,10 +190,19 @@ def _is_here(machine: Machine | None) -> bool:
     return machine is not None and (machine.cpu_model, machine.kernel) == (here.cpu_model, here.kernel)
 
 
+def _figures(base: tuple[Measurement, ...], branch: tuple[Measurement, ...]) -> tuple[list[float], list[float]]:
+    """Return the times to compare: of files of 0.1, which have no visits, only the medians can be."""
+    visited = all(measurement.visits for measurement in (*base, *branch))
+    figures = [[each.seconds if visited else each.median for each in side] for side in (base, branch)]
+    return figures[0], figures[1]
+
+
 def _relative_error(measurements: tuple[Measurement, ...]) -> float:
-    """Return the error of one process's median, from the scatter of its blocks; the mean over processes."""
+    """Return the error of one figure, from the scatter of its visits or of its blocks; the mean over processes."""
     errors = [
-        _MEDIAN_ERROR_PER_IQR * measurement.iqr / measurement.median / math.sqrt(len(measurement.times))
+        measurement.uncertainty / _ERRORS_PER_INTERVAL
+        if measurement.visits and math.isfinite(measurement.uncertainty)
+        else _MEDIAN_ERROR_PER_IQR * measurement.iqr / measurement.median / math.sqrt(len(measurement.times))
         for measurement in measurements
     ]
     return sum(errors) / len(errors)

@@ -1,7 +1,7 @@
 """Agenda: what of a plan is ready to run, what waits for what, and what is left. Pure bookkeeping; nothing is run here.
 
-An order waits for its scripted model and, in C++, for the build; it is timed first and counted only when that went
-well, so that what crashes or hangs does so once, and not under Valgrind.
+An order waits for its scripted model and, in C++, for the build; it is timed first, in several visits, and counted only
+when that went well, so that what crashes or hangs does so once, and not under Valgrind.
 """
 
 from __future__ import annotations
@@ -11,25 +11,34 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from photometer.execution.executor import Step
+from photometer.execution.rounds import Rounds, VisitBook
 from photometer.model.language import Language
 from photometer.plan.auto_labels import RuntimeMode
 from photometer.plan.work_order import ScriptingJob, WorkOrder, WorkOrders
 
 # Steps during which nothing else may run on the same cores.
 QUIET_STEPS = frozenset({Step.TIME, Step.DEVICE})
+# With so many cores timings and other work go on at the same time.
+MANY_CORES = 4
 # Steps that are a result of an order each, and so count as progress.
 MEASURING_STEPS = (Step.COMPILE, Step.TIME, Step.COUNT, Step.DEVICE, Step.MEMORY, Step.PROBE)
+# Work that timings wait for, and that which comes after them.
+EARLY_STEPS = (Step.BUILD, Step.SCRIPT, Step.COMPILE)
+LATE_STEPS = (Step.PROBE, Step.MEMORY)
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One step of one order, or the scripting of a model, or the build of all C++."""
+    """One step of one order (of its timing, one visit), or the scripting of a model, or the build of all C++."""
 
     step: Step
     order: WorkOrder | None = None
     model: ScriptingJob | None = None
     cores: int = 1
     attempt: int = 1
+    visit: int = 0
+    # How often the node was lost that did it.
+    losses: int = 0
 
     @property
     def title(self) -> str:
@@ -48,13 +57,17 @@ class Agenda:
         *,
         finished: Collection[tuple[str, str]] = (),
         cores: int = 1,
+        book: VisitBook | None = None,
     ) -> None:
         self._cores = cores
+        self._book = book
+        self._visits: dict[str, int] = {}
         self._todo: dict[str, list[Step]] = {}
         self._needs: dict[str, set[str]] = {}
         self._waiting: dict[str, list[WorkOrder]] = {}
-        self._queues: dict[Step, deque[Job]] = {step: deque() for step in Step}
-        self._wide: deque[Job] = deque()
+        self._queues: dict[Step, deque[Job]] = {step: deque() for step in Step if step not in QUIET_STEPS}
+        # Timings by the number of cores: for a single one, and for several.
+        self._narrow, self._wide = Rounds[Job](), Rounds[Job]()
         self.left: Counter[Step] = Counter()
         # Whether anything runs on an accelerator: there is one for all, so that nothing else may be timed beside it.
         self.uses_device = any(order.auto.on_device for order in plan)
@@ -64,7 +77,8 @@ class Agenda:
         orders = [order for order in plan if self._enter(order, steps, finished)]
         self.cpp_orders = tuple(order for order in orders if order.args.language is Language.CPP)
         if self.cpp_orders:
-            self._add(Job(Step.BUILD, cores=max(1, cores // 2)))
+            # On few cores nothing is timed meanwhile; on more, half of them time and count what needs no compiler.
+            self._add(Job(Step.BUILD, cores=cores if cores < MANY_CORES else cores // 2))
         for model in plan.scripting_jobs:
             if model.id in self._waiting:
                 self._add(Job(Step.SCRIPT, model=model))
@@ -76,8 +90,9 @@ class Agenda:
         if not todo:
             return False
         self._todo[order.id] = todo
-        self.left.update(todo)
-        self.narrow_left += self._narrow(todo, order)
+        self._visits[order.id] = 1 if self._book is None else max(self._book.left(order.id), 1)
+        self.left.update(self._weights(order, todo))
+        self.narrow_left += self._narrow_steps(todo, order)
         needs = {Step.BUILD.value} if order.args.language is Language.CPP else set()
         needs |= {order.model_id} if order.model_id is not None else set()
         self._needs[order.id] = needs
@@ -85,33 +100,53 @@ class Agenda:
             self._waiting.setdefault(need, []).append(order)
         return True
 
-    def next_quiet(self, *, wide: bool) -> Job | None:
-        """Return the next timing that is ready: for one core, or, with `wide`, for several."""
-        queue = self._wide if wide else self._queues[Step.TIME]
-        return queue[0] if queue else None
+    def next_quiet(self, *, wide: bool | None) -> Job | None:
+        """Return the next timing that is ready: for one core, with `wide` for several, with None for either."""
+        narrow, several = (
+            (None if wide is True else self._narrow.next()),
+            (None if wide is False else self._wide.next()),
+        )
+        if narrow is None or several is None:
+            return narrow or several
+        return several if several.visit < narrow.visit else narrow
 
-    def next_loud(self, *, count: bool) -> Job | None:
-        """Return the next other work: first what others wait for. `count` says whether it may be a count."""
-        loud = (Step.BUILD, Step.SCRIPT, Step.COMPILE, Step.PROBE, Step.MEMORY)
-        for step in (*loud, *((Step.COUNT,) if count else ())):
+    @property
+    def timings_left(self) -> int:
+        return sum(self.left[step] for step in QUIET_STEPS)
+
+    def next_loud(self, *, late: bool = True, count: bool) -> Job | None:
+        """Return the next other work: first what others wait for. `late` and `count` say whether it may be the rest."""
+        for step in (*EARLY_STEPS, *(LATE_STEPS if late else ()), *((Step.COUNT,) if count else ())):
             if self._queues[step]:
                 return self._queues[step][0]
         return None
 
     def take(self, job: Job) -> None:
         """The job has been started."""
-        self._queue(job).remove(job)
+        if job.step in QUIET_STEPS:
+            self._rounds(job.cores).remove(job)
+        else:
+            self._queues[job.step].remove(job)
 
     def again(self, job: Job) -> None:
         """Try it once more, after all that is ready now: what was wrong may have passed by then."""
-        self._queue(job).append(dataclasses.replace(job, attempt=job.attempt + 1))
+        self._put(dataclasses.replace(job, attempt=job.attempt + 1), last=True)
+
+    def elsewhere(self, job: Job) -> None:
+        """Do it on another node: the one that did it is gone."""
+        self._put(dataclasses.replace(job, losses=job.losses + 1))
 
     def done(self, job: Job, failed: Collection[str] = ()) -> list[WorkOrder]:
         """A job went well. For the build, `failed` are the ids of orders that did not compile; they are returned."""
         if job.order is None:
             self.left[job.step] -= 1
             return self._settle(job, failed)
-        self._strike(job.order, 1)
+        more = self._book.left(job.order.id) if job.step is Step.TIME and self._book is not None else 0
+        if more:
+            self.left[Step.TIME] += more - self._visits[job.order.id]
+            self._visits[job.order.id] = more
+        else:
+            self._strike(job.order, 1)
         if job.order.id in self._todo:
             self._release(job.order)
         return []
@@ -143,35 +178,39 @@ class Agenda:
         """Take the first `count` steps (else all) of an order off the list; nothing is kept of one without any."""
         todo = self._todo[order.id]
         struck, rest = (todo, []) if count is None else (todo[:count], todo[count:])
-        self.left.subtract(struck)
-        self.narrow_left -= self._narrow(struck, order)
+        self.left.subtract(self._weights(order, struck))
+        self.narrow_left -= self._narrow_steps(struck, order)
         if rest:
             self._todo[order.id] = rest
         else:
-            del self._todo[order.id], self._needs[order.id]
+            del self._todo[order.id], self._needs[order.id], self._visits[order.id]
 
-    def _narrow(self, steps: Sequence[Step], order: WorkOrder) -> int:
+    def _weights(self, order: WorkOrder, steps: Sequence[Step]) -> dict[Step, int]:
+        """Return how often each step is to be done: a timing once per visit."""
+        return {step: self._visits[order.id] if step is Step.TIME else 1 for step in steps}
+
+    def _narrow_steps(self, steps: Sequence[Step], order: WorkOrder) -> int:
         """Return how many of the steps are timings for a single core."""
         return sum(step in QUIET_STEPS for step in steps) if self._width(order) == 1 else 0
 
     def _release(self, order: WorkOrder) -> None:
         if not self._needs[order.id]:
             step = self._todo[order.id][0]
-            self._queue_for(step, self._width(order) if step in QUIET_STEPS else 1).append(
-                Job(step, order, cores=self._width(order) if step in QUIET_STEPS else 1)
-            )
+            visit = self._book.taken(order.id) if self._book is not None and step is Step.TIME else 0
+            self._put(Job(step, order, cores=self._width(order) if step in QUIET_STEPS else 1, visit=visit))
 
     def _add(self, job: Job) -> None:
         self.left[job.step] += 1
-        self._queues[job.step].append(job)
+        self._put(job)
 
-    def _queue(self, job: Job) -> deque[Job]:
-        return self._queue_for(job.step, job.cores)
+    def _put(self, job: Job, *, last: bool = False) -> None:
+        if job.step in QUIET_STEPS:
+            self._rounds(job.cores).add(job, last=last)
+        else:
+            self._queues[job.step].append(job)
 
-    def _queue_for(self, step: Step, cores: int) -> deque[Job]:
-        if step not in QUIET_STEPS:
-            return self._queues[step]
-        return self._wide if cores > 1 else self._queues[Step.TIME]
+    def _rounds(self, cores: int) -> Rounds[Job]:
+        return self._wide if cores > 1 else self._narrow
 
     def _width(self, order: WorkOrder) -> int:
         """Return a core per thread, as far as there are any."""

@@ -86,7 +86,11 @@ class BuildSnippets:
 
 @dataclasses.dataclass(frozen=True)
 class MeasureOrder:
-    """One measuring step of one order. A probe runs in `folder` and imports from `path`."""
+    """One measuring step of one order. A probe runs in `folder` and imports from `path`.
+
+    A timing is one visit of several (rounds.py): `min_run_time` is its share, `layout_seed` its memory layout, and
+    `runs_per_block` what the first visit has chosen, or 0 to choose it.
+    """
 
     step: Step
     ready: ReadyOrder
@@ -95,6 +99,8 @@ class MeasureOrder:
     path: tuple[str, ...] = ()
     folder: str = ""
     cores: tuple[int, ...] = ()
+    layout_seed: int = 0
+    runs_per_block: int = 0
 
 
 Work = Describe | ScriptModel | BuildSnippets | MeasureOrder
@@ -102,7 +108,10 @@ Work = Describe | ScriptModel | BuildSnippets | MeasureOrder
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """An error as it crosses the seam. `may_pass`: a crash or a time-out may be the machine's doing, so try again."""
+    """An error as it crosses the seam. `may_pass`: a crash or a time-out may be the machine's doing, so try again.
+
+    `lost`: the node is gone, or the process on it that does the work; that says nothing about the order.
+    """
 
     type: str
     message: str
@@ -110,6 +119,7 @@ class Failure:
     remedy: str = ""
     exit_status: int | None = None
     may_pass: bool = False
+    lost: bool = False
 
     @classmethod
     def of(cls, error: PhotometerError) -> Failure:

@@ -21,9 +21,10 @@ from photometer.execution.executor import (
     Step,
     Work,
 )
-from photometer.execution.measure_order import count_order, measure_on_device, run_once, time_order
+from photometer.execution.measure_order import count_order, measure_on_device, run_once
 from photometer.execution.memory_order import memory_order
 from photometer.execution.prepare import script_model
+from photometer.execution.visit_order import visit_order
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.session.cores import on_cores
 from photometer.session.session import Session
@@ -36,6 +37,8 @@ class LocalExecutor:
         self.session = session
         self._counter = InstructionCounter(session)
         self._builder = Builder()
+        # What was timed here: how many runs fit a count's time limit depends on it.
+        self._seconds_per_run: dict[str, float] = {}
 
     def execute(self, work: Work) -> Done | Failure:
         try:
@@ -57,9 +60,12 @@ class LocalExecutor:
 
     def _measure(self, work: MeasureOrder) -> Done:
         if work.step is Step.TIME:
-            return Done(time_order(self.session, work.ready, work.min_run_time, work.cores))
+            visited = visit_order(self.session, work)
+            self._seconds_per_run[work.ready.order.id] = min(visited["block_seconds"]) / visited["number_per_run"]
+            return Done(visited)
         if work.step is Step.COUNT:
-            return Done(count_order(self._counter, work.ready, work.repeats, work.cores))
+            seconds = self._seconds_per_run.get(work.ready.order.id)
+            return Done(count_order(self._counter, work.ready, work.repeats, work.cores, seconds_per_run=seconds))
         if work.step is Step.MEMORY:
             return Done(memory_order(self.session, work.ready, work.cores))
         if work.step is Step.COMPILE:

@@ -5,6 +5,7 @@ In: a session and a ReadyOrder. Out: records as a results file keeps them.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections import deque
@@ -14,18 +15,15 @@ from typing import Any
 
 import photometer
 from photometer.errors import DefinitionError, WorkerTimeout
-from photometer.execution.compile_order import kind_of, preparation_of
 from photometer.execution.executor import ReadyOrder
 from photometer.execution.order_record import task_spec_of
-from photometer.instruments.callgrind.count_task import CountTask
+from photometer.instruments.callgrind.count_task import DEFAULT_NUMBER, CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
-from photometer.instruments.stopping import RunFor
-from photometer.instruments.wall_time import CoreWatch, take_blocks
+from photometer.instruments.wall_time import CoreWatch
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.diagnosis import Conditions
 from photometer.model.language import Language
-from photometer.model.measurement import Measurement
 from photometer.model.packed_stacks import SMALLEST_SHARE, pack_stacks
 from photometer.model.records import from_record, to_record
 from photometer.session.child_process import ChildProcess
@@ -40,45 +38,32 @@ MIN_RUN_TIMES = 10
 OPENING_SECONDS = 60.0
 
 
-def time_order(session: Session, ready: ReadyOrder, min_run_time: float, cores: Sequence[int] = ()) -> dict[str, Any]:
-    """Time blocks until `min_run_time` seconds are measured; the time limit is for all of it."""
-    return to_record(take_measurement(session, ready, min_run_time, cores))
-
-
-def take_measurement(
-    session: Session, ready: ReadyOrder, min_run_time: float, cores: Sequence[int] = ()
-) -> Measurement:
-    order = ready.order
-    prepare = dataclasses.replace(preparation_of(session, ready, cores), warmup_runs=1)
-    deadline = time.monotonic() + order.timeout_seconds
-    with session.server(kind_of(order), cores=cores) as server:
-        with server.child() as child:
-            prepared = child.ask(prepare, order.timeout_seconds)
-            blocks = RemoteBlocks(child, max(deadline - time.monotonic(), 0.0))
-            taken = take_blocks(
-                blocks.time_block,
-                RunFor(min_run_time),
-                clock=time.perf_counter,
-                min_run_time=min_run_time,
-                watch=blocks,
-                first_seconds=prepared.first_seconds,
-            )
-        # Known when the child is gone.
-        conditions = dataclasses.replace(taken.conditions, left_processes=server.strays or None)
-    metadata = None if prepared.compile_seconds is None else {"compile_seconds": prepared.compile_seconds}
-    return Measurement(taken.number_per_run, taken.block_seconds, task_spec_of(order), metadata, conditions)
-
-
 def count_task_of(ready: ReadyOrder, repeats: int = 1) -> CountTask:
     spec = dataclasses.replace(task_spec_of(ready.order), setup=ready.setup)
     return CountTask(spec, built=ready.built, repeats=repeats, timeout_seconds=ready.order.timeout_seconds)
 
 
 def count_order(
-    counter: InstructionCounter, ready: ReadyOrder, repeats: int, cores: Sequence[int] = ()
+    counter: InstructionCounter,
+    ready: ReadyOrder,
+    repeats: int,
+    cores: Sequence[int] = (),
+    *,
+    seconds_per_run: float | None = None,
 ) -> dict[str, Any]:
-    counted = counter.count(count_task_of(ready, repeats), cores=cores)
+    """Count the order; one that is too slow for the usual number of runs under Valgrind in fewer."""
+    *tasks, last = count_task_of(ready, repeats).fitting(seconds_per_run)
+    counted = None
+    for task in tasks:
+        with contextlib.suppress(WorkerTimeout):
+            counted = counter.count(task, cores=cores)
+            break
+    counted = counted or counter.count(last, cores=cores)
     counts = counted.instruction_counts()
+    if counted.task.number < DEFAULT_NUMBER:
+        runs = "a single run" if counted.task.number == 1 else f"{counted.task.number} runs"
+        reason = f"counted in {runs}, not {DEFAULT_NUMBER}, for it is slow under Valgrind"
+        counts = dataclasses.replace(counts, reasons=(*counts.reasons, reason))
     # For the report's icicle chart: 20 ms and some 10 KB per statement.
     stacks = fitted_stacks(counted.stacks(smallest_share=SMALLEST_SHARE), counts)
     counts = dataclasses.replace(counts, task_spec=task_spec_of(ready.order))

@@ -6,6 +6,7 @@ All calls come from the run's own thread.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from photometer.execution.executor import Step
 FIRST_GUESS_SECONDS = {
     Step.SCRIPT: 0.5,
     Step.BUILD: 60.0,
-    Step.TIME: 0.5,
+    Step.TIME: 0.08,
     Step.COUNT: 1.0,
     Step.DEVICE: 10.0,
     Step.MEMORY: 0.2,
@@ -26,8 +27,13 @@ FIRST_GUESS_SECONDS = {
 # The first count of a server includes its start; the average of many should not.
 STARTING_SECONDS = 15.0
 
-# What takes longer than was thought will take this much longer still: better than "3 s left" for a minute.
-OVERDUE_SHARE = 0.25
+# A step that has taken this many times as long as was thought is overdue, and said to be, if it is worth a word.
+OVERDUE_FACTOR = 1.5
+OVERDUE_SECONDS = 10.0
+# Compiling: the headers of torch, and each snippet; see instruments/cpp/compile_units.py.
+BUILD_SECONDS, SNIPPET_SECONDS = 20.0, 0.3
+# The time left falls. Only if it turns out to be this much longer than was said, it is said anew.
+SAID_ANEW_FACTOR, SAID_ANEW_SECONDS = 1.5, 20.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +55,8 @@ class RunState:
     seconds_left: float
     now: tuple[str, ...]
     nodes: tuple[NodeState, ...] = ()
+    # What has run for much longer than was expected.
+    overdue: tuple[str, ...] = ()
 
 
 class RunObserver(Protocol):
@@ -83,6 +91,26 @@ class TimeLeft:
         self._quiet_lanes = quiet_lanes
         self._spent: dict[Step, float] = dict.fromkeys(Step, 0.0)
         self._finished: dict[Step, int] = dict.fromkeys(Step, 0)
+        self._guesses = dict(FIRST_GUESS_SECONDS)
+        self._end = math.inf
+
+    def expect_build(self, snippets: int) -> None:
+        """Say of how many C++ snippets the build is; what is in the cache takes no time, and is not known yet."""
+        self._guesses[Step.BUILD] = BUILD_SECONDS + SNIPPET_SECONDS * snippets
+
+    def is_overdue(self, step: Step, seconds: float) -> bool:
+        expected = self.seconds_each(step)
+        if step is Step.COUNT and not self._finished[step]:
+            expected += STARTING_SECONDS
+        return seconds > max(OVERDUE_FACTOR * expected, expected + OVERDUE_SECONDS)
+
+    def falling(self, estimate_seconds: float, now: float) -> float:
+        """Return the time left as it is said: it falls with the clock, and jumps if it was far from the truth."""
+        end = now + estimate_seconds
+        said = max(self._end - now, 0.0)
+        if end < self._end or estimate_seconds > SAID_ANEW_FACTOR * said + SAID_ANEW_SECONDS:
+            self._end = end
+        return max(self._end - now, 0.0)
 
     def add(self, step: Step, seconds: float) -> None:
         if step is Step.COUNT and not self._finished[step]:
@@ -92,13 +120,13 @@ class TimeLeft:
 
     def seconds_each(self, step: Step) -> float:
         finished = self._finished[step]
-        return self._spent[step] / finished if finished else FIRST_GUESS_SECONDS[step]
+        return self._spent[step] / finished if finished else self._guesses[step]
 
     def estimate_seconds(self, left: Mapping[Step, int], running: Mapping[Step, float]) -> float:
         """Estimate by kind: how many steps are left (with those that run), how long the running ones have run."""
         work = {step: count * self.seconds_each(step) for step, count in left.items() if count > 0}
         for step, elapsed in running.items():
-            work[step] = max(work.get(step, 0.0) - elapsed, OVERDUE_SHARE * elapsed)
+            work[step] = max(work.get(step, 0.0) - elapsed, 0.0)
         if work.get(Step.COUNT) and not self._finished[Step.COUNT]:
             work[Step.COUNT] += STARTING_SECONDS
         quiet = sum(seconds for step, seconds in work.items() if step in QUIET_STEPS)

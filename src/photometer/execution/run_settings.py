@@ -8,8 +8,10 @@ from photometer.definition.axes import SweepAxis
 from photometer.errors import DefinitionError
 from photometer.model.environment import Environment
 
-# torch's default for blocked_autorange: some 200 blocks.
+# torch's default for blocked_autorange.
 DEFAULT_MIN_RUN_TIME = 0.2
+# Each order's time is measured in so many visits, spread over the run. See docs/repeatability.md.
+VISITS = 8
 # They start from one state and are equal; the second shows a statement that draws something at random.
 DEFAULT_REPEATS = 2
 

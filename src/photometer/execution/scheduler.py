@@ -1,14 +1,19 @@
 """run_plan: a plan in, records out, each the moment it is there. The Scheduler gives jobs cores and threads.
 
-Wall-time work has its cores to itself. If it wants several (one per thread), nothing new is started until they are
-free; such work comes last, so that this happens once. Everything else fills the cores that are left.
+Wall-time work has its cores to itself, and a small machine as well: there, what timings wait for (builds, models) comes
+first, then all timings, in rounds, then counts and the rest on all cores. A machine of more cores does both at a time;
+a timing that wants several cores (one per thread) comes last there, when nothing new is started until they are free.
+On a cluster a timing has a node to itself, while other nodes do the rest (workplace.py, remote/node_slots.py).
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import queue
 import time
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future
 from typing import Any
 
 from photometer.execution.agenda import MEASURING_STEPS, QUIET_STEPS, Agenda, Job
@@ -16,22 +21,28 @@ from photometer.execution.executor import Done, Executor, Failure, Step, Work
 from photometer.execution.observer import NullObserver, RunObserver, RunState, TimeLeft
 from photometer.execution.order_record import failure_record, identified
 from photometer.execution.prepare import Preparation
+from photometer.execution.rounds import VisitBook
 from photometer.execution.run_settings import RunSettings
+from photometer.execution.workplace import LocalWorkplace, Slot, Workplace
+from photometer.model.records import from_record, to_record
+from photometer.model.visit import Visit
 from photometer.plan.work_order import WorkOrder, WorkOrders
-from photometer.session.cores import CorePool, on_cores, usable_cores
+from photometer.session.cores import usable_cores
 from photometer.worker.messages import TorchFacts
 
-# Timings at once: they share the memory and the last cache, so that more would measure each other.
-CORES_PER_QUIET_LANE = 8
 # A counting server takes some 15 s to start, as long as this many counts: it must be worth it.
 COUNTS_WORTH_A_SERVER = 20
 # How often the observer hears of a run in which nothing finishes.
 LOOK_SECONDS = 0.25
+# Nor does it hear of more than anybody can read: a cluster finishes a thousand steps per second.
+LEAST_SECONDS_BETWEEN_LOOKS = 0.02
+# An order that was lost with so many nodes has brought them down itself: out of memory, most likely.
+MOST_LOSSES = 3
 
-Running = dict["Future[Done | Failure]", tuple[Job, tuple[int, ...], float]]
+Running = dict["Future[Done | Failure]", tuple[Job, Slot, float]]
 
 
-def run_plan(
+def run_plan(  # noqa: PLR0913 - a run has many parts, and one caller
     plan: WorkOrders,
     settings: RunSettings,
     executor: Executor,
@@ -40,19 +51,37 @@ def run_plan(
     *,
     finished: Collection[tuple[str, str]] = (),
     observer: RunObserver | None = None,
+    book: VisitBook | None = None,
+    workplace: Workplace | None = None,
 ) -> int:
-    """Measure what is not finished. `facts` are the executor's own. Return how many orders failed."""
-    cores = usable_cores(settings.cores)
-    agenda = Agenda(plan, [Step(name) for name in settings.steps], finished=finished, cores=len(cores))
+    """Measure what is not finished. `facts` are the executor's own. Return how many orders failed.
+
+    `book` has the visits of orders that an earlier run began to time, and hears of each new one. The work is done in
+    the `workplace`, if there is one, instead of by the executor on this machine.
+    """
+    cores = () if workplace is not None else usable_cores(settings.cores)
+    widest = len(cores) if workplace is None else workplace.widest
+    book = book or VisitBook(settings.min_run_time)
+    agenda = Agenda(plan, [Step(name) for name in settings.steps], finished=finished, cores=widest, book=book)
     preparation = Preparation(plan, facts)
 
     def work_for(job: Job, cores: tuple[int, ...]) -> Work:
         assert job.order is not None
-        return preparation.measuring(
+        work = preparation.measuring(
             job.step, job.order, min_run_time=settings.min_run_time, repeats=settings.repeats, cores=cores
         )
+        if job.step is not Step.TIME:
+            return work
+        visit = book.next_visit(job.order.id)
+        return dataclasses.replace(
+            work,
+            min_run_time=visit.seconds,
+            layout_seed=visit.layout_seed,
+            runs_per_block=visit.runs_per_block,
+        )
 
-    return run_agenda(agenda, executor, preparation, work_for, cores, on_record, observer)
+    place = workplace or LocalWorkplace(executor, cores, uses_device=agenda.uses_device)
+    return _run(agenda, place, preparation, work_for, on_record, observer, book)
 
 
 def run_agenda(
@@ -64,12 +93,22 @@ def run_agenda(
     on_record: Callable[[dict[str, Any]], object],
     observer: RunObserver | None = None,
 ) -> int:
-    """Work through an agenda; `measure` makes the work of a measuring job. Return how many orders failed."""
-    scheduler = Scheduler(
-        agenda, executor, preparation, measure, CorePool(cores), observer or NullObserver(), on_record
-    )
-    # This thread, which draws the progress bar, keeps off the cores that are timed: those are taken from the top.
-    with on_cores(cores[:1]):
+    """Work through an agenda on this machine; `measure` makes the work of a measuring job. Return how many failed."""
+    workplace = LocalWorkplace(executor, cores, uses_device=agenda.uses_device)
+    return _run(agenda, workplace, preparation, measure, on_record, observer)
+
+
+def _run(
+    agenda: Agenda,
+    workplace: Workplace,
+    preparation: Preparation,
+    measure: Callable[[Job, tuple[int, ...]], Work],
+    on_record: Callable[[dict[str, Any]], object],
+    observer: RunObserver | None,
+    book: VisitBook | None = None,
+) -> int:
+    scheduler = Scheduler(agenda, workplace, preparation, measure, observer or NullObserver(), on_record, book)
+    with workplace.here():
         scheduler.run()
     return scheduler.failed_orders
 
@@ -78,48 +117,61 @@ class Scheduler:
     def __init__(
         self,
         agenda: Agenda,
-        executor: Executor,
+        workplace: Workplace,
         preparation: Preparation,
         measure: Callable[[Job, tuple[int, ...]], Work],
-        pool: CorePool,
         observer: RunObserver,
         on_record: Callable[[dict[str, Any]], object],
+        book: VisitBook | None = None,
     ) -> None:
         self._agenda = agenda
-        self._executor = executor
+        self._book = book
+        self._workplace = workplace
         self._preparation = preparation
         self._measure = measure
-        self._cores = pool
         self._observer = observer
         self._on_record = on_record
-        self._quiet_lanes = 1 if agenda.uses_device else max(1, len(pool) // CORES_PER_QUIET_LANE)
-        self._time_left = TimeLeft(len(pool), self._quiet_lanes)
+        self._time_left = TimeLeft(workplace.lanes, workplace.quiet_lanes)
+        self._time_left.expect_build(len(agenda.cpp_orders))
         self._running: Running = {}
+        self._quiet_running = self._counting = 0
+        self._ended: queue.SimpleQueue[Future[Done | Failure]] = queue.SimpleQueue()
+        # On a cluster: which nodes an order that is being timed has visited.
+        self._visited: dict[str, list[str]] = {}
         self._most_counting = 1
         self._all_steps = sum(agenda.left[step] for step in MEASURING_STEPS)
+        self._told = 0.0
         self.failed_orders = 0
 
     def run(self) -> None:
         """Until nothing is left. An exception (Ctrl-C too) leaves at once: the caller stops the executor."""
-        threads = ThreadPoolExecutor(len(self._cores) + 1)
         try:
             while True:
                 while (started := self._next()) is not None:
-                    job, cores = started
-                    self._agenda.take(job)
-                    future = threads.submit(self._executor.execute, self._work(job, cores))
-                    self._running[future] = (job, cores, time.monotonic())
+                    self._start(*started)
                 self._tell()
-                if not self._running:
+                if not self._running and not self._workplace.is_waiting:
                     return
-                done, _ = wait(self._running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
-                for future in done:
-                    job, cores, start = self._running.pop(future)
-                    self._cores.give_back(cores)
-                    self._time_left.add(job.step, time.monotonic() - start)
-                    self._conclude(job, future.result())
+                with contextlib.suppress(queue.Empty):
+                    self._end(self._ended.get(timeout=LOOK_SECONDS))
         finally:
-            threads.shutdown(wait=False, cancel_futures=True)
+            self._workplace.end()
+
+    def _start(self, job: Job, slot: Slot) -> None:
+        self._agenda.take(job)
+        self._quiet_running += job.step in QUIET_STEPS
+        self._counting += job.step is Step.COUNT
+        future = self._workplace.submit(self._work(job, slot.cores), slot)
+        self._running[future] = (job, slot, time.monotonic())
+        future.add_done_callback(self._ended.put)
+
+    def _end(self, future: Future[Done | Failure]) -> None:
+        job, slot, start = self._running.pop(future)
+        self._quiet_running -= job.step in QUIET_STEPS
+        self._counting -= job.step is Step.COUNT
+        self._workplace.give_back(job, slot)
+        self._time_left.add(job.step, time.monotonic() - start)
+        self._conclude(job, slot, future.result())
 
     def _work(self, job: Job, cores: tuple[int, ...]) -> Work:
         if job.step is Step.BUILD:
@@ -128,29 +180,54 @@ class Scheduler:
             return self._preparation.scripting(job.model, cores)
         return self._measure(job, cores)
 
-    def _next(self) -> tuple[Job, tuple[int, ...]] | None:
-        """Return a job to start now, with its cores."""
-        quiet_running = sum(job.step in QUIET_STEPS for job, _, _ in self._running.values())
-        if quiet_running < self._quiet_lanes:
+    def _next(self) -> tuple[Job, Slot] | None:
+        """Return a job to start now, with its slot."""
+        if not self._workplace.times_beside_others:
+            return self._next_alone()
+        place = self._workplace
+        if place.prepares_first:
+            job = self._agenda.next_loud(late=False, count=False)
+            if job is not None and (slot := place.take(job)):
+                return job, slot
+        if self._quiet_running < place.quiet_lanes:
             job = self._agenda.next_quiet(wide=False)
-            if job is not None and (cores := self._cores.take(job.cores, from_top=True)):
-                return job, cores
+            if job is not None and (slot := place.take(job)):
+                return job, slot
             job = self._agenda.next_quiet(wide=True)
             if job is not None and not self._agenda.narrow_left:
-                cores = self._cores.take(job.cores, from_top=True)
-                # Nothing else begins before these have had their turn.
-                return None if cores is None else (job, cores)
+                if slot := place.take(job):
+                    return job, slot
+                if not place.may_pass(job):
+                    # Nothing else begins before these have had their turn.
+                    return None
+        return self._next_loud()
+
+    def _next_alone(self) -> tuple[Job, Slot] | None:
+        """Return a job for a small machine: what timings wait for, then timings with nothing beside them, the rest."""
+        if self._quiet_running:
+            return None
+        if not self._agenda.timings_left:
+            return self._next_loud()
+        job = self._agenda.next_loud(late=False, count=False)
+        if job is None and not self._running:
+            job = self._agenda.next_quiet(wide=None)
+            if job is None:
+                # What is timed later waits for something that is not ready, or is not timed at all.
+                return self._next_loud()
+        slot = None if job is None else self._workplace.take(job)
+        return None if job is None or slot is None else (job, slot)
+
+    def _next_loud(self) -> tuple[Job, Slot] | None:
         job = self._agenda.next_loud(count=self._may_count())
-        cores = None if job is None else self._cores.take(job.cores)
-        return None if job is None or cores is None else (job, cores)
+        slot = None if job is None else self._workplace.take(job)
+        return None if job is None or slot is None else (job, slot)
 
     def _may_count(self) -> bool:
-        counting = sum(job.step is Step.COUNT for job, _, _ in self._running.values())
         worth = self._agenda.left[Step.COUNT] // COUNTS_WORTH_A_SERVER
-        self._most_counting = max(self._most_counting, min(worth, counting + 1))
-        return counting < self._most_counting
+        self._most_counting = max(self._most_counting, min(worth, self._counting + 1))
+        return self._counting < self._most_counting
 
-    def _conclude(self, job: Job, outcome: Done | Failure) -> None:
+    def _conclude(self, job: Job, slot: Slot, outcome: Done | Failure) -> None:
         if isinstance(outcome, Failure):
             self._conclude_failure(job, outcome)
         elif job.step is Step.BUILD:
@@ -158,11 +235,30 @@ class Scheduler:
             for order in self._agenda.done(job, failures):
                 self._give_up(order, job, failures[order.id])
         else:
+            self._conclude_success(job, slot, outcome)
+
+    def _conclude_success(self, job: Job, slot: Slot, outcome: Done) -> None:
+        record = outcome.record
+        if job.order is None or job.step is not Step.TIME or self._book is None:
             self._agenda.done(job)
-            if job.order is not None and outcome.record is not None:
-                self._on_record(identified(outcome.record, job.order))
+        else:
+            self._book.add(job.order.id, from_record(Visit, record))
+            self._agenda.done(job)
+            record = None if self._book.left(job.order.id) else to_record(self._book.finish(job.order))
+        if job.order is None:
+            return
+        nodes = self._visited.setdefault(job.order.id, []) if slot.node else []
+        if slot.node and slot.node not in nodes:
+            nodes.append(slot.node)
+        if record is not None:
+            self._visited.pop(job.order.id, None)
+            named = identified(record, job.order)
+            self._on_record({**named, "nodes": nodes} if nodes else named)
 
     def _conclude_failure(self, job: Job, failure: Failure) -> None:
+        if failure.lost and job.losses < MOST_LOSSES:
+            self._agenda.elsewhere(job)
+            return
         retries = 1 if job.order is None else job.order.retries
         if failure.may_pass and job.attempt <= retries:
             self._agenda.again(job)
@@ -172,12 +268,17 @@ class Scheduler:
 
     def _give_up(self, order: WorkOrder, job: Job, failure: Failure) -> None:
         self.failed_orders += 1
+        if self._book is not None:
+            self._book.forget(order.id)
         self._on_record(failure_record(order, job.step, failure, job.attempt))
         self._observer.gave_up(order.short_title, failure.message)
 
     def _tell(self) -> None:
-        left = self._agenda.left
         now = time.monotonic()
+        if self._running and now - self._told < LEAST_SECONDS_BETWEEN_LOOKS:
+            return
+        self._told = now
+        left = self._agenda.left
         elapsed: dict[Step, float] = {}
         for job, _, start in self._running.values():
             elapsed[job.step] = elapsed.get(job.step, 0.0) + now - start
@@ -186,7 +287,13 @@ class Scheduler:
                 self._all_steps - sum(left[step] for step in MEASURING_STEPS),
                 self._all_steps,
                 self.failed_orders,
-                self._time_left.estimate_seconds(left, elapsed),
+                self._time_left.falling(self._time_left.estimate_seconds(left, elapsed), now),
                 tuple(job.title for job, _, _ in self._running.values()),
+                self._workplace.states(),
+                tuple(
+                    job.title
+                    for job, _, start in self._running.values()
+                    if self._time_left.is_overdue(job.step, now - start)
+                ),
             )
         )

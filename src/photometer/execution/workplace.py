@@ -12,13 +12,11 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
-from photometer.execution.agenda import QUIET_STEPS, Job
+from photometer.execution.agenda import MANY_CORES, QUIET_STEPS, Job
 from photometer.execution.executor import Done, Executor, Failure, Work
 from photometer.execution.observer import NodeState
 from photometer.session.cores import CorePool, on_cores, share_no_core
 
-# With fewer cores nothing else runs beside a timing: two cores of a virtual machine may be one, and they share a cache.
-FEWEST_CORES_TO_SHARE = 4
 # Timings at once: they share the memory and the last cache, so that more would measure each other.
 CORES_PER_QUIET_LANE = 8
 
@@ -84,7 +82,8 @@ class LocalWorkplace:
         self._pool = CorePool(cores)
         # There is one accelerator for all, so that nothing else may be timed beside it.
         self.quiet_lanes = 1 if uses_device else max(1, len(cores) // CORES_PER_QUIET_LANE)
-        self.times_beside_others = len(cores) >= FEWEST_CORES_TO_SHARE and share_no_core(cores)
+        # Two cores of a virtual machine may be one, and they share a cache.
+        self.times_beside_others = len(cores) >= MANY_CORES and share_no_core(cores)
         self._threads = ThreadPoolExecutor(len(cores) + 1)
 
     @property

@@ -75,7 +75,7 @@ class SpreadBelow:
 class Precise:
     """Stop when the 95 % interval of the median is within ± this share of it, or at `max_run_time`.
 
-    Unlike a spread, an interval shrinks with more data, so this stops on a noisy machine too.
+    Unlike a spread, an interval shrinks with more data: by the root of the time, on a noisy machine too.
     """
 
     precision: float
@@ -91,7 +91,8 @@ class Precise:
             return f"max_run_time of {self.max_run_time:g} s is used up"
         if len(times) < FEWEST_FOR_PRECISION or seconds_spent < self.min_run_time:
             return None
-        low, high = median_interval(times)
+        low, high = median_interval(times, seconds=seconds_spent)
+        low = max(low, min(times))
         width = (high - low) / 2 / quantile(sorted(times), 0.5)
         return f"the interval is ± {width * 100:.2f} % of the median" if width <= self.precision else None
 

@@ -46,6 +46,19 @@ class WarmUp:
 
 
 @dataclasses.dataclass(frozen=True)
+class Beforehand:
+    """What is known of a statement before it is timed.
+
+    How long its first run took, if there was one; how long a block is to be, if not a small part of the measurement;
+    the number of runs of a block, if it is settled.
+    """
+
+    first_seconds: float = 0.0
+    block_seconds: float | None = None
+    number: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
 class TimedBlocks:
     number_per_run: int
     block_seconds: list[float]
@@ -89,24 +102,28 @@ def take_blocks(
     min_run_time: float,
     callback: Callable[[int, float], Any] | None = None,
     watch: CoreWatch | None = None,
-    first_seconds: float = 0.0,
+    known: Beforehand | None = None,
 ) -> TimedBlocks:
     """Do the whole measurement: warm up, choose the block, measure until the rule says to stop.
 
-    `first_seconds` is how long a first run took, if there was one. A statement that takes as long as a whole
-    measurement is not run again to warm it up: its second run is the first sample.
+    A statement whose first run took as long as a whole measurement is not run again to warm it up: its second run is
+    the first sample.
     """
+    known = known or Beforehand()
+    number = known.number
     watch = watch or CoreWatch()
     watch.was_preempted()
-    sample = time_block(1) if first_seconds >= max(min_run_time, SLOW_RUN_SECONDS) else 0.0
+    sample = time_block(1) if known.first_seconds >= max(min_run_time, SLOW_RUN_SECONDS) else 0.0
     resolution = clock_resolution_seconds(clock)
     if sample >= max(min_run_time, SLOW_RUN_SECONDS):
-        warm, number = WarmUp(1, sample, settled=False), 1
+        warm, number = WarmUp(1, sample, settled=False), number or 1
     else:
         sample = 0.0
         warm = warm_up(time_block, budget_seconds=max(min_run_time / 4, 0.01))
-        clock_cost = median([max(time_block(0), 0.0) for _ in range(5)])
-        number = runs_per_block(warm.seconds_per_run, min_run_time / BLOCKS_AIMED_AT, clock_cost, resolution)
+        if not number:
+            clock_cost = median([max(time_block(0), 0.0) for _ in range(5)])
+            wanted = min_run_time / BLOCKS_AIMED_AT if known.block_seconds is None else known.block_seconds
+            number = runs_per_block(warm.seconds_per_run, wanted, clock_cost, resolution)
         watch.was_preempted()
 
     sieve = BlockSieve()

@@ -17,6 +17,9 @@ from photometer.stats.summary import median, median_absolute_deviation, quantile
 # torch's two thresholds: past a tenth the median is shaky, past a quarter the machine was measured, not the code.
 WIDE_SPREAD = 0.10
 VERY_WIDE_SPREAD = 0.25
+# The interval of an undisturbed time is some 1 % on a quiet machine. A time that is known to 5 % only says little.
+WIDE_INTERVAL = 0.05
+FEWEST_VISITS = 3
 # Fewer samples than this have no interquartile range worth the name.
 FEWEST_SAMPLES = 5
 # Rules about shape need enough points that chance alone does not trip them.
@@ -105,6 +108,38 @@ def diagnose(times: Sequence[float], number_per_run: int, conditions: Conditions
     if len(times) >= FEWEST_FOR_SHAPE:
         found += [_trend(times), _several_modes(times)]
     return tuple(suspicion for suspicion in found if suspicion is not None)
+
+
+def diagnose_visits(
+    seconds: float, interval: tuple[float, float], visits: int, number_per_run: int, conditions: Conditions | None
+) -> tuple[Suspicion, ...]:
+    """Return every reason to doubt the undisturbed time of several visits.
+
+    What disturbs blocks does not matter to it as long as visits agree: so the interval is judged, not the blocks.
+    """
+    found = [
+        _coarse_clock([seconds], number_per_run, conditions),
+        _may_do_nothing([seconds], conditions),
+        _left_processes(conditions),
+        _few_visits(visits) or _wide_interval(seconds, interval, visits),
+    ]
+    return tuple(suspicion for suspicion in found if suspicion is not None)
+
+
+def _few_visits(visits: int) -> Suspicion | None:
+    if visits >= FEWEST_VISITS:
+        return None
+    words = "once" if visits == 1 else f"{visits} times"
+    return Suspicion(SuspicionKind.TOO_FEW_RUNS, f"It was visited only {words}: too few to know what repeats.")
+
+
+def _wide_interval(seconds: float, interval: tuple[float, float], visits: int) -> Suspicion | None:
+    half = (interval[1] - interval[0]) / 2 / seconds if seconds > 0 else 0.0
+    if half < WIDE_INTERVAL:
+        return None
+    return Suspicion(
+        SuspicionKind.WIDE_SPREAD, f"Its {visits} visits disagree: the interval is ± {half * 100:.1f} % of the time."
+    )
 
 
 def _left_processes(conditions: Conditions | None) -> Suspicion | None:

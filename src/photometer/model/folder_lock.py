@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from photometer.errors import ResultsFileError
+from photometer.model.results_folder import make_results_folder
 from photometer.model.whole_file import not_written, write_all
 
 LOCK_NAME = ".photometer.lock"
@@ -33,7 +34,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
     """
     path = folder / LOCK_NAME
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_results_folder(folder)
         descriptor = _take(path)
     except OSError as error:
         raise not_written(folder, error, remedy="Name another folder with -o.") from error

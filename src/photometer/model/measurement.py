@@ -1,19 +1,21 @@
 """Measurement: the samples of one statement and everything that can be said from them.
 
 The successor of torch.utils.benchmark.Measurement: same fields and properties, but what was measured cannot be
-changed, and it knows its confidence interval and the reasons to doubt it.
+changed, and it knows its confidence interval and the reasons to doubt it. If its blocks were taken in several visits
+(see visit.py), the figure to report is the time without disturbances, else the median.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from photometer.errors import MeasurementError
-from photometer.model.diagnosis import WIDE_SPREAD, Conditions, Suspicion, diagnose
+from photometer.model.diagnosis import WIDE_SPREAD, Conditions, Suspicion, diagnose, diagnose_visits
 from photometer.model.fixed_list import FixedList
 from photometer.model.records import NotNegative, Positive
 from photometer.model.task import TaskSpec
@@ -22,6 +24,7 @@ from photometer.model.units import format_seconds, select_unit
 from photometer.model.visible_text import visible
 from photometer.stats.interval import median_interval
 from photometer.stats.summary import mean, quantile, standard_deviation
+from photometer.stats.undisturbed import undisturbed, undisturbed_interval, visit_levels
 
 if TYPE_CHECKING:
     from photometer.report.plots import Plot
@@ -47,6 +50,8 @@ class Measurement:
     task_spec: TaskSpec
     metadata: dict[Any, Any] | None = None
     conditions: Conditions | None = None
+    # The number of blocks of each visit, if they were taken in several processes: those of the first come first.
+    visit_blocks: list[Positive] | None = None
 
     def __init__(
         self,
@@ -55,15 +60,19 @@ class Measurement:
         task_spec: TaskSpec,
         metadata: dict[Any, Any] | None = None,
         conditions: Conditions | None = None,
+        visit_blocks: Sequence[int] | None = None,
     ) -> None:
         if number_per_run < 1:
             raise MeasurementError(f"number_per_run must be at least 1, not {number_per_run}")
+        if visit_blocks is not None and sum(visit_blocks) != len(raw_times):
+            raise MeasurementError(f"visits of {sum(visit_blocks)} blocks in all cannot be of {len(raw_times)}")
         self.__dict__.update(
             number_per_run=int(number_per_run),
             raw_times=FixedList(raw_times),
             task_spec=task_spec,
             metadata=metadata,
             conditions=conditions,
+            visit_blocks=None if visit_blocks is None else FixedList(visit_blocks),
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -114,35 +123,65 @@ class Measurement:
         return quantile(self._ordered, 0.75) - quantile(self._ordered, 0.25)
 
     @cached_property
+    def visits(self) -> tuple[tuple[float, ...], ...]:
+        """Seconds per run by visit; none if all blocks are of one process."""
+        if not self.visit_blocks:
+            return ()
+        ends = list(itertools.accumulate(self.visit_blocks, initial=0))
+        return tuple(self._times[start:end] for start, end in itertools.pairwise(ends))
+
+    @cached_property
+    def _levels(self) -> tuple[float, ...]:
+        return tuple(visit_levels(self.visits))
+
+    @property
+    def seconds(self) -> float:
+        """The figure to report, per run: undisturbed if there were several visits (stats/undisturbed.py), or median."""
+        return undisturbed(self._levels) if self.visits else self.median
+
+    @cached_property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the median, seconds per run. See stats/interval.py."""
+        """The 95 % confidence interval of `seconds`. It begins at the fastest block that was seen, or above."""
         return self.confidence_interval()
 
     def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the interval that holds the long-run median with this confidence; infinite for a single sample."""
-        _ = self._ordered
-        low, high = median_interval(self._times, confidence)
-        return max(low, 0.0), high
+        """Return the interval that holds what a repeated measurement gives with this confidence.
+
+        See stats/undisturbed.py, and stats/interval.py for the median. It has no upper end for a single sample.
+        """
+        fastest = self._ordered[0]
+        if self.visits:
+            return undisturbed_interval(self._levels, fastest, confidence)
+        low, high = median_interval(self._times, confidence, seconds=math.fsum(self.raw_times))
+        return max(low, fastest), high
+
+    @property
+    def uncertainty(self) -> float:
+        """Half the width of the interval, by the figure: 0.01 is one per cent."""
+        low, high = self.interval
+        return (high - low) / 2 / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def significant_figures(self) -> int:
-        """How many digits of the median its confidence interval supports: from one to four."""
+        """How many digits of the figure its confidence interval supports: from one to four."""
         low, high = self.interval
         half_width = (high - low) / 2
         if not math.isfinite(half_width):
             return 1 if len(self._ordered) > 1 else MOST_SIGNIFICANT_FIGURES
-        if self.median <= 0:
+        if self.seconds <= 0:
             return 1
         # As is usual for a value with its uncertainty, the last digit shown is the one the half-width begins with:
         # 1.46 ± 0.2 is 1.5, 1102 ± 3 is 1102. Cutting one digit earlier would round by more than is uncertain.
         first_uncertain = math.floor(math.log10(float(f"{max(half_width, SMALLEST_INTERVAL_SECONDS):.0e}")))
-        digits = math.floor(math.log10(self.median)) - first_uncertain + 1
+        digits = math.floor(math.log10(self.seconds)) - first_uncertain + 1
         return min(max(digits, 1), MOST_SIGNIFICANT_FIGURES)
 
     @cached_property
     def warnings(self) -> tuple[Suspicion, ...]:
         """The reasons to doubt this measurement, as data: each has a kind, a message and a remedy."""
         _ = self._ordered
+        if self.visits:
+            return diagnose_visits(self.seconds, self.interval, len(self.visits), self.number_per_run, self.conditions)
         return diagnose(self._times, self.number_per_run, self.conditions)
 
     @property
@@ -208,13 +247,19 @@ class Measurement:
         else:
             unit, scale = select_unit(self.median)
             low, high = self.interval
-            yield f"  Median: {self.median / scale:.2f} {unit}"
+            if self.visits:
+                yield f"  Undisturbed: {self.seconds / scale:.2f} {unit}"
+            else:
+                yield f"  Median: {self.median / scale:.2f} {unit}"
             if math.isfinite(high):
                 yield f"  95 % CI: {low / scale:.2f} to {high / scale:.2f} {unit}"
+            if self.visits:
+                yield f"  Median: {self.median / scale:.2f} {unit} (typical: with what disturbs it)"
             if n >= 4:
                 low, high = quantile(self._ordered, 0.25), quantile(self._ordered, 0.75)
                 yield f"  IQR:    {(high - low) / scale:.2f} {unit} ({low / scale:.2f} to {high / scale:.2f})"
         blocks = "1 measurement" if n == 1 else f"{n} measurements"
+        blocks += f" in {len(self.visits)} visits" if self.visits else ""
         runs = "1 run" if self.number_per_run == 1 else f"{self.number_per_run} runs"
         threads = "1 thread" if self.num_threads == 1 else f"{self.num_threads} threads"
         yield f"  {blocks}, {runs} per measurement, {threads}"
@@ -246,7 +291,9 @@ class Measurement:
         for task_spec, group in groups.items():
             times = [t for measurement in group for t in measurement.times]
             conditions = _per_run(group[0]) if len(group) == 1 else None
-            merged.append(Measurement(1, times, task_spec, conditions=conditions))
+            visited = all(measurement.visit_blocks for measurement in group)
+            blocks = [count for measurement in group for count in measurement.visit_blocks or ()] if visited else None
+            merged.append(Measurement(1, times, task_spec, conditions=conditions, visit_blocks=blocks))
         return merged
 
 

@@ -48,4 +48,6 @@ def why_counts_differ(here: Node, there: Node) -> list[str]:
         "kernel": (here.machine.kernel or "", there.machine.kernel or ""),
         "processor": (here.machine.cpu_model or "", there.machine.cpu_model or ""),
     }
-    return [f"{name}: {ours or 'none'} and {theirs or 'none'}" for name, (ours, theirs) in facts.items() if ours != theirs]
+    return [
+        f"{name}: {ours or 'none'} and {theirs or 'none'}" for name, (ours, theirs) in facts.items() if ours != theirs
+    ]

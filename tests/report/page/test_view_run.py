@@ -22,7 +22,7 @@ def test_time_and_instructions_of_one_benchmark_come_together() -> None:
     records = [to_record(Measurement(10, [1e-5, 1.1e-5, 1.2e-5], SPEC)), counts]
     [view] = run_views(records).benchmarks
     assert view.time is not None
-    assert view.time.median == pytest.approx(1.1e-6)
+    assert view.time.seconds == pytest.approx(1.1e-6)
     assert view.time.samples == pytest.approx((1e-6, 1.1e-6, 1.2e-6))
     assert view.counts is not None
     assert (view.counts.total, view.counts.is_exact, view.counts.stacks) == (5000, True, ((("a", "b"), 7),))

@@ -143,12 +143,12 @@ def instructions_against_time(views: Sequence[BenchmarkView]) -> PointFigure | N
     series = []
     for language, style, shape in (("python", "base", "circle"), ("cpp", "branch", "diamond")):
         points = tuple(
-            Point(view.counts.outside_allocator, view.time.median, " › ".join(view.path), view.id)
+            Point(view.counts.outside_allocator, view.time.seconds, " › ".join(view.path), view.id)
             for view in both
             if view.counts is not None
             and view.time is not None
             and view.counts.outside_allocator > 0
-            and view.time.median > 0
+            and view.time.seconds > 0
             if (view.code.language == "cpp") is (language == "cpp")
         )
         series.append(Series("C++" if language == "cpp" else "Python", style, shape, points))  # type: ignore[arg-type]

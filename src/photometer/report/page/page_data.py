@@ -16,7 +16,7 @@ from photometer.analysis.flame_tree import FlameNode, flame_tree
 from photometer.model.visible_text import visible
 from photometer.report.page.figure import Figure, figure_json
 from photometer.report.page.overview_figures import reach_of
-from photometer.report.page.record_identity import USUAL_WORDS, CodeView
+from photometer.report.page.record_identity import LANGUAGES, USUAL_WORDS, CodeView
 from photometer.report.page.view_comparison import ComparisonView
 from photometer.report.page.view_report import ReportView
 from photometer.report.page.view_run import BenchmarkView, FunctionRow, Stack
@@ -53,7 +53,7 @@ def page_data(view: ReportView, figures: Sequence[Figure]) -> PageData:
         rows = [_comparison_row(each, place) for place, each in enumerate(view.comparisons)]
         light["comparison"] = {"rows": rows, "reach": reach_of(view.comparisons)}
     if view.benchmarks:
-        light["run"] = {"rows": [_run_row(each, len(compared) + i) for i, each in enumerate(view.benchmarks)]}
+        light["run"] = {"rows": _run_rows(view.benchmarks, len(compared))}
     return PageData(clean(light), tuple(clean(chunk) for chunk in chunks))
 
 
@@ -86,29 +86,47 @@ def _named(view: BenchmarkView | ComparisonView, place: int) -> dict[str, Any]:
     }
 
 
-def _run_row(view: BenchmarkView, place: int) -> dict[str, Any]:
+def _run_rows(views: Sequence[BenchmarkView], first_place: int) -> list[dict[str, Any]]:
+    """Return one row per benchmark and variant; the languages in which it was measured are its `sides`."""
+    rows: dict[tuple[object, ...], dict[str, Any]] = {}
+    for number, view in enumerate(views):
+        language = view.code.language
+        words = tuple(word for word in view.words if word not in LANGUAGES)
+        key: tuple[object, ...] = (view.path, words, view.source)
+        while key in rows and language in rows[key]["sides"]:
+            key = (*key, number)
+        row = rows.setdefault(key, {**_named(view, first_place + number), "words": [], "sides": {}})
+        if row["sides"]:
+            row["stmt"] += f" {view.code.stmt[:200]}"
+        row["words"] = list(dict.fromkeys([*row["words"], *view.words]))
+        row["sides"][language] = _side(view, first_place + number)
+    return list(rows.values())
+
+
+def _side(view: BenchmarkView, place: int) -> dict[str, Any]:
+    """Return the figures of one language; what is not known is left out, for there may be ten thousand rows."""
     time, counts = view.time, view.counts
-    ordered = sorted(time.samples) if time is not None else []
+    side: dict[str, Any] = {"id": view.id, **_place(place)}
+    if time is not None:
+        ordered = sorted(time.samples)
+        side |= {"seconds": time.seconds, "low": time.interval[0], "high": time.interval[1], "digits": time.digits}
+        side |= {"q05": rounded(quantile(ordered, 0.05)), "q95": rounded(quantile(ordered, 0.95))}
+    if counts is not None:
+        side["instructions"] = counts.outside_allocator
+        side |= {} if counts.is_exact else {"differs": True}
     hot = next((m.median for m in view.device.modes if m.name == "device hot"), None) if view.device else None
-    return {
-        **_named(view, place),
-        "seconds": None if time is None else time.median,
-        "low": None if time is None else time.interval[0],
-        "high": None if time is None else time.interval[1],
-        "q05": None if time is None else rounded(quantile(ordered, 0.05)),
-        "q95": None if time is None else rounded(quantile(ordered, 0.95)),
-        "digits": 4 if time is None else time.digits,
-        "instructions": None if counts is None else counts.outside_allocator,
-        "exact": counts is None or counts.is_exact,
-        "device": hot,
-        "warnings": len(view.warnings) + (len(counts.remarks) if counts is not None else 0),
-    }
+    side |= {} if hot is None else {"device": hot}
+    side |= {"doubtful": True} if view.is_doubtful else {}
+    return side | ({"failed": True} if view.failures else {})
 
 
 def _run_detail(view: BenchmarkView) -> dict[str, Any]:
     detail: dict[str, Any] = {
         "code": _code(view.code),
-        "warnings": [[warning.message, warning.remedy] for warning in view.warnings],
+        "warnings": [
+            *([skip.reason, ""] for skip in view.failures),
+            *([warning.message, warning.remedy] for warning in view.warnings),
+        ],
         "time": None,
         "counts": None,
         "device": None,
@@ -118,6 +136,9 @@ def _run_detail(view: BenchmarkView) -> dict[str, Any]:
             "samples": packed_samples(view.time.samples),
             "blocks": view.time.blocks,
             "runs_per_block": view.time.runs_per_block,
+            "typical": view.time.typical,
+            "visits": view.time.visits,
+            "compile_seconds": view.time.compile_seconds,
         }
     if view.counts is not None:
         counts = view.counts

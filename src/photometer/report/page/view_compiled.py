@@ -36,7 +36,7 @@ MEMORY_HEADS = ("Benchmark", "Peak", "Allocated", "Blocks", "Kept per run", "Res
 
 def compile_table(records: Sequence[Mapping[str, Any]]) -> FigureTable:
     """Return compiled benchmarks with their speed-ups; graph breaks and recompilations are its notes."""
-    seconds = {_order_id(r): from_record(Measurement, r).median for r in records if r["kind"] == Measurement.KIND}
+    seconds = {_order_id(r): from_record(Measurement, r).seconds for r in records if r["kind"] == Measurement.KIND}
     found = [from_record(Speedup, record) for record in records if record["kind"] == Speedup.KIND]
     speedups = {speedup.order_id: speedup for speedup in found}
     rows, notes = [], []

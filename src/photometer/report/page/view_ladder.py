@@ -96,8 +96,8 @@ def ladders_of_benchmarks(benchmarks: Sequence[BenchmarkView]) -> tuple[LadderVi
 def _rung(view: BenchmarkView, below: BenchmarkView | None) -> RungView:
     assert view.time is not None
     if below is None or below.time is None:
-        return RungView(view.id, view.path[-1], view.time.median, 0.0)
-    added = view.time.median - below.time.median
+        return RungView(view.id, view.path[-1], view.time.seconds, 0.0)
+    added = view.time.seconds - below.time.seconds
     # The estimates are independent: the half-width of the difference is the root of the sum of squares.
     half = math.hypot(*((each.interval[1] - each.interval[0]) / 2 for each in (view.time, below.time)))
     instructions = None
@@ -106,8 +106,8 @@ def _rung(view: BenchmarkView, below: BenchmarkView | None) -> RungView:
     return RungView(
         view.id,
         view.path[-1],
-        view.time.median,
-        below.time.median,
+        view.time.seconds,
+        below.time.seconds,
         added,
         (added - half, added + half) if math.isfinite(half) else None,
         instructions,

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from photometer.analysis.cautions import Doubt, doubts_of, judge_cautions
 from photometer.analysis.failing_line import with_failing_line
 from photometer.errors import MeasurementError
 from photometer.model.device_measurement import DeviceMeasurement
@@ -20,6 +21,10 @@ from photometer.model.packed_stacks import unpack_stacks
 from photometer.model.records import from_record
 from photometer.report.page.record_identity import CodeView, Identity, identity_of
 
+_TIMES: dict[str, type[Measurement | DeviceMeasurement]] = {
+    Measurement.KIND: Measurement,
+    DeviceMeasurement.KIND: DeviceMeasurement,
+}
 KINDS = ("measurement", "instruction_counts", "device_measurement", "failure")
 
 Stack = tuple[tuple[str, ...], int]
@@ -38,15 +43,20 @@ class WarningView:
 class TimeView:
     """Wall time: seconds per run of each block, in the order measured, and their statistics.
 
-    `samples` may be fewer than the `blocks` that were measured; median and interval are always of all blocks.
+    `samples` may be fewer than the `blocks` that were measured; the other figures are always of all blocks. `seconds`
+    is the undisturbed time of several `visits`, or the median; `typical` is always the median.
     """
 
     samples: tuple[float, ...]
-    median: float
+    seconds: float
     interval: tuple[float, float]
     digits: int
     runs_per_block: int
     blocks: int
+    typical: float
+    visits: int = 0
+    # Of torch.compile, in the first call.
+    compile_seconds: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,6 +110,10 @@ class BenchmarkView:
     device: DeviceView | None = None
     warnings: tuple[WarningView, ...] = ()
     source: str = ""
+    # Whether its row is marked: it is to be doubted more than the rest (analysis/cautions.py).
+    is_doubtful: bool = False
+    # What failed of it, though something was measured.
+    failures: tuple[SkipView, ...] = ()
 
     @property
     def group(self) -> str:
@@ -121,24 +135,36 @@ class SkipView:
 
 @dataclasses.dataclass(frozen=True)
 class RunViews:
+    """`machine` is what is said once, at the top, about doubtful times."""
+
     benchmarks: tuple[BenchmarkView, ...]
     skipped: tuple[SkipView, ...]
+    machine: str = ""
 
 
 def run_views(records: Sequence[Mapping[str, Any]], source: str = "", most_samples: int = 1000) -> RunViews:
     """Collect the records of each benchmark. Its plot gets at most `most_samples` samples; statistics are of all."""
     views: dict[str, BenchmarkView] = {}
-    skipped = []
+    failures: dict[str, tuple[SkipView, ...]] = {}
+    doubts: dict[str, tuple[Doubt, ...]] = {}
     for record in records:
         if record["kind"] not in KINDS:
             continue
         identity = identity_of(record, source)
         if record["kind"] == "failure":
-            skipped.append(_skip(record, identity))
+            failures[identity.id] = (*failures.get(identity.id, ()), _skip(record, identity))
             continue
         empty = BenchmarkView(identity.id, identity.path, identity.words, identity.code, source=source)
         views[identity.id] = _with_record(views.get(identity.id, empty), record, most_samples)
-    return RunViews(tuple(views.values()), tuple(skipped))
+        if record["kind"] in _TIMES:
+            found = doubts_of(from_record(_TIMES[record["kind"]], record))
+            doubts[identity.id] = doubts.get(identity.id, ()) + found
+    cautions = judge_cautions({place: found for place, found in doubts.items() if found}, len(doubts))
+    benchmarks = (
+        dataclasses.replace(view, is_doubtful=place in cautions.marks, failures=failures.pop(place, ()))
+        for place, view in views.items()
+    )
+    return RunViews(tuple(benchmarks), tuple(skip for each in failures.values() for skip in each), cautions.machine)
 
 
 def _with_record(view: BenchmarkView, record: Mapping[str, Any], most_samples: int) -> BenchmarkView:
@@ -167,12 +193,20 @@ def time_view(measurement: Measurement, most_samples: int) -> TimeView:
     times = measurement.times
     return TimeView(
         samples=thinned(times, most_samples),
-        median=measurement.median,
+        seconds=measurement.seconds,
         interval=measurement.interval,
         digits=measurement.significant_figures,
         runs_per_block=measurement.number_per_run,
         blocks=len(times),
+        compile_seconds=_compile_seconds(measurement),
+        typical=measurement.median,
+        visits=len(measurement.visits),
     )
+
+
+def _compile_seconds(measurement: Measurement) -> float | None:
+    told = (measurement.metadata or {}).get("compile_seconds")
+    return told if isinstance(told, float) else None
 
 
 def thinned(samples: Sequence[float], most: int) -> tuple[float, ...]:

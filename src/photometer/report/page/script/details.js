@@ -47,8 +47,8 @@ function runDetail(row) {
     const samples = unpacked(detail.time.samples);
     const sides = [{ samples, median: row.seconds, interval: [row.low, row.high], style: "base" }];
     const thinned = samples.length < detail.time.blocks ? ` Every ${Math.ceil(detail.time.blocks / samples.length)}th of ${count(detail.time.blocks)} blocks is drawn.` : "";
-    const words = `Samples: median ${time(row.seconds, row.digits)}, from ${time(Math.min(...samples))} to ${time(Math.max(...samples))}.`;
-    parts.push(section("Wall time", h("div", { class: "beside" }, h("div", {}, plot((width) => drawDistribution(sides, width, words)), h("p", { class: "hint" }, `The band is the 95 % interval of the median.${thinned}`)), timeFacts(row, detail, samples))));
+    const words = `Samples: ${figureName(detail).toLowerCase()} ${time(row.seconds, row.digits)}, from ${time(Math.min(...samples))} to ${time(Math.max(...samples))}.`;
+    parts.push(section("Wall time", h("div", { class: "beside" }, h("div", {}, plot((width) => drawDistribution(sides, width, words)), h("p", { class: "hint" }, `The band is the 95 % interval of the ${detail.time.visits ? "undisturbed time" : "median"}.${thinned}`)), timeFacts(row, detail, samples))));
   }
   if (detail.counts) parts.push(countPart(detail));
   if (detail.device) parts.push(devicePart(detail.device));
@@ -56,15 +56,21 @@ function runDetail(row) {
   return h("div", { class: "detail-body" }, parts);
 }
 
+function figureName(detail) {
+  return detail.time.visits ? "Undisturbed" : "Median";
+}
+
 function timeFacts(row, detail, samples) {
   const ordered = [...samples].sort((a, b) => a - b);
   const middle = quantile(ordered, 0.75) - quantile(ordered, 0.25);
   return facts([
-    ["Median", time(row.seconds, Math.max(row.digits, 2))],
+    [figureName(detail), time(row.seconds, Math.max(row.digits, 2))],
     row.high !== null && ["95 % interval", `${time(row.low, 4)} to ${time(row.high, 4)}`],
+    detail.time.visits > 0 && ["Typical (median)", time(detail.time.typical, Math.max(row.digits, 2))],
     ["Fastest block", time(ordered[0], 4)],
-    ["IQR", `${share(middle / row.seconds)} of the median`],
-    ["Measured", `${plural(detail.time.blocks, "block")} of ${plural(detail.time.runs_per_block, "run")}`],
+    detail.time.compile_seconds !== null && ["Compiling", `${time(detail.time.compile_seconds, 3)} in the first call`],
+    ["IQR", `${share(middle / detail.time.typical)} of the median`],
+    ["Measured", `${plural(detail.time.blocks, "block")} of ${plural(detail.time.runs_per_block, "run")}${detail.time.visits ? ` in ${plural(detail.time.visits, "visit")}` : ""}`],
     detail.counts !== null && row.seconds > 0 && ["Instructions/ns", significant(detail.counts.total / (row.seconds * 1e9), 3)],
   ]);
 }

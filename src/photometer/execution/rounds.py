@@ -1,0 +1,134 @@
+"""Rounds: every order is timed in several short visits, spread over the run; in each round one visit of all, shuffled.
+
+A machine changes between states that last from a tenth of a second to minutes. One stretch of timing per order would
+meet one of them by chance; visits that are a round apart meet many. VisitBook keeps what they gave, says what the next
+one should do, and makes one measurement of them all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from photometer.execution.order_record import task_spec_of
+from photometer.execution.run_settings import VISITS
+from photometer.model.measurement import Measurement
+from photometer.model.visit import Visit, measurement_of_visits
+from photometer.plan.work_order import WorkOrder
+
+# What takes long (a statement of a second, a set-up that compiles) is visited less often: as often as fits into this
+# many seconds and twice what was asked to be measured, but not less often than that.
+LONGEST_VISITS_SECONDS = 2.0
+FEWEST_VISITS = 3
+
+_LARGEST_SEED = 2**31
+
+
+class Visiting(Protocol):
+    """A job of which there are several rounds."""
+
+    @property
+    def visit(self) -> int: ...
+
+
+_Job = TypeVar("_Job", bound=Visiting)
+
+
+class Rounds(Generic[_Job]):
+    """A queue that returns visits of the earliest round first, within a round in random order."""
+
+    def __init__(self, source: random.Random | None = None) -> None:
+        self._source = source or random.Random()
+        self._rounds: dict[int, list[_Job]] = {}
+
+    def add(self, job: _Job, *, last: bool = False) -> None:
+        """Put it at a random place of its round, or behind all others of it."""
+        waiting = self._rounds.setdefault(job.visit, [])
+        place = 0 if last else self._source.randrange(len(waiting) + 1)
+        # The end of the list is what comes next. Swapping keeps the order random and costs nothing.
+        waiting.append(job)
+        waiting[place], waiting[-1] = waiting[-1], waiting[place]
+
+    def next(self) -> _Job | None:
+        return self._rounds[min(self._rounds)][-1] if self._rounds else None
+
+    def remove(self, job: _Job) -> None:
+        waiting = self._rounds[job.visit]
+        waiting.remove(job)
+        if not waiting:
+            del self._rounds[job.visit]
+
+
+@dataclasses.dataclass(frozen=True)
+class NextVisit:
+    """What the next visit of an order should do: in which layout, for how long, with how many runs per block."""
+
+    layout_seed: int
+    seconds: float
+    runs_per_block: int
+
+
+class VisitBook:
+    """What the visits of orders that are not finished have given so far. `on_visit` hears of each, with its order."""
+
+    def __init__(
+        self,
+        seconds_per_order: float,
+        *,
+        earlier: Mapping[str, Sequence[Visit]] | None = None,
+        on_visit: Callable[[str, Visit], object] = lambda order_id, visit: None,
+    ) -> None:
+        self._seconds = seconds_per_order
+        self._on_visit = on_visit
+        self._taken: dict[str, list[Visit]] = {order_id: list(visits) for order_id, visits in (earlier or {}).items()}
+
+    def taken(self, order_id: str) -> int:
+        return len(self._taken.get(order_id, ()))
+
+    def left(self, order_id: str) -> int:
+        """Return how many visits an order still wants."""
+        visits = self._taken.get(order_id, [])
+        return max(self._wanted(visits) - len(visits), 0)
+
+    def next_visit(self, order_id: str) -> NextVisit:
+        visits = self._taken.get(order_id, [])
+        spent = sum(sum(visit.block_seconds) for visit in visits)
+        share = (self._seconds - spent) / max(self._wanted(visits) - len(visits), 1)
+        return NextVisit(
+            layout_seed(order_id, len(visits)),
+            # The first visits of a statement may have taken more than their share; those left are short, not empty.
+            max(share, self._seconds / VISITS / 4),
+            visits[0].number_per_run if visits else 0,
+        )
+
+    def add(self, order_id: str, visit: Visit) -> None:
+        self._taken.setdefault(order_id, []).append(visit)
+        self._on_visit(order_id, visit)
+
+    def forget(self, order_id: str) -> None:
+        """Drop an order that was given up."""
+        self._taken.pop(order_id, None)
+
+    def finish(self, order: WorkOrder) -> Measurement:
+        """Return the measurement of all visits of an order, and forget them."""
+        return measurement_of_visits(self._taken.pop(order.id), task_spec_of(order))
+
+    def _wanted(self, visits: Sequence[Visit]) -> int:
+        if not visits:
+            return VISITS
+        # The fastest: the first one of a compiled statement compiles.
+        each = min(visit.whole_seconds for visit in visits)
+        affordable = int((LONGEST_VISITS_SECONDS + 2 * self._seconds) / max(each, 1e-9))
+        return min(max(affordable, FEWEST_VISITS), VISITS)
+
+
+def layout_seed(order_id: str, visit: int) -> int:
+    """Return the seed of a visit's memory layout: others for every visit, the same in every run.
+
+    What a layout is worth to a statement is then in every run alike, and averages out over the visits.
+    """
+    digest = hashlib.sha256(f"{order_id} {visit}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") % (_LARGEST_SEED - 1) + 1

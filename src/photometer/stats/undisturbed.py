@@ -1,0 +1,61 @@
+"""The time of a statement when nothing disturbs it, from visits that are spread over a run, with its interval.
+
+In: seconds per run of blocks, by visit. Out: a figure that a repeated run gives again, and an interval that holds the
+repeated run's figure.
+
+Whatever disturbs a block makes it longer. So the lowest blocks of a visit are what the statement takes in that process
+and that memory layout, and of several visits the lowest have met the machine at its best. Not the fastest block of
+all: it gets faster with every block, and in every third run the other run's figure would lie below it.
+docs/repeatability.md has the estimators that were tried, on the visits of whole runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+from photometer.stats.summary import mean, quantile
+
+# The level of a visit: this quantile of its blocks.
+LOW_BLOCKS = 0.1
+# The figure is the mean of the levels of this share of the visits, the lowest: two of eight.
+LOW_VISITS = 0.25
+# Runs differ by more than their visits say: other servers, another hour. Relative to the figure.
+RUN_TO_RUN_SHARE = 0.005
+# How many times the spread of the lowest blocks and visits the figure of another run may lie away, for eight visits;
+# with more visits less, by the root. With this, 97 % of intervals held the other run's figure, at ± 1.5 %.
+SPREADS_APART = 0.75
+USUAL_VISITS = 8
+
+
+def visit_levels(visits: Sequence[Sequence[float]]) -> list[float]:
+    """Return the low quantile of the blocks of each visit, in ascending order."""
+    return sorted(quantile(sorted(blocks), LOW_BLOCKS) for blocks in visits)
+
+
+def undisturbed(levels: Sequence[float]) -> float:
+    """Return the mean of the lowest of the visits' levels, which are in ascending order."""
+    return mean(levels[: math.ceil(LOW_VISITS * len(levels))])
+
+
+def undisturbed_interval(levels: Sequence[float], fastest: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the interval of what another run gives. It begins at the `fastest` block that was seen, or above.
+
+    It narrows with the number of visits. One visit says nothing of others: its interval has no upper end.
+    """
+    if len(levels) < 2:
+        return fastest, math.inf
+    figure = undisturbed(levels)
+    # From the fastest block to the first visit that is not among the lowest: the third of eight.
+    spread = levels[min(math.ceil(LOW_VISITS * len(levels)), len(levels) - 1)] - fastest
+    reach = SPREADS_APART * spread * math.sqrt(USUAL_VISITS / len(levels))
+    reach = (reach + RUN_TO_RUN_SHARE * figure) * _relative_to_95(confidence)
+    return max(figure - reach, fastest), figure + reach
+
+
+def _relative_to_95(confidence: float) -> float:
+    if confidence == 0.95:
+        return 1.0
+    normal = NormalDist()
+    return normal.inv_cdf(0.5 + confidence / 2) / normal.inv_cdf(0.975)

@@ -51,6 +51,14 @@ class OrderFacts:
         return ", ".join(word for word in words if word not in _USUAL)
 
     @property
+    def row_words(self) -> tuple[str, ...]:
+        """What differs from eager, forward, one thread, CPU; the language is a column, and sizes come after."""
+        runtime = () if self.runtime in ("eager", "explicit") else (" ".join((self.runtime, *self.compile_words)),)
+        backward = ("backward",) if self.autograd == "forward+backward" else ()
+        threads = (f"{self.num_threads} threads",) if self.num_threads > 1 else ()
+        return (*runtime, *backward, *threads, *((self.device,) if self.device.split(":")[0] != "cpu" else ()))
+
+    @property
     def title(self) -> str:
         words = [self.variant] if self.variant else []
         words += [f"{name}={value}" for name, value in self.sizes]
@@ -104,7 +112,7 @@ def _time(record: Mapping[str, Any], before: OrderFacts) -> dict[str, Any]:
         return {}
     try:
         low, high = measurement.interval
-        return {"seconds": measurement.median, "low": low, "high": high}
+        return {"seconds": measurement.seconds, "low": low, "high": high}
     except MeasurementError:
         return {}
 

@@ -23,6 +23,11 @@ def seconds(value: _Number) -> _Number:
     return value
 
 
+def seconds_or_none(value: _Number) -> _Number:
+    """Return the value of an option that is a duration; 0 leaves something out."""
+    return value if value == 0 else seconds(value)
+
+
 def share(value: _Number) -> _Number:
     """Return the value of an option that is a part of one: 0.01 is 1 %."""
     if value is not None and not 0.0 < value < 1.0:

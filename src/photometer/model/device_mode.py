@@ -114,5 +114,5 @@ class DeviceMode:
         if self.name is ModeName.HOST and len(self.seconds_per_run) > 1:
             return low_quantile_interval(self.seconds_per_run)
         low, high = median_interval(self.seconds_per_run)
-        # No time is negative; without a bound it stays so.
-        return max(low, 0.0) if low > -math.inf else low, high
+        # No run is faster than the fastest block; without a bound it stays so.
+        return max(low, min(self.seconds_per_run)) if low > -math.inf else low, high

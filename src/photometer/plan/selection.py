@@ -37,6 +37,17 @@ def names_of_order(order: WorkOrder) -> frozenset[str]:
     return frozenset(name.lower() for name in (*order.label, *order.auto.words(), *order.tags))
 
 
+def expression_words(expression: str) -> list[str]:
+    """Return the words of an expression that are compared with names, in lower case."""
+    words = []
+    for match in _TOKEN.finditer(expression):
+        kind = str(match.lastgroup)
+        word = match.group(kind).lower()
+        if kind in ("double", "single") or (kind == "word" and word not in ("and", "or", "not")):
+            words.append(word)
+    return words
+
+
 def parse_expression(expression: str) -> Matcher:
     parser = _Parser(expression)
     matcher = parser.either()

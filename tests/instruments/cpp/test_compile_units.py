@@ -16,9 +16,9 @@ from photometer.instruments.cpp.source import Guard, NamedSnippet, Prelude
 DIGITS = "abcdef"
 
 
-def group(*snippets: CppSnippet, alone: bool = False, per_file: int = 40) -> list[CompileUnit]:
+def group(*snippets: CppSnippet, alone: bool = False, jobs: int = 1) -> list[CompileUnit]:
     members = [NamedSnippet(snippet, f"photometer_{i:032x}") for i, snippet in enumerate(snippets)]
-    return group_snippets(members, alone=alone, per_file=per_file)
+    return group_snippets(members, alone=alone, jobs=jobs)
 
 
 def test_plain_snippets_share_one_file() -> None:
@@ -56,9 +56,25 @@ def test_the_wide_prelude_is_not_forced_on_others_and_starts_first() -> None:
     assert [(unit.prelude, len(unit.members)) for unit in units] == [(Prelude.EVERYTHING, 1), (Prelude.TENSOR, 2)]
 
 
-def test_many_are_spread_evenly_over_files() -> None:
-    units = group(*(CppSnippet(f"f({i});") for i in range(9)), per_file=4)
-    assert sorted(len(unit.members) for unit in units) == [3, 3, 3]
+def test_includes_that_the_prelude_has_do_not_separate() -> None:
+    units = group(
+        CppSnippet("a();", global_setup="#include <string>\n#include <vector>"),
+        CppSnippet("b();"),
+        CppSnippet("torch::jit::c();", global_setup="#include <torch/script.h>"),
+        CppSnippet("torch::nn::d();"),
+    )
+    assert [len(unit.members) for unit in units] == [2, 2]
+    assert "#include <vector>" not in next(unit.text for unit in units if unit.prelude is Prelude.TENSOR)
+
+
+def test_there_are_as_many_files_as_compilers_make_use_of() -> None:
+    few, many = ([CppSnippet(f"f({i});") for i in range(number)] for number in (9, 100))
+    assert len(group(*few, jobs=8)) == 1
+    assert len(group(*many, jobs=1)) == 1
+    assert sorted(len(unit.members) for unit in group(*many, jobs=2)) == [50, 50]
+    # Two files of their own kind keep both compilers busy.
+    both = [*many[:40], *(CppSnippet(f"torch::nn::f({i});") for i in range(20))]
+    assert sorted(len(unit.members) for unit in group(*both, jobs=2)) == [20, 40]
 
 
 def test_alone_means_alone() -> None:

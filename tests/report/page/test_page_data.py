@@ -43,11 +43,22 @@ def test_every_row_leads_to_its_own_detail() -> None:
     view = report_view([loaded(run_records())])
     data = page_data(view, [])
     assert len(data.chunks) == math.ceil(len(view.benchmarks) / DETAILS_IN_A_CHUNK)
-    for row, benchmark in zip(data.light["run"]["rows"], view.benchmarks, strict=True):
-        detail = data.chunks[row["chunk"]]["details"][row["place"]]
+    sides = {side["id"]: side for row in data.light["run"]["rows"] for side in row["sides"].values()}
+    assert len(sides) == len(view.benchmarks)
+    for benchmark in view.benchmarks:
+        side = sides[benchmark.id]
+        detail = data.chunks[side["chunk"]]["details"][side["place"]]
         assert detail["code"]["stmt"] == benchmark.code.stmt
-        assert row["id"] == benchmark.id
     json.dumps([data.light, data.chunks], allow_nan=False)
+
+
+def test_python_and_cpp_of_one_benchmark_are_one_row() -> None:
+    rows = page_data(report_view([loaded(run_records())]), []).light["run"]["rows"]
+    assert len(rows) == 84
+    both = [row for row in rows if len(row["sides"]) == 2]
+    assert len(both) == 82
+    assert list(both[0]["sides"]) == ["python", "cpp"]
+    assert {"python", "cpp"} <= set(both[0]["words"])
 
 
 def test_run_and_comparison_on_one_page_do_not_share_details() -> None:

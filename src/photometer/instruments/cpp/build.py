@@ -134,9 +134,10 @@ class _Build:
 
     def run(self, wanted: dict[str, CppSnippet]) -> None:
         members = [NamedSnippet(snippet, symbol_of(key)) for key, snippet in wanted.items()]
-        jobs = self._options.jobs or _usable_cores()
-        with ThreadPoolExecutor(max(jobs, 1)) as pool:
-            running = {self._start(pool, unit) for unit in group_snippets(members, alone=self._options.alone)}
+        jobs = max(self._options.jobs or _usable_cores(), 1)
+        with ThreadPoolExecutor(jobs) as pool:
+            units = group_snippets(members, alone=self._options.alone, jobs=jobs)
+            running = {self._start(pool, unit) for unit in units}
             while running:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:

@@ -2,7 +2,8 @@
 
 Parsing torch's headers is nearly all of the work, so as many snippets as possible share it. A snippet gets its own file
 if its text could affect another: macros and other directives, file-level variables, anything not recognised. Only
-snippets with the same `#include` lines are grouped, so that none compiles thanks to a header of its neighbour.
+snippets with the same `#include` lines (beside those of torch's own that all have) are grouped, so that none compiles
+thanks to a header of its neighbour. The machine code of a snippet does not depend on its company: see compiler.py.
 
 After a failure, snippets without errors are compiled again together. One with errors has failed if they are certainly
 its own. If the way the file was written may be the cause (keeping results, fewer headers, a namespace around file-level
@@ -26,12 +27,16 @@ from photometer.instruments.cpp.source import (
     Prelude,
     choose_prelude,
     own_file,
+    own_includes,
     shared_file,
     sunk_lines,
 )
 
-# A snippet takes 0.1 to 0.3 s to compile, the headers 8 to 16 s: with more, parsing them twice on two cores is faster.
-SNIPPETS_PER_FILE = 40
+# Seconds on one core: parsing torch's headers, and each snippet after that. Only their ratios matter.
+PARSING_SECONDS = {Prelude.TENSOR: 8.0, Prelude.EVERYTHING: 16.0}
+SNIPPET_SECONDS = 0.3
+# A file more is worth it only if all are finished that much sooner: it takes memory, too.
+WORTH_A_FILE_SECONDS = 4.0
 # What a compiler says if a header is missing from the shorter prelude.
 _UNKNOWN_NAME = re.compile(
     r"not (?:been )?declared|undeclared|is not a member|does not name|incomplete type|unknown type|"
@@ -88,10 +93,8 @@ def may_share(snippet: CppSnippet) -> bool:
     return not any(has_directive(text) for text in code) and may_share_a_file(file_level)
 
 
-def group_snippets(
-    members: Sequence[NamedSnippet], *, alone: bool = False, per_file: int = SNIPPETS_PER_FILE
-) -> list[CompileUnit]:
-    """Return units for all members, those that take longest first."""
+def group_snippets(members: Sequence[NamedSnippet], *, alone: bool = False, jobs: int = 1) -> list[CompileUnit]:
+    """Return units for all members, those that take longest first; as many as `jobs` compilers at once make use of."""
     units: list[CompileUnit] = []
     groups: dict[tuple[Prelude, tuple[str, ...]], list[NamedSnippet]] = {}
     for member in members:
@@ -99,13 +102,40 @@ def group_snippets(
         if alone or not may_share(member.snippet):
             units.append(CompileUnit((member,), prelude, shared=False))
         else:
-            includes, _ = split_includes(member.snippet.global_setup)
-            wanted = tuple(line.strip() for line in includes.split("\n") if line)
-            groups.setdefault((prelude, wanted), []).append(member)
-    for (prelude, _), group in groups.items():
-        files = -(-len(group) // per_file)
-        units += [CompileUnit(tuple(group[i::files]), prelude, shared=True) for i in range(files)]
-    return sorted(units, key=lambda unit: (unit.prelude is not Prelude.EVERYTHING, -len(unit.members)))
+            wanted = own_includes(member.snippet, prelude)
+            groups.setdefault((prelude, tuple(line.strip() for line in wanted.split("\n") if line)), []).append(member)
+    files = [(prelude, tuple(group)) for (prelude, _), group in groups.items()]
+    others = [_seconds(unit.prelude, 1) for unit in units]
+    while files:
+        split = _with_longest_split(files)
+        if _finish(split, others, jobs) > _finish(files, others, jobs) - WORTH_A_FILE_SECONDS:
+            break
+        files = split
+    units += [CompileUnit(group, prelude, shared=True) for prelude, group in files]
+    return sorted(units, key=lambda unit: -_seconds(unit.prelude, len(unit.members)))
+
+
+_File = tuple[Prelude, tuple[NamedSnippet, ...]]
+
+
+def _with_longest_split(files: Sequence[_File]) -> list[_File]:
+    """Return the files with the one that takes longest in two halves."""
+    longest = max(files, key=lambda file: _seconds(file[0], len(file[1])))
+    prelude, members = longest
+    halves = [(prelude, half) for half in (members[::2], members[1::2]) if half]
+    return [*(file for file in files if file is not longest), *halves]
+
+
+def _seconds(prelude: Prelude, snippets: int) -> float:
+    return PARSING_SECONDS[prelude] + SNIPPET_SECONDS * snippets
+
+
+def _finish(files: Sequence[_File], others: Sequence[float], jobs: int) -> float:
+    """Return when all are compiled, if each compiler takes the longest that is left."""
+    ends = [0.0] * max(jobs, 1)
+    for seconds in sorted([*(_seconds(prelude, len(members)) for prelude, members in files), *others], reverse=True):
+        ends[ends.index(min(ends))] += seconds
+    return max(ends)
 
 
 def retry_after_failure(unit: CompileUnit, log: str, *, hopeless: bool) -> Retry:

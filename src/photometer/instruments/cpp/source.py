@@ -34,6 +34,14 @@ class Prelude(enum.Enum):
     EVERYTHING = ("torch/torch.h", "torch/script.h")
 
 
+# What each prelude includes in any case, as `#include` lines name it.
+_INCLUDED = {
+    Prelude.TENSOR: {"cstdint", "string", "vector", "memory", "utility", "torch/types.h"},
+    Prelude.EVERYTHING: {"cstdint", "string", "vector", "memory", "utility", "torch/torch.h", "torch/script.h"},
+}
+_ANGLED = re.compile(r"\s*#\s*include\s*<([^>]+)>\s*")
+
+
 class Guard(enum.Enum):
     """Whether the statement is written so that the optimiser keeps its results, or exactly as the user wrote it."""
 
@@ -58,11 +66,20 @@ def choose_prelude(snippet: CppSnippet) -> Prelude:
     return Prelude.EVERYTHING if _WIDE_WORDS.search(text) else Prelude.TENSOR
 
 
+def own_includes(snippet: CppSnippet, prelude: Prelude) -> str:
+    """Return the `#include` lines of a snippet that say more than its prelude; empty lines in place of all others."""
+    includes, _ = split_includes(snippet.global_setup)
+    kept = []
+    for line in includes.split("\n"):
+        named = _ANGLED.fullmatch(line)
+        kept.append("" if named and named.group(1).strip() in _INCLUDED[prelude] else line)
+    return "\n".join(kept)
+
+
 def shared_file(members: Sequence[NamedSnippet], prelude: Prelude, guards: Sequence[Guard]) -> str:
     """Return a file of snippets with the same includes, each with its file-level code in its own namespace."""
     first = members[0]
-    includes, _ = split_includes(first.snippet.global_setup)
-    parts = [_head(prelude), _marked(includes, first.label(guards[0]), "global_setup")]
+    parts = [_head(prelude), _marked(own_includes(first.snippet, prelude), first.label(guards[0]), "global_setup")]
     for member in members:
         _, rest = split_includes(member.snippet.global_setup)
         parts += [f"namespace {member.symbol}_space {{", _marked(rest, member.label(guards[0]), "global_setup")]

@@ -201,7 +201,8 @@ def padded(values: Sequence[float], axis: Axis, room: float = 0.05) -> tuple[flo
         ratio = max((high / low) ** room, 1.05) if low > 0 else 1.05
         return low / ratio, high * ratio
     margin = (high - low or abs(low) or 1.0) * room
-    return low - margin, high + margin
+    # The axis begins where the data begin, and one of times, counts or sizes not below zero.
+    return max(low - margin, 0.0) if low >= 0 and axis.measures != "change" else low - margin, high + margin
 
 
 def tick_text(axis: Axis, value: float, step: float | None) -> str:

@@ -19,7 +19,7 @@ from photometer.model.task import TaskSpec
 USUAL_WORDS = ("eager", "forward", "1 thread")
 # True of nearly every row: showing them would only hide what differs.
 _OMITTED_WORDS = {"cpu", "explicit"}
-_LANGUAGES = ("python", "cpp")
+LANGUAGES = ("python", "cpp")
 _TITLE = re.compile(r"^(?P<label>.*?) \[(?P<words>[^\[\]]*)\]$", re.DOTALL)
 
 
@@ -90,7 +90,7 @@ def _of_title(title: str, source: str) -> Identity:
     found = _TITLE.match(title)
     label, variant = (found["label"], found["words"].split(", ")) if found else (title, [])
     words = ["1 thread" if word == "1" else f"{word} threads" if word.isdecimal() else word for word in variant]
-    words = sorted((word for word in words if word not in _OMITTED_WORDS), key=lambda word: word not in _LANGUAGES)
+    words = sorted((word for word in words if word not in _OMITTED_WORDS), key=lambda word: word not in LANGUAGES)
     path = tuple(label.split(" › "))
     language = "cpp" if "cpp" in words else "python"
     return Identity(_id(path, words, source), path, _with(source, tuple(words)), CodeView("", language=language))

@@ -49,6 +49,8 @@ class ReportView:
     fuzz: tuple[FuzzView, ...] = ()
     figures: FiguresView = NO_FIGURES
     notes: tuple[str, ...] = ()
+    # What is to be known first about doubtful times, per file.
+    cautions: tuple[str, ...] = ()
 
     @property
     def verdict_counts(self) -> dict[str, int]:
@@ -63,12 +65,14 @@ class ReportView:
             counts = self.verdict_counts
             parts.append(", ".join(f"{number} {word}" for word, number in counts.items() if number))
         if self.benchmarks:
-            parts.append(_counted(len(self.benchmarks), "benchmark") + " measured")
+            partial = sum(bool(view.failures) for view in self.benchmarks)
+            in_part = f", {partial} only in part" if partial else ""
+            parts.append(_counted(len(self.benchmarks), "variant") + f" measured{in_part}")
         if self.skipped:
             parts.append(f"{len(self.skipped)} skipped")
-        cautioned = sum(bool(view.warnings) for view in self.benchmarks)
-        if cautioned:
-            parts.append(f"{cautioned} with warnings")
+        doubtful = sum(view.is_doubtful for view in self.benchmarks)
+        if doubtful:
+            parts.append(f"{doubtful} doubtful")
         return "; ".join(parts) + "." if parts else ""
 
 
@@ -98,6 +102,7 @@ def report_view(files: Sequence[Results], title: str | None = None) -> ReportVie
         fuzz=tuple(each.fuzz for each in found if each.fuzz is not None),
         figures=joined_figures([each.figures for each in found]),
         notes=(*_notes(files), *(remark for each in found for remark in each.remarks)),
+        cautions=tuple(each.run.machine for each in found if each.run.machine),
     )
 
 

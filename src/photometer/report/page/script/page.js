@@ -12,7 +12,7 @@ function searchable(row) {
 
 // A row names only what distinguishes it from most benchmarks.
 function telling(row) {
-  return row.words.filter((word) => !page.usual_words.includes(word));
+  return row.words.filter((word) => !page.usual_words.includes(word) && !(row.sides && LANGUAGE_NAMES[word]));
 }
 
 function nameCell(row, grouped) {
@@ -23,34 +23,92 @@ function track(marks, className) {
   return s("svg", { class: `track ${className || ""}`, viewBox: "0 0 160 16", width: 160, height: 16, "aria-hidden": "true" }, marks);
 }
 
+const LANGUAGE_NAMES = { python: "Python", cpp: "C++" };
+const LANGUAGE_STYLES = { python: ["base", "circle"], cpp: ["branch", "diamond"] };
+
 function runTable(run) {
-  const rows = run.rows.map((row) => ({ ...row, search: searchable(row) }));
-  const ends = padded(rows.flatMap((row) => (row.seconds === null ? [] : [row.q05, row.q95])), { scale: "log" }, 0.02);
+  const rows = run.rows.map((row) => ({ ...row, ids: Object.values(row.sides).map((side) => side.id), search: searchable(row) }));
+  const languages = Object.keys(LANGUAGE_NAMES).filter((language) => rows.some((row) => row.sides[language]));
+  const several = languages.length > 1;
+  const value = (row, language, name) => row.sides[language]?.[name] ?? null;
+  const sides = (row) => languages.map((language) => [language, row.sides[language]]).filter(([, side]) => side && side.seconds !== undefined);
+  const ends = padded(rows.flatMap((row) => sides(row).flatMap(([, side]) => [side.q05, side.q95])), { scale: "log" }, 0.02);
   const x = logScale(ends, [6, 154]);
   const ticks = x.ticks(3).filter((tick, i, all) => !i || x(tick) - x(all[i - 1]) > 34);
   const lines = () => ticks.map((tick) => s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 0, y2: 16 }));
-  const dot = (row) => row.seconds !== null && track([lines(), s("line", { class: "span is-base", x1: x(row.q05), x2: x(row.q95), y1: 8, y2: 8 }), s("path", { class: "mark is-base", d: MARKS.circle(x(row.seconds), 8, 3) })]);
+  const mark = ([language, side], y) => {
+    const [style, shape] = LANGUAGE_STYLES[language];
+    return [s("line", { class: `span is-${style}`, x1: x(side.q05), x2: x(side.q95), y1: y, y2: y }), s("path", { class: `mark is-${style}`, d: MARKS[shape](x(side.seconds), y, 3) })];
+  };
+  const dots = (row) => {
+    const found = sides(row);
+    return found.length > 0 && track([lines(), found.map((each, i) => mark(each, found.length > 1 ? 4 + 8 * i : 8))]);
+  };
   const axisHead = () => track(ticks.map((tick) => s("text", { class: "tick", x: Math.min(Math.max(x(tick), 20), 140), y: 12, "text-anchor": "middle" }, tickText({ measures: "seconds" }, tick))), "head");
-  const half = (row) => (row.seconds === null || row.high === null ? null : (row.high - row.low) / 2 / row.seconds);
+  const half = (row, language) => (value(row, language, "high") === null ? null : (row.sides[language].high - row.sides[language].low) / 2 / row.sides[language].seconds);
   const columns = [
-    { key: "name", name: "Benchmark", className: "first", value: (row) => `${row.group} ${row.name}`, cell: nameCell },
-    { key: "time", name: "Time", className: "right", value: (row) => row.seconds, largestFirst: true, cell: (row) => (row.seconds === null ? deviceTime(row) : timeCell(row.seconds, row.digits)) },
-    { key: "interval", name: "±", className: "right narrow", value: half, largestFirst: true, cell: (row) => (half(row) === null ? "" : share(half(row))) },
-    { key: "axis", name: "", className: "chart", ofTimes: true, head: axisHead, cell: dot },
-    { key: "instructions", name: "Instructions", className: "right", value: (row) => row.instructions, largestFirst: true, cell: (row) => (row.instructions === null ? "" : [countPerRun(Math.round(row.instructions)), !row.exact && h("abbr", { title: "Not the same in every repeat: the value that most have." }, " repeats differ")]) },
-    { key: "cautions", name: "Warnings", className: "cautions", value: (row) => row.warnings || null, largestFirst: true, cell: (row) => row.warnings > 0 && h("span", { class: "caution" }, h("span", { "aria-hidden": "true" }, "!"), h("span", { class: "unseen" }, plural(row.warnings, "warning"))) },
-  ];
-  tables.push(new BenchmarkTable(byId("run-table"), { rows, columns: columns.filter((column) => usedColumn(column, rows)), detail: runDetail, caption: "Benchmarks: wall time and instructions of one run", sortKey: null, usual: page.usual_words }));
+    { key: "name", name: "Benchmark", className: "first", value: (row) => `${row.group} ${row.name}`, cell: nameCell, plain: (row) => [row.group, row.name].filter(Boolean).join(" › ") + (telling(row).length ? ` [${telling(row).join(", ")}]` : "") },
+    ...languages.flatMap((language) => [
+      { key: `time-${language}`, name: several ? LANGUAGE_NAMES[language] : "Time", plainName: `${LANGUAGE_NAMES[language]} seconds`, className: "right", value: (row) => value(row, language, "seconds") ?? value(row, language, "device"), largestFirst: true, cell: (row) => sideTime(row.sides[language]), plain: (row) => value(row, language, "seconds") ?? "" },
+      { key: `interval-${language}`, name: "±", plainName: `${LANGUAGE_NAMES[language]} half interval`, className: "right narrow", value: (row) => half(row, language), largestFirst: true, cell: (row) => (half(row, language) === null ? "" : share(half(row, language))), plain: (row) => half(row, language) ?? "" },
+    ]),
+    { key: "axis", name: "", className: "chart", head: axisHead, cell: dots, used: rows.some((row) => sides(row).length) },
+    ...languages.map((language) => ({ key: `instructions-${language}`, name: several ? `${LANGUAGE_NAMES[language]} instr.` : "Instructions", plainName: `${LANGUAGE_NAMES[language]} instructions`, className: "right", value: (row) => value(row, language, "instructions"), largestFirst: true, cell: (row) => sideCount(row.sides[language]), plain: (row) => value(row, language, "instructions") ?? "", used: rows.some((row) => value(row, language, "instructions") !== null) })),
+  ].filter((column) => column.used ?? (!column.key.startsWith("interval") || rows.some((row) => column.value(row) !== null)));
+  const legend = runLegend(rows, languages);
+  tables.push(new BenchmarkTable(byId("run-table"), { rows, columns, detail: runDetails, legend, caption: "Benchmarks: wall time and instructions of one run", sortKey: null, usual: [...page.usual_words, ...(several ? Object.keys(LANGUAGE_NAMES) : [])] }));
 }
 
-function deviceTime(row) {
-  return row.device === null ? "" : [timeCell(row.device, 4), h("abbr", { title: "on the device, cache warm" }, " dev")];
+function sideTime(side) {
+  if (!side) return "";
+  const doubt = side.doubtful && h("abbr", { class: "caution", title: "doubtful: open the row to see why" }, "?");
+  if (side.seconds !== undefined) return [doubt, doubt && " ", timeCell(side.seconds, side.digits)];
+  if (side.device !== undefined) return [doubt, doubt && " ", timeCell(side.device, 4), h("abbr", { title: "on the device, cache warm" }, " dev")];
+  return side.failed ? "failed" : "";
+}
+
+function sideCount(side) {
+  if (!side) return "";
+  if (side.instructions === undefined) return side.failed ? h("abbr", { class: "failed", title: "open the row to see why" }, "failed") : "";
+  return [countPerRun(Math.round(side.instructions)), side.differs && h("abbr", { title: "The repeats differ: the value that most have." }, " *")];
+}
+
+// What every mark in the table means; only marks that are there.
+function runLegend(rows, languages) {
+  const all = rows.flatMap((row) => Object.values(row.sides));
+  const drawn = (language) => s("svg", { width: 34, height: 12, "aria-hidden": "true" }, s("line", { class: `span is-${LANGUAGE_STYLES[language][0]}`, x1: 2, x2: 32, y1: 6, y2: 6 }), s("path", { class: `mark is-${LANGUAGE_STYLES[language][0]}`, d: MARKS[LANGUAGE_STYLES[language][1]](14, 6, 3) }));
+  const items = [
+    ...languages.map((language) => all.some((side) => side.seconds !== undefined) && [drawn(language), `${LANGUAGE_NAMES[language]}: the time, and where the middle 90 % of its blocks lie`]),
+    all.some((side) => side.high !== undefined) && ["±", "half the 95 % interval, as a share of the time"],
+    all.some((side) => side.doubtful) && [h("span", { class: "caution" }, "?"), "doubtful, more than the rest: the row says why"],
+    all.some((side) => side.differs) && ["*", "the repeats of this count differ: the value that most have"],
+    all.some((side) => side.device !== undefined && side.seconds === undefined) && ["dev", "time on the device, with a warm cache"],
+    all.some((side) => side.failed) && ["failed", "this part could not be measured: the row says why"],
+  ].filter(Boolean);
+  return h("ul", { class: "marks" }, items.map(([sign, words]) => h("li", {}, h("span", { class: "sign" }, sign), words)));
+}
+
+function runDetails(row) {
+  const parts = Object.entries(row.sides).map(([language, side]) => {
+    const whole = { seconds: null, low: null, high: null, digits: 4, instructions: null, ...side };
+    return Object.keys(row.sides).length > 1 ? h("div", { class: "side" }, h("h3", {}, LANGUAGE_NAMES[language] || language), runDetail(whole)) : runDetail(whole);
+  });
+  return parts.length > 1 ? h("div", { class: "sides" }, parts) : parts[0];
+}
+
+function comparisonLegend() {
+  const mark = (className, d) => s("svg", { width: 34, height: 14, "aria-hidden": "true" }, d(className));
+  const items = [
+    ...Object.entries(SIGNS).map(([verdict, sign]) => [sign, { slower: "slower", undecided: "not decided in the time given", faster: "faster", same: "the same, within the margin" }[verdict]]),
+    [mark("is-slower", (name) => [s("line", { class: `span ${name}`, x1: 2, x2: 32, y1: 7, y2: 7 }), s("path", { class: `mark ${name}`, d: MARKS.circle(16, 7, 3.2) })]), "the change of time, and its interval"],
+    [mark("margin", () => s("rect", { class: "margin", x: 8, width: 18, y: 0, height: 14 })), "the margin: changes that do not matter"],
+    [mark("is-slower", (name) => s("path", { class: `mark ${name}`, d: "M23 2.5L29 7L23 11.5Z" })), "a change beyond the axis"],
+  ];
+  return h("ul", { class: "marks" }, items.map(([sign, words]) => h("li", {}, h("span", { class: "sign" }, sign), words)));
 }
 
 function usedColumn(column, rows) {
-  if (column.key === "instructions" || column.key === "cautions") return rows.some((row) => column.value(row) !== null);
-  if (column.key === "interval" || (column.key === "axis" && column.ofTimes)) return rows.some((row) => row.seconds !== null);
-  return true;
+  return column.key !== "instructions" || rows.some((row) => column.value(row) !== null);
 }
 
 function verdictMark(row) {
@@ -82,7 +140,7 @@ function comparisonTable(comparison) {
     { key: "difference", name: "Per run", className: "right wide-only", value: (row) => row.difference, largestFirst: true, cell: (row) => signedTime(row.difference, 2) },
     { key: "instructions", name: "Instructions", className: "right wide-only", value: (row) => row.instructionRatio, largestFirst: true, cell: (row) => (row.instructionRatio === null ? "" : changeCell(row.instructionRatio)) },
   ];
-  const table = new BenchmarkTable(byId("comparison-table"), { rows, columns: columns.filter((column) => usedColumn(column, rows)), detail: comparisonDetail, caption: "Verdicts: the branch against the base", sortKey: "verdict", usual: page.usual_words, grouped: false });
+  const table = new BenchmarkTable(byId("comparison-table"), { rows, columns: columns.filter((column) => usedColumn(column, rows)), detail: comparisonDetail, legend: comparisonLegend(), caption: "Verdicts: the branch against the base", sortKey: "verdict", usual: page.usual_words, grouped: false });
   tables.push(table);
   for (const tile of document.querySelectorAll(".tile")) {
     tile.addEventListener("click", () => {

@@ -87,7 +87,8 @@ function padded(values, axis, room = 0.05) {
   if (low > high) return axis.scale === "log" ? [0.1, 10] : [0, 1];
   if (axis.scale === "log") return [low / (high / low || 1) ** room / 1.05, high * (high / low || 1) ** room * 1.05];
   const margin = (high - low || Math.abs(low) || 1) * room;
-  return [low - margin, high + margin];
+  // The axis begins where the data begin, and one of times, counts or sizes not below zero.
+  return [low >= 0 && axis.measures !== "change" ? Math.max(low - margin, 0) : low - margin, high + margin];
 }
 
 function quantile(ordered, q) {

@@ -5,7 +5,7 @@ const MOST_TAGS = 18;
 
 class BenchmarkTable {
   // `columns`: [{ key, name, value(row) for sorting, cell(row) -> content, className }]; `detail(row)` -> element.
-  constructor(place, { rows, columns, detail, caption, sortKey, usual, grouped = rows.some((row) => row.group) }) {
+  constructor(place, { rows, columns, detail, caption, sortKey, usual, legend = null, grouped = rows.some((row) => row.group) }) {
     Object.assign(this, { place, rows, columns, detail, usual });
     this.state = { text: "", tags: new Set(), sortKey, descending: false, grouped, folded: new Set(), filter: null };
     this.open = new Set();
@@ -13,7 +13,7 @@ class BenchmarkTable {
     this.table = h("table", { class: "benchmarks" }, h("caption", { class: "unseen" }, caption), this.head());
     this.end = h("div", { class: "more" });
     this.status = h("p", { class: "status", role: "status" });
-    place.append(this.controls(), this.status, h("div", { class: "table-holder" }, this.table), this.end);
+    place.append(this.controls(), this.status, h("div", { class: "table-holder" }, this.table), this.end, ...(legend ? [legend] : []));
     new IntersectionObserver((seen) => seen.some((each) => each.isIntersecting) && this.more(), { rootMargin: "600px" }).observe(this.end);
     this.update();
   }
@@ -39,7 +39,7 @@ class BenchmarkTable {
     const grouped = this.rows.some((row) => row.group) && h("label", { class: "check" }, fill(h("input", { type: "checkbox" }), { checked: this.state.grouped, onchange: (event) => this.change({ grouped: event.target.checked }) }, []), "Group by label");
     const fold = grouped && h("button", { type: "button", class: "quiet", onclick: () => this.foldAll() }, "Fold all");
     this.foldButton = fold;
-    return h("div", { class: "controls" }, search, tags.length > 0 && h("div", { class: "tags", role: "group", "aria-label": "Tags" }, tags), h("div", { class: "folding" }, grouped, fold));
+    return h("div", { class: "controls" }, search, tags.length > 0 && h("div", { class: "tags", role: "group", "aria-label": "Tags" }, tags), h("div", { class: "folding" }, this.copyButtons(), grouped, fold));
   }
 
   head() {
@@ -68,8 +68,30 @@ class BenchmarkTable {
 
   chosen() {
     const { text, tags, filter } = this.state;
-    const words = text.split(/\s+/).filter(Boolean);
-    return this.rows.filter((row) => (!filter || filter(row)) && [...tags].every((tag) => row.words.includes(tag)) && words.every((word) => row.search.includes(word)));
+    const words = queryWords(text);
+    return this.rows.filter((row) => (!filter || filter(row)) && [...tags].every((tag) => row.words.includes(tag)) && words.every((word) => hasWord(row.search, word)));
+  }
+
+  // The rows that are shown now, in their order, as text: what a column shows, or its plain number.
+  copied(format) {
+    const columns = this.columns.filter((column) => column.name);
+    const cell = (column, row) => (format === "csv" && column.plain ? column.plain(row) : h("td", {}, column.cell(row, false)).textContent.replace(/[\u2007\u2008]/g, "").replace(/\s+/g, " ").trim());
+    const rows = this.inOrder().map((row) => columns.map((column) => String(cell(column, row) ?? "")));
+    const heads = columns.map((column) => column.plainName && format === "csv" ? column.plainName : column.name);
+    return format === "csv" ? csvText([heads, ...rows]) : markdownText(heads, rows, columns.map((column) => /right/.test(column.className || "")));
+  }
+
+  copyButtons() {
+    const button = (name, format) => h("button", { type: "button", class: "quiet", onclick: (event) => copyText(this.copied(format), event.currentTarget) }, name);
+    return [button("Copy as Markdown", "markdown"), button("Copy as CSV", "csv")];
+  }
+
+  inOrder() {
+    const { sortKey, descending } = this.state;
+    const rows = this.chosen();
+    const column = this.columns.find((each) => each.key === sortKey);
+    if (column) rows.sort((a, b) => compared(column.value(a), column.value(b), descending));
+    return rows;
   }
 
   // What is shown, in order: lines that are either a group's head or a row.
@@ -78,9 +100,7 @@ class BenchmarkTable {
     for (const column of this.columns) {
       if (column.value) column.headCell.setAttribute("aria-sort", column.key !== sortKey ? "none" : descending ? "descending" : "ascending");
     }
-    const rows = this.chosen();
-    const column = this.columns.find((each) => each.key === sortKey);
-    if (column) rows.sort((a, b) => compared(column.value(a), column.value(b), descending));
+    const rows = this.inOrder();
     const groups = new Map();
     for (const row of rows) {
       if (!groups.has(row.group)) groups.set(row.group, []);
@@ -165,7 +185,7 @@ class BenchmarkTable {
 
   // Brings a benchmark into view, whatever is filtered or folded. Returns whether this table has it.
   show(id) {
-    const row = this.rows.find((each) => each.id === id);
+    const row = this.rows.find((each) => each.id === id || (each.ids && each.ids.includes(id)));
     if (!row) return false;
     if (!this.lines.some((line) => line.row === row)) {
       this.search.value = "";
@@ -176,11 +196,56 @@ class BenchmarkTable {
     const place = this.lines.findIndex((line) => line.row === row);
     if (place >= this.rendered) this.more(place + CHUNK);
     this.toggle(row, true);
-    const line = byId(id);
+    const line = byId(row.id);
     line.scrollIntoView({ block: "start" });
     line.querySelector("button.name").focus({ preventScroll: true });
     return true;
   }
+}
+
+// The words of a filter; what is in quotes is one.
+function queryWords(text) {
+  return [...text.matchAll(/"([^"]+)"|(\S+)/g)].map((found) => found[1] || found[2].replace(/"/g, "")).filter(Boolean);
+}
+
+// Whether a word of the text begins with it: "add" is in "torch.add" and "add_", and not in "padding".
+function hasWord(text, word) {
+  const isLetter = (character) => /[\p{L}\p{N}]/u.test(character);
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+    if (at === 0 || !isLetter(word[0]) || !isLetter(text[at - 1])) return true;
+  }
+  return false;
+}
+
+function csvText(rows) {
+  // A spreadsheet takes a cell that begins with one of these for a formula.
+  const safe = (cell) => (/^[=+\-@\t\r]/.test(cell) && !/^[+-]?[\d.]+(e[+-]?\d+)?$/i.test(cell) ? `'${cell}` : cell);
+  const quoted = (cell) => (/[",\n]/.test(cell) ? `"${cell.replace(/"/g, '""')}"` : cell);
+  return rows.map((row) => row.map((cell) => quoted(safe(cell))).join(",")).join("\r\n") + "\r\n";
+}
+
+function markdownText(heads, rows, right) {
+  const safe = (cell) => cell.replace(/([\\`*_[\]#|~$])/g, "\\$1").replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/@/g, "&#64;");
+  const line = (cells) => `| ${cells.map(safe).join(" | ")} |`;
+  return [line(heads), `| ${right.map((each) => (each ? "---:" : ":---")).join(" | ")} |`, ...rows.map(line)].join("\n") + "\n";
+}
+
+async function copyText(text, button) {
+  const name = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // A page from disk may not have the clipboard's own door.
+    const area = h("textarea", { class: "unseen", readonly: true });
+    area.value = text;
+    button.after(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+    button.focus();
+  }
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = name; }, 1500);
 }
 
 function compared(a, b, descending) {

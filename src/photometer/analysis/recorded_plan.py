@@ -1,0 +1,42 @@
+"""The plan of a run as its results file has it: the orders that have records, in the order of the suite.
+
+In: a results file. Out: WorkOrders without set-ups of scripted models: enough for tables and names, not to be run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from photometer.definition.timer_args import TimerArgs
+from photometer.model.records import from_record
+from photometer.model.results_reader import Results
+from photometer.model.task import TaskSpec
+from photometer.plan.auto_labels import AutoLabels
+from photometer.plan.work_order import WorkOrder, WorkOrders
+
+
+def recorded_plan(results: Results) -> WorkOrders:
+    """Return the orders of the records that have one and a task."""
+    about = results.header.get("run")
+    about = about if isinstance(about, Mapping) else {}
+    found: dict[str, WorkOrder] = {}
+    for record in results.records:
+        order = record.get("order")
+        if (
+            isinstance(order, Mapping)
+            and str(order.get("id")) not in found
+            and isinstance(record.get("task_spec"), dict)
+        ):
+            found[str(order["id"])] = _order(order, from_record(TaskSpec, record["task_spec"]))
+    listed = about.get("orders")
+    places = {identity: place for place, identity in enumerate(listed)} if isinstance(listed, list) else {}
+    orders = sorted(found.values(), key=lambda order: places.get(order.id, len(places)))
+    return WorkOrders(str(about.get("suite", "")), str(about.get("fingerprint", "")), tuple(orders))
+
+
+def _order(order: Mapping[str, Any], spec: TaskSpec) -> WorkOrder:
+    auto = from_record(AutoLabels, order["auto"])
+    args = TimerArgs(spec.stmt, spec.setup, spec.global_setup, spec.num_threads, auto.language, check=False)
+    label = tuple(str(part) for part in order["label"])
+    return WorkOrder(str(order["id"]), label, auto, args, tuple(str(tag) for tag in order.get("tags", ())))

@@ -91,7 +91,7 @@ def run_suite(
                     _speed_up(plan, executor.session, facts, file, keep, observer)
                 _take_figures(plan, executor.session, settings, file, keep, observer)
             results = load_results(file.path)
-    return RunReport(plan, file.path, tabulate_run(plan, results), ladder)
+    return RunReport(plan, file.path, tabulate_run(results, {order.id for order in plan}, plan.suite), ladder)
 
 
 def _speed_up(

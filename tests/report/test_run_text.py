@@ -13,7 +13,7 @@ from photometer.model.measurement import Measurement
 from photometer.model.records import to_record
 from photometer.model.results_reader import Results
 from photometer.plan import WorkOrders, materialize
-from photometer.report.run_text import render_failure, render_run
+from photometer.report.run_text import render_failure, render_run, render_run_markdown, summary_line
 
 PLAN = materialize(
     {
@@ -46,7 +46,7 @@ def results(plan: WorkOrders) -> Results:
 
 
 def test_time_and_instructions_stand_side_by_side() -> None:
-    table = tabulate_run(PLAN, results(PLAN))
+    table = tabulate_run(results(PLAN))
     text = render_run(table, 120)
     (row,) = [line for line in text.splitlines() if line.endswith("12,345") and "2 threads" not in line]
     assert row.split()[-6:] == ["1.234", "us", "1.234", "us", "12,345", "12,345"]
@@ -56,7 +56,7 @@ def test_time_and_instructions_stand_side_by_side() -> None:
 
 
 def test_it_fits_the_terminal() -> None:
-    table = tabulate_run(PLAN, results(PLAN))
+    table = tabulate_run(results(PLAN))
     lines = render_run(table, 80).split("\n1 failed:")[0].splitlines()
     assert max(map(len, lines)) <= 80
     assert any("…" in line for line in lines)
@@ -66,7 +66,7 @@ def test_only_what_was_measured_has_a_column() -> None:
     wanted = PLAN.only(tuple(order for order in PLAN if order.auto.words()[3] == "python"))
     whole = results(wanted)
     times = Results(whole.path, {}, tuple(r for r in whole.records if r["kind"] == "measurement"))
-    text = render_run(tabulate_run(wanted, times), 100)
+    text = render_run(tabulate_run(times), 100)
     assert "C++" not in text
     assert "instr." not in text
 
@@ -94,14 +94,76 @@ def test_a_time_on_the_device_has_a_column_of_its_own() -> None:
     hot = DeviceMode(ModeName.DEVICE_HOT, (3.9e-6,) * 5, runs_per_block=10, source=Source.EVENTS)
     on_device = DeviceMeasurement(spec, "Fake", "cuda", (hot,), "launch-bound")
     records = [identified(to_record(each), order) for each in (Measurement(10, [1.2e-4] * 9, spec), on_device)]
-    text = render_run(tabulate_run(plan, Results(Path("r.json"), {}, tuple(records))), 80)
+    text = render_run(tabulate_run(Results(Path("r.json"), {}, tuple(records))), 80)
     assert text.splitlines()[1].endswith("on device")
     assert text.splitlines()[2].endswith("3.90 us")
 
 
+def test_a_time_without_its_count_is_shown_as_such() -> None:
+    plan = PLAN.only(tuple(order for order in PLAN if order.label[-1] != "broken")[:1])
+    (order,) = plan
+    timed, _ = results(plan).records
+    failed = failure_record(order, Step.COUNT, Failure("WorkerTimeout", "not finished within 120 s"), 2)
+    table = tabulate_run(Results(Path("r.json"), {}, (timed, failed)))
+    assert (table.measured, table.partial) == (1, 1)
+    assert summary_line(table) == "1 of 1 variants measured, 1 only in part"
+    text = render_run(table, 120)
+    assert "1.234 us" in text
+    assert "counting failed (it was timed): not finished within 120 s" in text
+
+
+def test_marks_are_few_and_the_machine_is_told_once() -> None:
+    plan = materialize({"all": {f"number {i}": TimerArgs(f"x + {i}") for i in range(40)}})
+    records = []
+    for place, order in enumerate(plan):
+        # All scatter, and one far more than the rest.
+        step = 0.3 if place == 7 else 0.04
+        times = [1e-4 * (1 + step * (i % 10)) for i in range(40)]
+        records.append(identified(to_record(Measurement(100, times, task_spec_of(order))), order))
+    table = tabulate_run(Results(Path("r.json"), {}, tuple(records)))
+    text = render_run(table, 100)
+    assert text.startswith("? 40 of 40 times are doubtful (wide-spread in 40).")
+    assert "photometer doctor" in text
+    assert table.doubtful == 1
+    assert "? 1 time is more doubtful than the rest:" in text
+    assert "all › number 7 (Python): The interquartile range" in text
+
+
+def test_few_doubtful_rows_are_each_marked_and_nothing_is_said_of_the_machine() -> None:
+    plan = materialize({"all": {f"number {i}": TimerArgs(f"x + {i}") for i in range(40)}})
+    records = []
+    for place, order in enumerate(plan):
+        step = 0.05 if place < 2 else 0.0001
+        times = [1e-4 * (1 + step * (i % 10)) for i in range(40)]
+        records.append(identified(to_record(Measurement(100, times, task_spec_of(order))), order))
+    table = tabulate_run(Results(Path("r.json"), {}, tuple(records)))
+    assert (table.machine, table.doubtful) == ("", 2)
+
+
+def test_rows_are_in_the_order_of_the_suite_and_sizes_are_rows() -> None:
+    plan = materialize(
+        {
+            "add": GroupedStmts(
+                "y = x + 1", None, GroupedSetup("x = torch.ones(n)"), signature="f(x) -> y", sizes={"n": (8, 16, 4)}
+            )
+        }
+    )
+    whole = results(plan)
+    header = {"run": {"orders": [order.id for order in plan]}}
+    table = tabulate_run(Results(whole.path, header, tuple(reversed(whole.records))))
+    names = [row.name for section in table.sections for row in section.rows]
+    assert [name.partition(" ")[2] for name in names] == [f"[n={n}]" for n in (8, 16, 4)]
+
+
+def test_markdown_has_the_same_rows() -> None:
+    text = render_run_markdown(tabulate_run(results(PLAN)))
+    assert "| Python | C++ | Python instr. | C++ instr. |" in text
+    assert "| 1.234 us | 1.234 us | 12,345 | 12,345 |" in text
+
+
 def test_a_label_with_line_breaks_stays_in_its_row() -> None:
     plan = materialize({"two\nlines": {"and\r\nthree\x1b": TimerArgs("1")}})
-    lines = render_run(tabulate_run(plan, results(plan)), 100).splitlines()
+    lines = render_run(tabulate_run(results(plan)), 100).splitlines()
     assert len(lines) == 3
     assert lines[1].startswith("two\\nlines")
     assert lines[2].startswith("  and\\nthree\\x1b")

@@ -1,14 +1,17 @@
 """RunTable: the results of a suite as data: one row per variant, with times and counts of Python and C++.
 
-In: the plan and the records of its results file. Out: sections of rows in the order of the suite, and the failures.
+In: the records of a results file. Out: sections of rows in the order of the suite, what is to be doubted, and the
+failures. `run`, `show` and the page show the same table.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from photometer.analysis.cautions import Cautions, Doubt, doubts_of, judge_cautions
+from photometer.analysis.order_facts import OrderFacts, facts_of_order
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.language import Language
@@ -17,22 +20,41 @@ from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
 from photometer.plan.auto_labels import LANGUAGE_NAMES
-from photometer.plan.work_order import WorkOrder, WorkOrders
+from photometer.stats.summary import median
 
 LANGUAGES = (LANGUAGE_NAMES[Language.PYTHON], LANGUAGE_NAMES[Language.CPP])
+LANGUAGE_WORDS = {LANGUAGES[0]: "python", LANGUAGES[1]: "c++"}
 
 
 @dataclasses.dataclass(frozen=True)
 class RunCell:
-    """What is known about one order; anything may be missing."""
+    """What is known about one order; anything may be missing. `failed_step` is that at which it was given up."""
 
     seconds: float | None = None
+    # The median, with what disturbs; only if `seconds` is the time without.
+    typical_seconds: float | None = None
     significant_figures: int = 4
     instructions: float | None = None
+    repeats_differ: bool = False
     device_seconds: float | None = None
     memory: MemoryFigures | None = None
-    is_doubtful: bool = False
-    has_failed: bool = False
+    failed_step: str = ""
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the row is to be marked; see cautions.py."""
+        return bool(self.doubts)
+
+    @property
+    def has_results(self) -> bool:
+        known = (self.seconds, self.instructions, self.device_seconds, self.memory)
+        return any(each is not None for each in known)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether something of it was measured and something failed: a time, but no count."""
+        return bool(self.failed_step) and self.has_results
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,14 +78,18 @@ class RunFailure:
     message: str
     log: str = ""
     remedy: str = ""
+    is_partial: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class RunTable:
+    """`orders` is how many the run is of; `machine` is what is said once, at the top, about doubtful times."""
+
     sections: tuple[RunSection, ...] = ()
     failures: tuple[RunFailure, ...] = ()
     orders: int = 0
     measured: int = 0
+    machine: str = ""
 
     def cells(self) -> list[RunCell]:
         return [cell for section in self.sections for row in section.rows for cell in row.cells.values()]
@@ -74,63 +100,124 @@ class RunTable:
         present = {language for section in self.sections for row in section.rows for language in row.cells}
         return tuple(language for language in LANGUAGES if language in present)
 
+    @property
+    def typical_excess(self) -> float | None:
+        """How much longer typical times are than undisturbed ones: the median over the table. None if not known."""
+        ratios = [cell.typical_seconds / cell.seconds for cell in self.cells() if cell.typical_seconds and cell.seconds]
+        return median(ratios) - 1.0 if ratios else None
 
-def tabulate_run(plan: WorkOrders, results: Results) -> RunTable:
-    by_id = _cells(results)
-    titles = {order.id: order.short_title for order in plan}
+    @property
+    def partial(self) -> int:
+        return sum(cell.is_partial for cell in self.cells())
+
+    @property
+    def doubtful(self) -> int:
+        """How many rows are marked."""
+        return sum(cell.is_doubtful for cell in self.cells())
+
+
+def is_run(results: Results) -> bool:
+    """Whether a file is that of a run of a suite."""
+    return isinstance(results.header.get("run"), Mapping) and any("order" in record for record in results.records)
+
+
+def tabulate_run(results: Results, only: Collection[str] | None = None, suite: str = "") -> RunTable:
+    """Tabulate the orders of a file, or `only` those with these ids; `suite` heads what has no label of its own."""
+    records = [record for record in results.records if isinstance(record.get("order"), Mapping)]
+    facts = _facts(records, results.header, only)
+    cells = _cells([record for record in records if str(record["order"].get("id")) in facts])
+    cautions = cautions_of(records)
     sections: dict[str, dict[str, dict[str, RunCell]]] = {}
-    for order in plan:
-        rows = sections.setdefault(order.label[0] if order.label else plan.suite, {})
-        cell = by_id.get(order.id, RunCell())
-        rows.setdefault(row_name(order), {})[LANGUAGE_NAMES[order.auto.language]] = cell
+    for order, known in facts.items():
+        rows = sections.setdefault(known.label[0] if known.label else suite, {})
+        cell = dataclasses.replace(cells.get(order, RunCell()), doubts=cautions.marks.get(order, ()))
+        rows.setdefault(row_name(known), {})[known.language] = cell
+    failures = [record for record in records if record["kind"] == "failure" and str(record["order"].get("id")) in facts]
     return RunTable(
         tuple(
-            RunSection(name, tuple(RunRow(row, cells) for row, cells in rows.items()))
+            RunSection(name, tuple(RunRow(row, found) for row, found in rows.items()))
             for name, rows in sections.items()
         ),
-        tuple(_failure(record, titles) for record in results.records if _is_failure_of(record, titles)),
-        len(plan),
-        sum(order.id in by_id and not by_id[order.id].has_failed for order in plan),
+        tuple(_failure(record, facts, cells) for record in failures),
+        len(facts) if only is None else len(only),
+        sum(cell.has_results for cell in cells.values()),
+        cautions.machine,
     )
 
 
-def row_name(order: WorkOrder) -> str:
-    """Return the label below its section, and what distinguishes the variant from the plainest one."""
-    words = order.auto.unusual_words()
-    return " › ".join(order.label[1:] or order.label) + (f" [{', '.join(words)}]" if words else "")
-
-
-def _cells(results: Results) -> dict[str, RunCell]:
-    cells: dict[str, RunCell] = {}
-    for record in results.records:
+def cautions_of(records: Sequence[Mapping[str, Any]]) -> Cautions:
+    """Return what is to be doubted in a file of results, whose times are judged together."""
+    doubts: dict[str, tuple[Doubt, ...]] = {}
+    times = set()
+    for record in records:
         order = record.get("order")
-        if not isinstance(order, Mapping):
-            continue
-        before = cells.get(order["id"], RunCell())
+        if record["kind"] in ("measurement", "device_measurement") and isinstance(order, Mapping):
+            identity = str(order.get("id"))
+            times.add(identity)
+            is_wall = record["kind"] == "measurement"
+            found = doubts_of(from_record(Measurement, record) if is_wall else from_record(DeviceMeasurement, record))
+            doubts[identity] = doubts.get(identity, ()) + found
+    return judge_cautions({order: found for order, found in doubts.items() if found}, len(times))
+
+
+def _facts(
+    records: Sequence[Mapping[str, Any]], header: Mapping[str, Any], only: Collection[str] | None
+) -> dict[str, OrderFacts]:
+    """Return the orders in the order of the suite, as the header has it; others in the order of the file."""
+    found: dict[str, OrderFacts] = {}
+    for record in records:
+        order = record["order"]
+        identity = str(order.get("id"))
+        if identity not in found and isinstance(order.get("label"), Sequence) and (only is None or identity in only):
+            found[identity] = facts_of_order(order)
+    about = header.get("run")
+    listed = about.get("orders") if isinstance(about, Mapping) else None
+    places = {identity: place for place, identity in enumerate(listed)} if isinstance(listed, list) else {}
+    return dict(sorted(found.items(), key=lambda each: places.get(each[0], len(places))))
+
+
+def row_name(facts: OrderFacts) -> str:
+    """Return the label below its section, and what distinguishes the variant from the plainest one."""
+    words = [*facts.row_words, *(f"{name}={value}" for name, value in facts.sizes)]
+    return " › ".join(facts.label[1:] or facts.label) + (f" [{', '.join(words)}]" if words else "")
+
+
+def _title(facts: OrderFacts) -> str:
+    words = [LANGUAGE_WORDS.get(facts.language, facts.language), *facts.row_words]
+    words += [f"{name}={value}" for name, value in facts.sizes]
+    return f"{' › '.join(facts.label)} [{', '.join(words)}]"
+
+
+def _cells(records: Sequence[Mapping[str, Any]]) -> dict[str, RunCell]:
+    cells: dict[str, RunCell] = {}
+    for record in records:
+        identity = str(record["order"].get("id"))
+        before = cells.get(identity, RunCell())
+        changed = before
         if record["kind"] == "measurement":
             m = from_record(Measurement, record)
-            changed = dataclasses.replace(
-                before, seconds=m.median, significant_figures=m.significant_figures, is_doubtful=m.has_warnings
-            )
+            if m.raw_times:
+                typical = m.median if m.visits else None
+                changed = dataclasses.replace(
+                    before, seconds=m.seconds, typical_seconds=typical, significant_figures=m.significant_figures
+                )
         elif record["kind"] == "instruction_counts":
             counts = from_record(InstructionCounts, record)
-            changed = dataclasses.replace(before, instructions=counts.outside_allocator_per_run)
+            changed = dataclasses.replace(
+                before, instructions=counts.outside_allocator_per_run, repeats_differ=not counts.is_exact
+            )
         elif record["kind"] == "device_measurement":
             hot = from_record(DeviceMeasurement, record).hot
             changed = dataclasses.replace(before, device_seconds=hot.median if hot.measured else None)
         elif record["kind"] == "memory":
             changed = dataclasses.replace(before, memory=from_record(MemoryMeasurement, record).main)
-        else:
-            changed = dataclasses.replace(before, has_failed=before.has_failed or record["kind"] == "failure")
-        cells[order["id"]] = changed
+        elif record["kind"] == "failure":
+            changed = dataclasses.replace(before, failed_step=before.failed_step or str(record.get("step", "time")))
+        cells[identity] = changed
     return cells
 
 
-def _is_failure_of(record: Mapping[str, Any], titles: Mapping[str, str]) -> bool:
-    order = record.get("order")
-    return record["kind"] == "failure" and isinstance(order, Mapping) and order.get("id") in titles
-
-
-def _failure(record: Mapping[str, Any], titles: Mapping[str, str]) -> RunFailure:
+def _failure(record: Mapping[str, Any], facts: Mapping[str, OrderFacts], cells: Mapping[str, RunCell]) -> RunFailure:
+    identity = str(record["order"].get("id"))
     texts = {name: str(record.get(name, "")) for name in ("step", "message", "log", "remedy")}
-    return RunFailure(titles[record["order"]["id"]], **texts)
+    return RunFailure(_title(facts[identity]), **texts, is_partial=cells[identity].is_partial)

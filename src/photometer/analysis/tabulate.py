@@ -8,6 +8,7 @@ numbers of threads are sorted.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -100,8 +101,10 @@ def _check_reference(reference: Reference, everything: Sequence[Tabled]) -> None
     ):
         if wanted is not None and wanted not in present:
             named = ", ".join(repr(name) for name in present[:10] if name is not None) or "none with a name"
+            near = difflib.get_close_matches(wanted, [name for name in present if name is not None], 1)
+            meant = f"Did you mean {near[0]!r}? " if near else ""
             raise DefinitionError(
-                f"the baseline's {what} {wanted!r} is not in the results", remedy=f"There are: {named}."
+                f"the baseline's {what} {wanted!r} is not in the results", remedy=f"{meant}There are: {named}."
             )
 
 

@@ -12,7 +12,7 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import seconds
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_text
-from photometer.cli.suite_options import Expression, Tags
+from photometer.cli.suite_options import Expression, Tags, saying_selection
 
 if TYPE_CHECKING:
     from photometer.definition.suite import Suite
@@ -97,7 +97,10 @@ def _checked(subject: str, expression: str | None, tags: list[str]) -> Suite:
     from photometer.plan import materialize, select
 
     suite = load_suite(subject)
-    cases = len(select(materialize(suite, available_devices=("cpu",)), expression, tags))
+    planned = materialize(suite, available_devices=("cpu",))
+    selected = select(planned, expression, tags)
+    saying_selection(expression, tags)(planned, selected)
+    cases = len(selected)
     if cases > MOST_CASES:
         raise typer.BadParameter(f"{cases} cases are selected, at some ten seconds each; choose fewer with -k or --tag")
     return suite

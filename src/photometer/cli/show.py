@@ -40,28 +40,36 @@ def register(app: typer.Typer) -> None:
 
 
 def show(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Results files; equal tasks are merged.")],
-    format: Annotated[Format | None, typer.Option("--format", "-f", help="Else: what the name of -o says.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here, not to the terminal.")] = None,
-    by_file: Annotated[bool, typer.Option("--by-file", help="Tell files apart: the file's name is the env.")] = False,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Results files, or folders of runs; equal tasks are merged.")
+    ],
+    format: Annotated[Format | None, typer.Option("--format", "-f", help="Output format (default: by -o).")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")] = None,
+    by_file: Annotated[bool, typer.Option("--by-file", help="Keep files apart: the name is the env.")] = False,
     relative: Annotated[Ratio | None, typer.Option(help="Show ratios too: x (1.25×) or % (+25.0%).")] = None,
-    baseline: Annotated[str | None, typer.Option(help="The row that ratios are to; else the fastest.")] = None,
-    baseline_env: Annotated[str | None, typer.Option(help="The env (--by-file: file) that ratios are to.")] = None,
+    baseline: Annotated[str | None, typer.Option(metavar="ROW", help="Row for ratios (default: fastest).")] = None,
+    baseline_env: Annotated[str | None, typer.Option(metavar="ENV", help="Env (or file) for ratios.")] = None,
     transpose: Annotated[bool, typer.Option("--transpose", help="Turn rows into columns.")] = False,
     variants: Annotated[
         bool,
         typer.Option("--variants", help="One line per variant of a run: sizes, times, rates, metrics (CSV or JSON)."),
     ] = False,
-    recover: Annotated[bool, typer.Option("--recover", help="Show what is whole in a damaged file.")] = False,
+    recover: Annotated[bool, typer.Option("--recover", help="Use the intact records of a damaged file.")] = False,
 ) -> None:
     from photometer.analysis.torch_builds import torch_names
     from photometer.errors import ResultsFileError
     from photometer.model.results_reader import load_results
     from photometer.tables import Compare
 
-    loaded = [load_results(path, recover) for path in files]
+    loaded = [load_results(_file_of(path), recover) for path in files]
     if variants:
         _write(_variants(loaded, format), output)
+        return
+    chosen = format or _BY_SUFFIX.get(output.suffix if output is not None else "", Format.TERMINAL)
+    asked = (by_file, relative, baseline, baseline_env, transpose)
+    if chosen in (Format.TERMINAL, Format.MARKDOWN) and not any(asked) and _are_runs(loaded):
+        _tell_damage(loaded)
+        _write("\n".join(_run_text(results, chosen) for results in loaded), output)
         return
     # What was measured with different builds of torch is never merged.
     names: Sequence[str | None]
@@ -86,9 +94,34 @@ def show(
         comparison.relative(style="%" if relative is Ratio.PERCENT else "×")
     if transpose:
         comparison.transpose()
-    chosen = format or _BY_SUFFIX.get(output.suffix if output is not None else "", Format.TERMINAL)
     text = _render(comparison, chosen, _machine_lines(loaded), to_terminal=output is None)
     _write(text, output)
+
+
+def _file_of(path: Path) -> Path:
+    """Return the results file of a folder of a run; a file as it is."""
+    return path / "results.json" if path.is_dir() else path
+
+
+def _are_runs(loaded: list[Results]) -> bool:
+    from photometer.analysis.run_table import is_run
+
+    return all(is_run(results) for results in loaded)
+
+
+def _run_text(results: Results, format: Format) -> str:
+    """Return the file as `run` printed it."""
+    from photometer.cli.run_output import run_text
+    from photometer.model.visible_text import visible
+
+    machine = results.machine.summary() if results.machine is not None else ""
+    if format is Format.MARKDOWN:
+        from photometer.analysis.run_table import tabulate_run
+        from photometer.report.escape import markdown_text
+        from photometer.report.run_text import render_run_markdown
+
+        return f"{markdown_text(f'{results.path.name}: {machine}')}\n\n{render_run_markdown(tabulate_run(results))}"
+    return f"{visible(f'{results.path.name}: {machine}')}\n{run_text(results)}"
 
 
 def _variants(loaded: list[Results], format: Format | None) -> str:
@@ -158,10 +191,14 @@ def _with_samples(path: Path, measurements: list[Measurement]) -> list[Measureme
     return [measurement for measurement in measurements if measurement.raw_times]
 
 
-def _tell_what_is_left_out(loaded: list[Results]) -> None:
+def _tell_damage(loaded: list[Results]) -> None:
     for results in loaded:
         for damage in results.damage:
             complain(f"{results.path}: {damage}")
+
+
+def _tell_what_is_left_out(loaded: list[Results]) -> None:
+    _tell_damage(loaded)
     others = sum((results.kinds for results in loaded), Counter())
     for kind, count in others.items():
         if kind != "measurement" and kind not in _table_kinds():

@@ -101,3 +101,16 @@ def test_the_command_links_torch_and_an_accelerators_libraries_where_there_are_a
     assert not any("cuda" in word for word in command)
     (tmp_path / "libtorch_cuda.so").touch()
     assert any("-ltorch_cuda" in word for word in compile_command(compiler, ("-O2",), torch, *paths))
+
+
+@pytest.mark.parametrize(
+    ("identity", "version"),
+    [
+        ("c++ (Debian 12.2.0-14+deb12u1) 12.2.0 x86_64-linux-gnu", 12),
+        ("g++ (GCC) 9.4.0 x86_64-redhat-linux", 9),
+        ("Ubuntu clang version 14.0.0-1ubuntu1 x86_64-pc-linux-gnu", 0),
+        ("c++ of my own", 0),
+    ],
+)
+def test_the_version_of_gcc(identity: str, version: int) -> None:
+    assert Compiler(("c++",), identity).gcc_version == version

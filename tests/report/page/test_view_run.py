@@ -73,3 +73,12 @@ def test_long_samples_are_thinned_over_their_whole_length() -> None:
 def test_a_record_of_nonsense_is_an_error_that_says_so() -> None:
     with pytest.raises(ResultsFileError, match="raw_times"):
         run_views([{"kind": "measurement", "task_spec": {"stmt": "x"}, "number_per_run": 1, "raw_times": ["a"]}])
+
+
+def test_a_count_that_failed_leaves_the_time_and_is_told_with_it() -> None:
+    failed = {"kind": "failure", "step": "count", "message": "not finished within 120 s", "task_spec": to_record(SPEC)}
+    views = run_views([to_record(Measurement(10, [1e-5] * 9, SPEC)), failed])
+    [view] = views.benchmarks
+    assert views.skipped == ()
+    assert view.time is not None
+    assert "count: not finished within 120 s" in view.failures[0].reason

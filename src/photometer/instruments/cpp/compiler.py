@@ -40,11 +40,17 @@ _QUIET_FLAGS = (
 )
 # g++ collects garbage while it parses headers; with these it does not (saves 1 s of 8 s, for 0.2 GB more).
 _GCC_MEMORY_FLAGS = ("--param=ggc-min-expand=1000", "--param=ggc-min-heapsize=4000000")
-# So that a snippet's machine code does not depend on which others are in its file: g++ inlines a function of the
-# headers or not by how often the whole file calls it, and by how large the file has become. Here each call is judged
-# by itself: a function of the headers is never thought to vanish by being inlined everywhere, a file may grow without
-# limit, and nothing is passed from one function to its callers but what its own code says. (clang does so anyway.)
+# So that a snippet's machine code does not depend on which others are in its file: g++ decides about inlining once for
+# the whole file, in an order and up to a size that depend on all of it, and by how often the file calls a function. So
+# inlining is left to its early stage, which looks at one function and those it calls, with the limit (in instructions)
+# that the later one would have had; and nothing is passed from a function to its callers but what its own code says.
+# tests/instruments/cpp/test_company.py compares the code of functions in two companies. clang judges so anyway.
 _GCC_INDEPENDENCE_FLAGS = (
+    "--param=early-inlining-insns=60",
+    "--param=max-early-inliner-iterations=3",
+    "--param=max-inline-insns-single=0",
+    "--param=max-inline-insns-auto=0",
+    "--param=max-inline-insns-small=0",
     "--param=comdat-sharing-probability=100",
     "--param=inline-unit-growth=100000",
     "--param=large-unit-insns=100000000",
@@ -54,6 +60,8 @@ _GCC_INDEPENDENCE_FLAGS = (
     "-fno-ipa-ra",
     "-fno-ipa-sra",
 )
+# Before, some of these parameters had other names.
+_FIRST_GCC_WITH_THEM = 11
 # Always linked; those of an accelerator's build only if a snippet needs them.
 _LIBRARIES = ("c10", "torch_cpu", "torch")
 _DEVICE_LIBRARIES = ("c10_cuda", "torch_cuda", "c10_hip", "torch_hip", "c10_xpu", "torch_xpu")
@@ -71,6 +79,12 @@ class Compiler:
     @property
     def is_gcc(self) -> bool:
         return "clang" not in self.identity.lower()
+
+    @property
+    def gcc_version(self) -> int:
+        """The major version of g++; 0 for other compilers, and if it is not known."""
+        numbers = re.findall(r"(?<![\w.-])(\d+)\.\d+\.\d+", self.identity) if self.is_gcc else []
+        return int(numbers[-1]) if numbers else 0
 
 
 def find_compiler(options: CppOptions, memory_folder: Path) -> Compiler:
@@ -135,7 +149,8 @@ def flags_for(compiler: Compiler, torch_build: TorchBuild, options: CppOptions) 
     includes = [flag for path in torch_build.include_paths for flag in ("-isystem", str(path))]
     return (
         *_CODE_FLAGS,
-        *((*_GCC_MEMORY_FLAGS, *_GCC_INDEPENDENCE_FLAGS) if compiler.is_gcc else ()),
+        *(_GCC_MEMORY_FLAGS if compiler.is_gcc else ()),
+        *(_GCC_INDEPENDENCE_FLAGS if compiler.gcc_version >= _FIRST_GCC_WITH_THEM else ()),
         f"-D_GLIBCXX_USE_CXX11_ABI={int(torch_build.cxx11_abi)}",
         *(f"-I{path}" for path in options.include_paths),
         *includes,

@@ -1,0 +1,57 @@
+"""What a run prints, made from its results file alone: `run` and `show` print the same."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from photometer.model.results_reader import Results
+
+
+def run_text(results: Results, only: Collection[str] | None = None) -> str:
+    """Return the tables of a run, and how many variants have results; `only` those of the orders with these ids."""
+    from photometer.analysis.run_table import tabulate_run
+    from photometer.report.run_text import render_run, summary_line
+
+    width = shutil.get_terminal_size((100, 24)).columns
+    table = tabulate_run(results, only)
+    parts = (render_run(table, width), _figures(results, width), _runtimes(results, width))
+    return "".join(parts) + f"\n{summary_line(table)}.\n" + _ladder(results)
+
+
+def _figures(results: Results, width: int) -> str:
+    """Return what was measured beside times and counts, as tables and sentences; empty if it is nothing."""
+    from photometer.analysis.curves import curve_sets
+    from photometer.analysis.order_facts import collect_facts
+    from photometer.analysis.rates import peaks_in, rates_of
+    from photometer.report.observed_text import render_curves, render_metrics, render_phases
+    from photometer.report.rates_text import render_energy, render_rates
+
+    facts, peaks = collect_facts(results.records), peaks_in(results.records)
+    rates = render_rates(rates_of(facts, peaks), peaks, width)
+    observed = render_phases(facts, width) + render_metrics(facts, width)
+    return rates + render_energy(facts, width) + observed + render_curves(curve_sets(facts))
+
+
+def _runtimes(results: Results, width: int) -> str:
+    """Return the variants side by side, if any are compiled."""
+    from photometer.analysis.recorded_plan import recorded_plan
+    from photometer.analysis.speedup import runtime_groups, runtime_rows
+    from photometer.report.runtime_text import render_runtimes
+
+    plan = recorded_plan(results)
+    return render_runtimes(runtime_rows(plan, results.records), width) if runtime_groups(plan) else ""
+
+
+def _ladder(results: Results) -> str:
+    from photometer.analysis.ladder import Ladder, LadderStep, check_expectations
+    from photometer.report.ladder_text import render_expectations, render_ladder
+
+    steps = tuple(results.of(LadderStep))
+    if not steps:
+        return ""
+    ladder = Ladder(steps)
+    text = "\nEach rung beside the one it stands on:\n" + render_ladder(ladder)
+    return text + ("\n" + render_expectations(check_expectations(ladder)) if "torch.add" in ladder.by_call() else "")

@@ -27,6 +27,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.figures import write_figures
 from benchmarks.verdict_calibration import busy_cores
 
 KEEP = Path("test-output/decisions.jsonl")
@@ -83,6 +84,7 @@ def main() -> None:
     parser.add_argument("--load", action="store_true", help="Keep each core busy with another process.")
     parser.add_argument("--keep", type=Path, default=KEEP, help=f"File of all runs (default: {KEEP}).")
     parser.add_argument("--report", action="store_true", help="Only print the tables of what the file has.")
+    parser.add_argument("--figures", action="store_true", help="Write docs/figures/decisions.json, too.")
     options = parser.parse_args()
     options.keep.parent.mkdir(parents=True, exist_ok=True)
     if not options.report:
@@ -93,7 +95,11 @@ def main() -> None:
                 with options.keep.open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 print(json.dumps(row), file=sys.stderr)
-    report([json.loads(line) for line in options.keep.read_text().splitlines()])
+    kept = [json.loads(line) for line in options.keep.read_text().splitlines()]
+    report(kept)
+    if options.figures:
+        columns = ("runs", "as it should be", "first verdict", "table", "cause", "end")
+        write_figures("decisions", columns, figures_of(kept), kept=options.keep)
 
 
 def measure(parts: list[str], runs: int | None) -> Iterator[Row]:
@@ -288,6 +294,22 @@ def report(rows: list[Row]) -> None:
                 good = sum(_is_good(row) for row in group)
                 times = " | ".join(_median(group, key) for key in ("first", "table", "cause", "wall"))
                 print(f"| {part} | {kind} | {len(group)} | {good} | {times} |")
+
+
+def figures_of(rows: list[Row]) -> dict[str, list[str]]:
+    """Return the table of the quiet runs, by part and kind."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if not row["loaded"]:
+            groups.setdefault(f"{row['part']}: {row['kind']}", []).append(row)
+    return {
+        name: [
+            str(len(group)),
+            str(sum(_is_good(row) for row in group)),
+            *(_median(group, key) for key in ("first", "table", "cause", "wall")),
+        ]
+        for name, group in groups.items()
+    }
 
 
 def _is_good(row: Row) -> bool:

@@ -14,6 +14,9 @@ import subprocess
 import sys
 import time
 import timeit
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 STATEMENTS = {
     "pass": ("pass", "pass", 2_000_000),
@@ -22,13 +25,14 @@ STATEMENTS = {
 }
 
 
-def per_run_times(rounds: int) -> None:
+def per_run_times(rounds: int) -> dict[str, list[str]]:
     import torch
     from torch.utils.benchmark import Timer as TorchTimer
 
     from photometer import Timer
 
     torch.set_num_threads(1)
+    table = {}
     print(f"{'ns per run':<22} {'timeit':>12} {'torch':>12} {'photometer':>12}   ours - timeit")
     for name, (stmt, setup, number) in STATEMENTS.items():
         samples: dict[str, list[float]] = {tool: [] for tool in ("timeit", "torch", "ours")}
@@ -53,6 +57,9 @@ def per_run_times(rounds: int) -> None:
             shown = "".join(f" {values[tool] * 1e9:12.1f}" for tool in samples)
             tail = f"   {added * 1e9:+.2f} ns ({share * 100:+.2f} %): {verdict}" if kind == "quickest" else ""
             print(f"{name:<12} {kind:<9}{shown}{tail}")
+        difference = f"{added * 1e9:+.1f} ns" if name == "pass" else f"{share * 100:+.2f} %"
+        table[name] = [*(f"{quickest_run[tool] * 1e9:,.1f}" for tool in samples), difference]
+    return table
 
 
 def quickest(command: list[str], repeats: int) -> float:
@@ -64,21 +71,24 @@ def quickest(command: list[str], repeats: int) -> float:
     return min(seconds)
 
 
-def import_cost(repeats: int) -> None:
+def import_cost(repeats: int) -> dict[str, list[str]]:
     code = (
         "import torch, time\nstart = time.perf_counter()\nimport photometer\nphotometer.Timer, photometer.Compare\n"
         "print(time.perf_counter() - start)"
     )
     seconds = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(repeats)]
+    help_seconds = quickest([sys.executable, "-m", "photometer", "--help"], repeats)
     print(f"import photometer (Timer and Compare) on top of torch: {min(seconds) * 1e3:.1f} ms")
-    print(f"photometer --help: {quickest([sys.executable, '-m', 'photometer', '--help'], repeats):.3f} s")
+    print(f"photometer --help: {help_seconds:.3f} s")
+    return {"import photometer": [f"{min(seconds) * 1e3:.0f} ms"], "photometer --help": [f"{help_seconds:.2f} s"]}
 
 
-def comparing(count: int) -> None:
+def comparing(count: int) -> dict[str, list[str]]:
     import torch.utils.benchmark as torch_benchmark
 
     import photometer
 
+    table = {}
     for tool in (torch_benchmark, photometer):
         for size in (count // 10, count):
             results = [
@@ -89,16 +99,24 @@ def comparing(count: int) -> None:
             ]
             start = time.perf_counter()
             str(tool.Compare(results))
-            print(f"Compare of {size:>6} measurements, {tool.__name__:<22}: {time.perf_counter() - start:.2f} s")
+            seconds = time.perf_counter() - start
+            print(f"Compare of {size:>6} measurements, {tool.__name__:<22}: {seconds:.2f} s")
+            table[f"Compare of {size:,}, {tool.__name__}"] = [f"{seconds:.2f} s"]
+    return table
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=41)
+    parser.add_argument("--figures", action="store_true", help="Write docs/figures/harness_*.json.")
     arguments = parser.parse_args()
-    per_run_times(arguments.rounds)
-    import_cost(5)
-    comparing(10_000)
+    overhead = per_run_times(arguments.rounds)
+    costs = {**import_cost(5), **comparing(10_000)}
+    if arguments.figures:
+        from benchmarks.figures import write_figures
+
+        write_figures("harness_overhead", ("timeit", "torch", "photometer", "photometer − timeit"), overhead)
+        write_figures("harness_costs", ("seconds",), costs)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
     python benchmarks/precision.py
 
 The truth is taken to be the median of all samples of all repetitions of one statement in one condition. Beside ours
-stand the textbook interval from order statistics, which takes samples as independent, and torch's notion of it
-(1.645 standard errors of the middle half, from which it derives its significant figures).
+stand the textbook interval from order statistics, which takes samples as independent, and the interval from which
+torch derives its significant figures: 1.645 standard errors of the middle half, but at least 25 ns.
+With --figures the tables are written to docs/figures/precision.json.
 """
 
 from __future__ import annotations
@@ -12,9 +13,14 @@ from __future__ import annotations
 import argparse
 import math
 import multiprocessing
+import re
 import statistics
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 STATEMENTS = {
     "x + y": "x = torch.ones(16); y = torch.ones(16)",
@@ -36,11 +42,15 @@ def burn(stop_at: float) -> None:
         time.sleep(chance.expovariate(1 / 0.05))
 
 
+# torch.utils.benchmark.utils.common._MIN_CONFIDENCE_INTERVAL
+TORCH_FLOOR_SECONDS = 25e-9
+
+
 def torch_interval(times: list[float]) -> tuple[float, float]:
     ordered = sorted(times)
     n = len(ordered)
     middle = ordered[n // 4 : math.ceil(3 * n / 4)]
-    half = 1.645 * statistics.pstdev(middle) / math.sqrt(len(middle))
+    half = max(1.645 * statistics.pstdev(middle) / math.sqrt(len(middle)), TORCH_FLOOR_SECONDS)
     centre = statistics.median(ordered)
     return centre - half, centre + half
 
@@ -56,7 +66,8 @@ def run(repetitions: int, seconds: float) -> dict[str, list[list[float]]]:
     return samples
 
 
-def report(condition: str, samples: dict[str, list[list[float]]]) -> None:
+def report(condition: str, samples: dict[str, list[list[float]]]) -> dict[str, list[str]]:
+    """Print a line per statement; return them by condition and statement."""
     from photometer.stats.interval import median_interval, order_statistic_interval
 
     methods: dict[str, Callable[[list[float]], tuple[float, float]]] = {
@@ -64,6 +75,7 @@ def report(condition: str, samples: dict[str, list[list[float]]]) -> None:
         "order statistics": order_statistic_interval,
         "torch": torch_interval,
     }
+    table = {}
     for stmt, runs in samples.items():
         truth = statistics.median(t for times in runs for t in times)
         row = []
@@ -73,16 +85,19 @@ def report(condition: str, samples: dict[str, list[list[float]]]) -> None:
             width = statistics.median((high - low) / 2 / truth for low, high in intervals)
             row.append(f"{covered * 100:5.1f} % (± {width * 100:5.2f} %)")
         print(f"{condition:<7} {stmt:<22} " + "   ".join(row), flush=True)
+        table[f"{condition}, {stmt}"] = [re.sub(r" +", " ", cell).strip().replace("(± ", "(±") for cell in row]
+    return table
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=0.1)
+    parser.add_argument("--figures", action="store_true")
     arguments = parser.parse_args()
     heads = ("photometer", "order statistics", "torch")
     print(f"{'':<7} {'share of intervals that hold the truth':<22}\n{'':<30} " + "   ".join(f"{h:<19}" for h in heads))
-    report("quiet", run(arguments.repetitions, arguments.seconds))
+    table = report("quiet", run(arguments.repetitions, arguments.seconds))
     length = arguments.repetitions * (arguments.seconds * 1.6 + 0.05) * len(STATEMENTS) * 3
     burners = [
         multiprocessing.get_context("spawn").Process(target=burn, args=(time.time() + length,), daemon=True)
@@ -90,9 +105,13 @@ def main() -> None:
     ]
     for burner in burners:
         burner.start()
-    report("loaded", run(arguments.repetitions, arguments.seconds))
+    table |= report("loaded", run(arguments.repetitions, arguments.seconds))
     for burner in burners:
         burner.terminate()
+    if arguments.figures:
+        from benchmarks.figures import write_figures
+
+        write_figures("precision", heads, table)
 
 
 if __name__ == "__main__":

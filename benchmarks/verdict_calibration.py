@@ -18,11 +18,14 @@ import contextlib
 import json
 import multiprocessing
 import os
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from photometer.analysis.judge import Criteria
 from photometer.comparing.fork_sampler import Contestants, ForkSampler
@@ -68,11 +71,13 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="Seconds per comparison (default: 10).")
     parser.add_argument("--keep", type=Path, default=KEEP, help=f"File of all comparisons (default: {KEEP}).")
     parser.add_argument("--report", action="store_true", help="Only print the table of what the file has.")
+    parser.add_argument("--figures", action="store_true", help="Write docs/figures/verdict_calibration.json, too.")
+    parser.add_argument("--machine", default="", help="Where the file was made, if not here.")
     options = parser.parse_args()
     options.keep.parent.mkdir(parents=True, exist_ok=True)
     if not options.report:
         measure(options)
-    report(options.keep)
+    report(options.keep, figures=options.figures, machine=options.machine)
 
 
 def measure(options: argparse.Namespace) -> None:
@@ -152,7 +157,7 @@ def spin_on(core: int) -> None:
         sum(range(10_000))
 
 
-def report(keep: Path) -> None:
+def report(keep: Path, *, figures: bool = False, machine: str = "") -> None:
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for line in keep.read_text().splitlines():
         row = json.loads(line)
@@ -161,6 +166,7 @@ def report(keep: Path) -> None:
             groups[key].append(row)
     print("| machine | what | comparisons | false alarms | holds 0 | same | undecided | replicates | wall |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    table = {}
     for (load, what), rows in sorted(groups.items()):
         words = [row["verdict"] for row in rows]
         alarms = sum(word in ("slower", "faster") for word in words)
@@ -168,12 +174,23 @@ def report(keep: Path) -> None:
         holds = sum(row["interval"][0] <= 1.0 <= row["interval"][1] for row in rows) / len(rows)
         walls = sorted(row["wall_seconds"] for row in rows)
         replicates = sorted(len(row["log_ratios"]) for row in rows)
-        print(
-            f"| {load} | {what} | {len(rows)} "
-            f"| {alarms} ({100 * rate.rate:.1f} %, at most {100 * rate.interval[1]:.1f}) "
-            f"| {100 * holds:.1f} % | {words.count('same')} | {words.count('undecided')} "
-            f"| {replicates[len(replicates) // 2]} | {walls[len(walls) // 2]:.1f} s |"
-        )
+        values = [
+            str(len(rows)),
+            f"{alarms} ({100 * rate.rate:.1f} %, at most {100 * rate.interval[1]:.1f})",
+            f"{100 * holds:.1f} %",
+            str(words.count("same")),
+            str(words.count("undecided")),
+            str(replicates[len(replicates) // 2]),
+            f"{walls[len(walls) // 2]:.1f} s",
+        ]
+        print(f"| {load} | {what} | " + " | ".join(values) + " |")
+        if "by statement" not in load:
+            table[f"{load}, {what}"] = values
+    if figures:
+        columns = ("comparisons", "called", "interval holds 0", "same", "undecided", "replicates", "wall")
+        from benchmarks.figures import write_figures
+
+        write_figures("verdict_calibration", columns, table, kept=keep, machine=machine)
 
 
 if __name__ == "__main__":

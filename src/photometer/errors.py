@@ -1,9 +1,9 @@
-"""Every error photometer raises on purpose, one branch a stage.
+"""Every error photometer raises on purpose, one branch per stage.
 
     PhotometerError
     ├── DefinitionError       what an author wrote: a suite, a fuzzer's spec, arguments (also a ValueError)
     │   └── ImpossibleSpec        a fuzzer whose constraints nothing satisfies
-    ├── MeasurementError      a measurement that cannot answer, such as one without samples (also a ValueError)
+    ├── MeasurementError      a measurement that cannot be evaluated, such as one without samples (also a ValueError)
     ├── DeviceMissing         no accelerator here, or none that this torch can use
     ├── ToolMissing           Valgrind, a compiler, py-spy or a browser is not there, or is too old
     │   └── ToolRefused           it is there, but the system does not let it do its work
@@ -15,11 +15,13 @@
     │   ├── ProtocolError         the far side speaks another version, or nonsense
     │   ├── SnippetError          the user's code raised; carries its traceback
     │   │   └── CountError                under Valgrind, in `collect_callgrind` (also an OSError)
+    │   ├── NodesGone             no node of a cluster is left
     │   ├── WorkerCrashed         the child died (signal, os._exit, out of memory)
     │   └── WorkerTimeout         the child outran its time limit
     ├── EnvironmentSpecError  BASE or BRANCH names no usable environment
     ├── ResultsFileError      a results file that is damaged, foreign, or of another version
-    └── StoreError            a history store that cannot be opened, read or written, or is of a newer version
+    ├── StoreError            a history store that cannot be opened, read or written, or is of a newer version
+    └── PostingError          a comment could not be posted: GitHub refused it, or cannot be reached
 
 Each carries what a person needs to act: command, exit status, the log or the child's traceback, and a remedy.
 """
@@ -80,7 +82,7 @@ class ImpossibleSpec(DefinitionError):
 
 
 class MeasurementError(PhotometerError, ValueError):
-    """A measurement that cannot answer what it was asked."""
+    """A measurement that cannot be evaluated."""
 
 
 class DeviceMissing(PhotometerError):
@@ -132,9 +134,14 @@ class CountError(SnippetError, OSError):
 
     @classmethod
     def like(cls, error: SnippetError) -> CountError:
+        """Return an error that says the same as another."""
         made = cls(error.message, exception_type=error.exception_type, log=error.log)
         made.remedy = error.remedy
         return made
+
+
+class NodesGone(WorkerError):
+    """No node of a cluster is left that could measure."""
 
 
 class WorkerCrashed(WorkerError):
@@ -155,3 +162,7 @@ class ResultsFileError(PhotometerError):
 
 class StoreError(PhotometerError):
     """A history store that cannot be used. No message of it holds a password."""
+
+
+class PostingError(PhotometerError):
+    """A comment on a pull request could not be posted. No message of it holds a token."""

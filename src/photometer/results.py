@@ -74,10 +74,12 @@ class LoadedResults(list[Any]):
 
     @property
     def path(self) -> Path:
+        """Return the file."""
         return self._results.path
 
     @property
     def machine(self) -> Machine | None:
+        """Return the machine that the file was made on, if it says so."""
         return self._results.machine
 
     @property

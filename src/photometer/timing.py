@@ -309,9 +309,11 @@ class Timer:
             return measure_text(self._stmt_text, spec.setup, names, spec, device, asked)
 
     def repeat(self, repeat: int = -1, number: int = -1) -> NoReturn:
+        """Refuse: a Timer takes blocks of runs by itself."""
         raise NotImplementedError("a Timer takes blocks of runs by itself: use Timer.blocked_autorange")
 
     def autorange(self, callback: Callable[[int, float], Any] | None = None) -> NoReturn:
+        """Refuse: a Timer chooses the number of runs by itself."""
         raise NotImplementedError("a Timer chooses the number of runs by itself: use Timer.blocked_autorange")
 
     def _timeit(self, number: int) -> float:

@@ -46,12 +46,14 @@ class ComparisonResult:
     warnings: tuple[str, ...] = ()
     # What one run allocates on both sides: a verdict of its own.
     memory: MemoryChange | None = None
+    # Why the author of the branch accepts what changed, if they do.
+    accepted: str = ""
 
     def __repr__(self) -> str:
         return f"<photometer.ComparisonResult {self.title!r}: {self.verdict}, {change(self.ratio)}>"
 
     def __str__(self) -> str:
-        """The verdict's two lines, with the benchmark and the cause."""
+        """Return the verdict's two lines, with the benchmark and the cause."""
         cause = f" {self.cause}." if self.cause else ""
         return f"{visible(self.title)}: {self.judged}{cause}"
 
@@ -164,6 +166,7 @@ class EnvironmentComparison:
         return [result for result in self.results if result.memory is not None and result.memory.verdict in words]
 
     def count(self, word: VerdictWord) -> int:
+        """Return the number of benchmarks with that verdict."""
         return sum(result.verdict == word for result in self.results)
 
     @property
@@ -178,7 +181,7 @@ class EnvironmentComparison:
     @property
     def outcome(self) -> Outcome:
         """What an exit code tells."""
-        if self.count("slower"):
+        if any(result.verdict == "slower" and not result.accepted for result in self.results):
             return "slower"
         if self.failures:
             return "failed"

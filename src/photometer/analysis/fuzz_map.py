@@ -44,6 +44,7 @@ class FuzzMap:
 
     @property
     def is_comparison(self) -> bool:
+        """Return whether two statements were timed against each other."""
         return len(self.statements) > 1
 
     def describe(self, trial: FuzzTrial) -> str:
@@ -53,6 +54,7 @@ class FuzzMap:
 
     @property
     def headline(self) -> str:
+        """Return the result in one sentence."""
         count = len(self.trials)
         if not count:
             return "No input could be timed."

@@ -82,6 +82,7 @@ class Ranking:
 
     @property
     def measured_by(self) -> str:
+        """Return how it was measured."""
         return self.pairs[0].verdict.measured_by
 
     @property

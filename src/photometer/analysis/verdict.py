@@ -82,6 +82,7 @@ class Verdict:
 
     @property
     def decided(self) -> bool:
+        """Return whether it is anything but undecided."""
         return self.verdict != "undecided"
 
     def __str__(self) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.ab_progress import ab_progress
 from photometer.cli.code_argument import joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import MOST_THREADS, margin_share, seconds
@@ -221,6 +220,8 @@ def _measured(request: AbRequest, instructions: bool, quiet: bool) -> tuple[Rank
 
         # Known before anything is measured.
         find_valgrind()
+    from photometer.cli.ab_progress import ab_progress
+
     with ab_progress(request.stopping.budget, quiet=quiet) as observer:
         ranking = compare(request, on_look=observer.look)
         if not instructions:

@@ -38,7 +38,7 @@ def peaks(
         ),
     ] = None,
     dtype: Annotated[ElementType, typer.Option("--dtype", help="Element type of the matrices.")] = ElementType.FLOAT32,
-    device: Annotated[str, typer.Option("--on-device", metavar="NAME", help="Device to measure, such as cuda.")] = "cpu",
+    device: Annotated[str, typer.Option("--on-device", metavar="NAME", help="Device, such as cuda.")] = "cpu",
     again: Annotated[bool, typer.Option("--again", help="Measure again, even if a result is kept.")] = False,
     python: Annotated[
         str | None,

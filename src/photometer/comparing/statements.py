@@ -21,12 +21,12 @@ from photometer.analysis.verdict import Verdict
 from photometer.comparing.callables import open_source
 from photometer.comparing.contenders import Contender, Stmt, gather_contenders
 from photometer.comparing.device_statements import ANY, DeviceSettings, rank_on_device
-from photometer.comparing.fork_sampler import REPLICATES_PER_LANE, Contestants, ForkSampler
+from photometer.comparing.fork_sampler import Contestants, ForkSampler
 from photometer.comparing.many import OnLook, Stopping, rank_side_by_side
 from photometer.errors import BuildError, DefinitionError, SnippetError
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
 from photometer.instruments.device.options import SourceChoice
-from photometer.instruments.replicate import REPLICATE_SECONDS, Replicate, Side
+from photometer.instruments.replicate import REPLICATE_SECONDS, Side
 from photometer.model.environment import Environment
 from photometer.model.language import Language
 from photometer.session.session import Session
@@ -43,8 +43,6 @@ DEFAULT_DEVICE_BUDGET_SECONDS = 5.0
 # A bias that all replicates of one process may share: their objects lie where they lie. benchmarks/ab_ways.py shows how
 # far the estimates of several processes lie apart.
 ONE_PROCESS_BIAS = 0.002
-# Servers of one comparison, all lanes together.
-MOST_SERVERS = 8
 # Text that reaches an accelerator: the clock must wait for its queue.
 _ACCELERATOR_TEXT = re.compile(r"\b(cuda|xpu|accelerator)\b")
 
@@ -141,7 +139,8 @@ def ab(
         global_setup: C++ only: what stands at the top of the file.
         language: "python" or "cpp".
         num_threads: size of torch's thread pool.
-        args, kwargs: arguments of the callables.
+        args: positional arguments of the callables.
+        kwargs: keyword arguments of the callables.
         globals: objects that text may use.
         budget: most seconds of measuring; by default 10 per statement beside the first, 5 on a device.
         limit: most seconds by the clock on the wall, starting included; at least one replicate is taken.
@@ -228,25 +227,12 @@ def _in_servers(request: AbRequest, on_look: OnLook | None) -> Ranking:
     with Session(request.environment) as session:
         sides = tuple(Side(session, each) for each in prepare)
         sampler = ForkSampler([Contestants(sides)], seconds=_replicate_seconds(request), seed=request.seed)
-        source = FewLanes(sampler, len(sides))
         return rank_side_by_side(
             [contender.name for contender in request.contenders],
-            source,
+            sampler,
             request.stopping,
             on_look=on_look,
         )
-
-
-class FewLanes:
-    """Replicates of several statements in fewer lanes: each lane has a server per statement, of 200 MB each."""
-
-    def __init__(self, sampler: ForkSampler, sides: int) -> None:
-        self._sampler = sampler
-        self._turns = REPLICATES_PER_LANE * max(MOST_SERVERS // sides, 1)
-
-    def take(self, benchmark: int, turn: int) -> Replicate:
-        # The turn decides about the lane, and about nothing else.
-        return self._sampler.take(benchmark, turn % self._turns)
 
 
 def _in_this_process(request: AbRequest, on_look: OnLook | None) -> Ranking:

@@ -62,14 +62,17 @@ class Fuzzer:
 
     @property
     def seed(self) -> int:
+        """Return the seed of all draws."""
         return self._seed
 
     @property
     def parameters(self) -> tuple[FuzzedParameter, ...]:
+        """Return the parameters that are drawn."""
         return self._parameters
 
     @property
     def tensors(self) -> tuple[FuzzedTensor, ...]:
+        """Return the tensors that are made."""
         return self._tensors
 
     @property

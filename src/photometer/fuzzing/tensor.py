@@ -104,6 +104,7 @@ class FuzzedTensor:
 
     @property
     def step_names(self) -> tuple[str, ...]:
+        """Return the names of the parameters that are strides."""
         return tuple(entry for entry in self.steps if isinstance(entry, str))
 
     @property
@@ -113,18 +114,23 @@ class FuzzedTensor:
         return tuple(name for name in names if name is not None)
 
     def dim_of(self, params: Mapping[str, Any]) -> int:
+        """Return the number of dimensions of a draw."""
         return len(self.size) if self.dim_parameter is None else int(params[self.dim_parameter])
 
     def size_of(self, params: Mapping[str, Any]) -> tuple[int, ...]:
+        """Return the size of a draw."""
         return _resolved(self.size, self.dim_of(params), params)
 
     def steps_of(self, params: Mapping[str, Any]) -> tuple[int, ...]:
+        """Return the strides of a draw."""
         return _resolved(self.steps, self.dim_of(params), params)
 
     def dtype_of(self, params: Mapping[str, Any]) -> str:
+        """Return the element type of a draw."""
         return self.dtype_name if self.dtype_parameter is None else dtype_name(params[self.dtype_parameter])
 
     def element_bytes(self, params: Mapping[str, Any]) -> int:
+        """Return the bytes of one element of a draw."""
         return self.bytes_per_element if self.dtype_parameter is None else dtype_size(params[self.dtype_parameter])
 
     def allocation_bytes(self, params: Mapping[str, Any]) -> int:
@@ -145,6 +151,7 @@ class FuzzedTensor:
         return None
 
     def satisfies_constraints(self, params: Mapping[str, Any]) -> bool:
+        """Return whether a draw is within the limits."""
         return self.broken_limit(params) is None
 
     def draw_order(self, params: Mapping[str, Any], stream: WordStream) -> tuple[int, ...]:
@@ -158,6 +165,7 @@ class FuzzedTensor:
 
     @staticmethod
     def default_tensor_constructor(size: Sequence[int], dtype: Any, **kwargs: Any) -> Any:
+        """Return random values of a size and type, as torch's fuzzer makes them."""
         return random_values(size, dtype)
 
     def make(self, params: Mapping[str, Any], order: tuple[int, ...]) -> tuple[Any, dict[str, Any]]:

@@ -35,14 +35,17 @@ class CopyIfCallgrind:
 
     @property
     def value(self) -> Any:
+        """Return the value itself."""
         return self._value
 
     @property
     def setup(self) -> str | None:
+        """Return code that runs there before the value is read."""
         return self._setup
 
     @property
     def serialization(self) -> Serialization:
+        """Return how the value is copied to the process that counts."""
         return self._serialization
 
     def __repr__(self) -> str:

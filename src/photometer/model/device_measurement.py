@@ -115,6 +115,7 @@ class DeviceMeasurement:
     warnings: tuple[DeviceWarning, ...] = ()
 
     def mode(self, name: ModeName) -> DeviceMode:
+        """Return the mode of that name."""
         for mode in self.modes:
             if mode.name is name:
                 return mode
@@ -122,32 +123,39 @@ class DeviceMeasurement:
 
     @property
     def host(self) -> DeviceMode:
+        """Return what the host spends on a run."""
         return self.mode(ModeName.HOST)
 
     @property
     def hot(self) -> DeviceMode:
+        """Return device time with a warm cache."""
         return self.mode(ModeName.DEVICE_HOT)
 
     @property
     def cold(self) -> DeviceMode:
+        """Return device time with the cache flushed before each run."""
         return self.mode(ModeName.DEVICE_COLD)
 
     @property
     def graph(self) -> DeviceMode:
+        """Return the time of one replay as a graph, if it could be captured."""
         return self.mode(ModeName.GRAPH_REPLAY)
 
     @property
     def end_to_end(self) -> DeviceMode:
+        """Return the time from the call to the finished result."""
         return self.mode(ModeName.END_TO_END)
 
     @property
     def kernels_per_run(self) -> float | None:
+        """Return the number of kernels that one run queues."""
         if self.kernels is None:
             return None
         return sum(kernel.calls_per_run for kernel in self.kernels if kernel.is_kernel)
 
     @property
     def copies_and_fills_per_run(self) -> float | None:
+        """Return the number of copies and fills that one run queues."""
         if self.kernels is None:
             return None
         return sum(kernel.calls_per_run for kernel in self.kernels if not kernel.is_kernel)

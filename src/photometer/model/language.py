@@ -8,11 +8,14 @@ from photometer.errors import DefinitionError
 
 
 class Language(enum.Enum):
+    """The language of a statement."""
+
     PYTHON = 0
     CPP = 1
 
     @classmethod
     def parse(cls, language: Language | str) -> Language:
+        """Return the language that a name or a Language means."""
         if isinstance(language, cls):
             return language
         found = _SPELLINGS.get(str(language).lower())

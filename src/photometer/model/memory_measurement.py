@@ -68,18 +68,22 @@ class MemoryMeasurement:
 
     @property
     def peak_bytes(self) -> int:
+        """Return the most bytes that are allocated at a time."""
         return self.main.peak_bytes
 
     @property
     def allocated_bytes(self) -> int:
+        """Return all bytes that one run allocates."""
         return self.main.allocated_bytes
 
     @property
     def allocations(self) -> int:
+        """Return the number of blocks that one run allocates."""
         return self.main.allocations
 
     @property
     def kept_bytes(self) -> int:
+        """Return the bytes that are still allocated after a run."""
         return self.main.kept_bytes
 
     @property

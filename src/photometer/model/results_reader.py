@@ -48,6 +48,7 @@ class Results:
 
     @property
     def machine(self) -> Machine | None:
+        """Return the machine that the file was made on, if it says so."""
         facts = self.header.get("machine")
         if facts is None:
             return None
@@ -58,6 +59,7 @@ class Results:
 
     @property
     def kinds(self) -> Counter[str]:
+        """Return the number of records of each kind."""
         return Counter(record["kind"] for record in self.records)
 
     def of(self, noun: type[_Noun]) -> list[_Noun]:
@@ -78,6 +80,7 @@ class Results:
 
     @property
     def measurements(self) -> list[Measurement]:
+        """Return the measurements of the host's clock."""
         return self.of(Measurement)
 
 

@@ -22,6 +22,7 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 def unit_to_english(u: str) -> str:
+    """Return the name of a unit of time in full, such as microseconds for us."""
     return _ENGLISH[u]
 
 

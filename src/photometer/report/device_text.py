@@ -16,6 +16,7 @@ MOST_KERNELS = 5
 
 
 def render_device(measurement: DeviceMeasurement) -> str:
+    """Return a device measurement as text: a row per mode, what bounds it, kernels, warnings."""
     return "\n".join(_lines(measurement)) + "\n"
 
 

@@ -1,8 +1,8 @@
 """The pictures of docs/gallery.md.
 
-    python -m tests.report.browser.gallery [--run FILE] [--comparison FILE]
+    python -m tests.report.browser.gallery [--run FILE] [--comparison FILE] [--fuzz FILE] [--ladder FILE] [--sweep FILE]
 
-Without files the results are those that the tests make by code, and the gallery says so.
+`scripts/gallery` makes real results and gives them all. Without a file the results are those that the tests make by code.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ IMAGES = Path(__file__).parents[3] / "docs" / "images"
 FIRST = "document.querySelector('tr.line').click()"
 TO_FIRST = f"{FIRST}; document.querySelector('tr.line').scrollIntoView()"
 MOST_BYTES = 300_000
+NAMES = ("run", "comparison", "fuzz", "ladder", "sweep")
 
 
 def take(
@@ -47,12 +48,12 @@ def _usual(results: Results) -> Results:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("run", "comparison"):
+    for name in NAMES:
         parser.add_argument(f"--{name}", type=Path, help="a results file")
     given = vars(parser.parse_args())
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         pages = {}
-        for name in ("run", "comparison", "fuzz", "ladder", "sweep"):
+        for name in NAMES:
             files = [load_results(given[name])] if given.get(name) else [_usual(file) for file in PAGES[name]()]
             pages[name] = Path(folder) / f"{name}.html"
             pages[name].write_text(render_report(report_view(files)), encoding="utf-8")

@@ -11,10 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from photometer.analysis.verdict import VerdictWord
-from photometer.cli.compare import FailOn, _exit_code
-from tests.analysis.verdicts import comparison, result
-
 SUITE = """
 import os
 from photometer import TimerArgs
@@ -48,6 +44,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["current", "current", "--suite", "standard", "--budget", "0"], 2, "more than 0"),
         (["current", "current", "--suite", "standard", "--fdr", "2"], 2, "between 0 and 1"),
         (["current", "--calibrate"], 2, "needs --suite"),
+        (["current", "current", "--suite", "standard", "--fail-on", "slower:5"], 2, "Write 5% for per cent"),
+        (["current", "current", "--suite", "standard", "--fail-on", "memory:0", "--no-memory"], 2, "is not measured"),
     ],
 )
 def test_usage(arguments: list[str], status: int, told: str) -> None:
@@ -106,19 +104,3 @@ def test_a_terminated_comparison_resumes(suite: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert file.read_text().count('"comparison_replicate"') >= kept
     assert '"kind": "comparison"' in file.read_text()
-
-
-@pytest.mark.parametrize(
-    ("words", "fail_on", "code"),
-    [
-        (("identical", "same"), FailOn.SLOWER, 0),
-        (("identical", "undecided"), FailOn.SLOWER, 0),
-        (("identical", "undecided"), FailOn.UNDECIDED, 4),
-        (("slower", "undecided"), FailOn.SLOWER, 3),
-        (("slower", "undecided"), FailOn.UNDECIDED, 3),
-        (("slower", "undecided"), FailOn.NEVER, 0),
-        ((), FailOn.NEVER, 5),
-    ],
-)
-def test_what_fails_is_for_the_user_to_say(words: tuple[VerdictWord, ...], fail_on: FailOn, code: int) -> None:
-    assert _exit_code(comparison(*(result(word) for word in words)).outcome, fail_on) == code

@@ -14,6 +14,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "photometer"
 # The interactive doors and the pipeline.
 DOORS = (
     "pipeline",
+    "ci",
     "timing",
     "tables",
     "statement_arguments",

@@ -12,17 +12,20 @@ from collections.abc import Sequence
 import typer
 
 from photometer.cli.ending import STOPPED, ending_by_signals
-from photometer.cli.exit_codes import ExitCode
+from photometer.cli.exit_codes import ExitCode, add_exit_words
+from photometer.cli.help_page import PhotometerCommand
 from photometer.cli.printing import complain, safe_streams, show_text
-from photometer.cli.scarcity import check_open_files, lacking_words
+from photometer.cli.scarcity import check_open_files, check_system, lacking_words
 from photometer.errors import PhotometerError
 
 # In the order in which `--help` lists them.
 COMMANDS = (
+    "init",
     "time",
     "ab",
     "run",
     "compare",
+    "comment",
     "compile_report",
     "history",
     "bisect",
@@ -36,16 +39,29 @@ COMMANDS = (
     "report",
     "publish",
     "serve",
+    "doctor",
     "cache",
 )
+
+# \b keeps its lines as they are.
+EPILOG = """\b
+Examples:
+  photometer time "x + 1" -s "x = torch.ones(64)"
+  photometer ab "x * 2" "x + x" -s "x = torch.ones(16)"
+  photometer init
+  photometer run benchmarks/suite.py
+  photometer compare
+  photometer compare pip:torch==2.12.1 pip:torch==2.13.0 --suite standard
+
+Exit status: 0 fine, 1 failed, 2 usage, 3 slower, 4 undecided, 5 nothing ran, 128 and more after a signal."""
 
 
 def build_app() -> typer.Typer:
     app = typer.Typer(
         name="photometer",
         help="Measures PyTorch code: how fast, which is faster, did my branch make it slower, by how much, and why.",
+        epilog=EPILOG,
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         # Rich's help pages cost 60 ms of imports on every call.
@@ -54,16 +70,21 @@ def build_app() -> typer.Typer:
 
     @app.callback(invoke_without_command=True)
     def _version(
-        version: bool = typer.Option(False, "--version", help="Say the version and stop.", is_eager=True),
+        version: bool = typer.Option(False, "--version", help="Show the version and exit.", is_eager=True),
     ) -> None:
         if version:
             from photometer import __version__
 
             show_text(__version__)
             raise typer.Exit
+        check_system()
 
     for name in COMMANDS:
         importlib.import_module(f"photometer.cli.{name}").register(app)
+    add_exit_words(app)
+    for group in (app, *(each.typer_instance for each in app.registered_groups)):
+        for command in group.registered_commands if group is not None else ():
+            command.cls = PhotometerCommand
     return app
 
 

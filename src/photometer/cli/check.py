@@ -8,6 +8,7 @@ import typer
 
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.printing import complain, show_text
+from photometer.cli.project_options import chosen_suites
 from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    suites: Suites,
+    suites: Suites = None,
     expression: Expression = None,
     tags: Tags = None,
     cores: Cores = None,
@@ -33,6 +34,8 @@ def check(
     from photometer.cli.run import run_settings
     from photometer.pipeline import check_suite
 
+    chosen = chosen_suites(suites, tags)
+    suites, tags = chosen.names, chosen.tags
     settings = run_settings(suites=suites, cores=cores, python=python, instructions=False)
     checked: list[CheckedBenchmark] = []
     for suite in suites:

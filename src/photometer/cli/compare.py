@@ -1,26 +1,34 @@
-"""`photometer compare BASE BRANCH --suite SUITE`: did the branch make it slower? Exit code 3 if it did."""
+"""`photometer compare [BASE BRANCH]`: did the branch make it slower? Exit code 3 if it did.
+
+Without sides, it compares the working tree with where it left the main branch, as `[tool.photometer]` says.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.calibration import calibrate_side
+from photometer.cli.ci_output import EXIT_OF, CiFiles, tell_gate, write_for_ci
 from photometer.cli.compare_many import compare_many_sides, sides_of
-from photometer.cli.exit_codes import ExitCode
-from photometer.cli.numbers import MOST_REPEATS, margin_share, seconds, share
-from photometer.cli.printing import complain, say_aside, show_rendered, show_text
+from photometer.cli.numbers import MOST_REPEATS, seconds, share
+from photometer.cli.printing import complain, say_aside, show_rendered
+from photometer.cli.project_options import store_of
 from photometer.cli.store_option import WriteStore, hidden, store_to_write
 from photometer.cli.suite_options import Expression, Tags
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
-    from photometer.analysis.comparison_result import EnvironmentComparison, Outcome
-    from photometer.comparing.calibrate import Calibration
+    from photometer.analysis.comparison_result import EnvironmentComparison
+    from photometer.ci.gate import Gate
+    from photometer.ci.project import ProjectSettings
     from photometer.comparing.live import LiveComparison
     from photometer.comparing.request import ComparisonRequest
     from photometer.pull_request import Compared
@@ -38,37 +46,20 @@ class Timed(str, enum.Enum):
     NONE = "none"
 
 
-class FailOn(str, enum.Enum):
-    SLOWER = "slower"
-    UNDECIDED = "undecided"
-    MEMORY = "memory"
-    NEVER = "never"
-
-
 class Format(str, enum.Enum):
     TERMINAL = "terminal"
     MARKDOWN = "markdown"
     JSON = "json"
+    GITHUB = "github"
 
 
-EPILOG = (
-    "Exit status: 0 nothing is slower, 1 something failed, 2 usage, 3 slower (or allocates more: --fail-on memory), "
-    "4 undecided (with --fail-on undecided), 5 nothing ran."
-)
 MARKDOWN_NAME = "comparison.md"
 # A thousand samples per side: frames of 3 % of the time are then known to a fifth.
 RECORDED_SECONDS = 5.0
-_EXIT = {
-    "slower": ExitCode.SLOWER,
-    "failed": ExitCode.FAILED,
-    "undecided": ExitCode.UNDECIDED,
-    "fine": ExitCode.FINE,
-    "nothing": ExitCode.NOTHING_RAN,
-}
 
 
 def register(app: typer.Typer) -> None:
-    app.command("compare", help="Compare environments: did the branch make it slower?", epilog=EPILOG)(compare)
+    app.command("compare", help="Compare environments: did the branch make it slower?")(compare)
 
 
 def compare(
@@ -76,11 +67,12 @@ def compare(
         str | None,
         typer.Argument(
             metavar="BASE",
-            help="current, an interpreter or venv, pip:PACKAGES, python:VERSION, git:REV, git:merge-base:BRANCH, "
-            "git:WORKTREE, env:NAME=VALUE, path:DIR, or a results file; several joined by ' + '.",
+            help="Base: current, an interpreter or venv, pip:PACKAGES, python:VERSION, git:REV, git:merge-base:BRANCH, "
+            "git:WORKTREE, env:NAME=VALUE, path:DIR, or a results file; several joined by ' + ' "
+            "(default: where the working tree left the main branch).",
         ),
     ] = None,
-    branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="What is compared with it, likewise.")] = None,
+    branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="Side that is compared with BASE.")] = None,
     more: Annotated[
         list[str] | None, typer.Argument(metavar="MORE…", help="Further sides; all are compared with BASE.")
     ] = None,
@@ -88,22 +80,25 @@ def compare(
         list[str] | None,
         typer.Option("--matrix", metavar="VALUES", help='Sides by their values: "torch==2.11.0,2.12.1,2.13.0".'),
     ] = None,
-    suite: Annotated[str | None, typer.Option("--suite", help="A file with BENCHMARKS, module:NAME, standard.")] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option("--suite", metavar="SUITE", help="Suite, as for `run` (default: the project's own)."),
+    ] = None,
     expression: Expression = None,
     tags: Tags = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Keep all samples and the report here.")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for samples, report and bundle.")
     ] = None,
     budget: Annotated[
         float | None,
         typer.Option(
-            "--budget", metavar="S", callback=seconds, help="Seconds of measuring in all; else 10 a benchmark."
+            "--budget", metavar="S", callback=seconds, help="Most seconds to measure (default: 10 per benchmark)."
         ),
     ] = None,
     limit: Annotated[
         float | None,
         typer.Option(
-            "--limit", metavar="S", callback=seconds, help="Seconds on the wall for the whole command (default: none)."
+            "--limit", metavar="S", callback=seconds, help="Most seconds in all, start included (default: none)."
         ),
     ] = None,
     margin: Annotated[
@@ -111,18 +106,16 @@ def compare(
         typer.Option(
             "--margin",
             metavar="[TAG=]P",
-            help="Relative change that does not matter, for all or for a tag (default: 0.003, which is 0.3 %).",
+            help="Relative change that does not matter, for all or for a tag (default: 0.3%).",
         ),
     ] = None,
     fdr: Annotated[
         float | None,
-        typer.Option("--fdr", metavar="P", callback=share, help="Share of false ones among slower and faster; 0.05."),
+        typer.Option("--fdr", metavar="P", callback=share, help="False discovery rate (default: 0.05)."),
     ] = None,
     instructions: Annotated[
         bool,
-        typer.Option(
-            "--instructions/--no-instructions", help="Count instructions of both sides, if Valgrind is there."
-        ),
+        typer.Option("--instructions/--no-instructions", help="Count instructions on all sides (needs Valgrind)."),
     ] = True,
     layouts: Annotated[
         int | None,
@@ -135,80 +128,148 @@ def compare(
         ),
     ] = None,
     install: Annotated[
-        str | None, typer.Option("--install", metavar="CMD", help="Installs a git revision into a fresh environment.")
+        str | None, typer.Option("--install", metavar="CMD", help="Command that installs a commit into an environment.")
     ] = None,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Compare BASE with itself: this machine's false-alarm rate.")
+        bool, typer.Option("--calibrate", help="Compare BASE with itself; show the rate of false alarms.")
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the comparison in -o DIR.")] = False,
     time: Annotated[
         Timed,
-        typer.Option("--time", help="What to time in full: what executes other instructions, everything, or nothing."),
+        typer.Option("--time", help="Benchmarks to time in full: those whose instructions changed, all, or none."),
     ] = Timed.CHANGED,
     memory: Annotated[
-        bool, typer.Option("--memory/--no-memory", help="Measure what one run allocates on both sides.")
+        bool, typer.Option("--memory/--no-memory", help="Measure what one run allocates, on all sides.")
     ] = True,
     fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="What makes the exit status other than 0 (see below).")
-    ] = FailOn.SLOWER,
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            metavar="RULES",
+            help="What makes the exit status other than 0: slower, slower:5%, instructions:1%, "
+            "memory:0, memory:64KiB, undecided, or never; several with commas "
+            "(default: slower).",
+        ),
+    ] = None,
+    accepted: Annotated[
+        Path | None,
+        typer.Option(
+            "--accepted", metavar="FILE", help="Changes that are accepted (default: photometer-accepted.txt)."
+        ),
+    ] = None,
     flame: Annotated[
-        Flames, typer.Option("--flame", help="Of which cases flame graphs go into DIR and its bundle.")
+        Flames, typer.Option("--flame", help="Benchmarks to draw flame graphs of, with -o.")
     ] = Flames.SLOWER,
     store: WriteStore = None,
-    format: Annotated[Format, typer.Option("--format", "-f", help="Of what is printed.")] = Format.TERMINAL,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit's XML, a test case per benchmark.")
+    ] = None,
+    gitlab_metrics: Annotated[
+        Path | None, typer.Option("--gitlab-metrics", metavar="FILE", help="Write OpenMetrics text for GitLab.")
+    ] = None,
+    format: Annotated[
+        Format,
+        typer.Option("--format", "-f", help="Output format; github also writes a job summary and annotations."),
+    ] = Format.TERMINAL,
 ) -> None:
     if resume and output is None:
         raise typer.BadParameter("--resume continues what is in -o DIR; give that folder")
+    from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN
+    from photometer.ci.default_sides import default_sides
+    from photometer.ci.project import read_project
+
+    project = read_project()
+    if suite is None and project.suite is not None:
+        suite, tags = project.suite, tags or list(project.tags)
+    install = install or project.install
+    for_all, by_tag = _margins(margin or [])
+    for_all = project.margin if for_all is None else for_all
     sides = sides_of([side for side in (base, branch, *(more or ())) if side is not None], matrix or [])
     if calibrate and sides:
-        _calibrate(sides[0], suite, expression, tags or [], budget, _margins(margin or [])[0], install)
+        calibrate_side(
+            *(sides[0], suite), expression=expression, tags=tags or [], budget=budget, margin=for_all, install=install
+        )
         return
+    if not sides and not calibrate:
+        sides = default_sides(project, os.environ)
     if len(sides) < 2:
-        raise typer.BadParameter("give BASE and BRANCH (one alone is for --calibrate), or --matrix")
-    from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN
+        raise typer.BadParameter("give BASE and BRANCH (one alone is for --calibrate), or --matrix, or no side at all")
+    gate = _gate(fail_on, project, instructions=instructions, memory=memory and len(sides) == 2)
     from photometer.comparing.many_environments import ManySidesRequest
     from photometer.comparing.request import DEFAULT_LAYOUTS, ComparisonRequest, ComparisonSettings, plan_suite
 
-    for_all, by_tag = _margins(margin or [])
     settings = ComparisonSettings(
-        budget,
+        project.budget if budget is None else budget,
         DEFAULT_MARGIN if for_all is None else for_all,
         DEFAULT_FALSE_DISCOVERY_RATE if fdr is None else fdr,
         instructions,
         DEFAULT_LAYOUTS if layouts is None else layouts,
         time.value,
-        limit,
-        by_tag,
+        project.limit if limit is None else limit,
+        {**project.margin_by_tag, **by_tag},
         memory,
+        project.margin_by_benchmark,
     )
     if len(sides) > 2:
         if resume or suite is None:
             raise typer.BadParameter("more than two sides need --suite, and cannot be resumed")
         planned = plan_suite(suite, expression, tags or ())
         found = compare_many_sides(ManySidesRequest(sides, planned, settings, install), output, format.value)
-        raise typer.Exit(_exit_code(found.outcome, fail_on))
-    place = store_to_write(store)
+        judged = gate.judge_matrix(found, {order.id: order.tags for order in planned.plan})
+        tell_gate(gate, judged, any_slower=found.count("slower") > 0, in_results=format is Format.TERMINAL)
+        raise typer.Exit(EXIT_OF[judged.outcome])
+    from photometer.ci.acceptance import find_acceptances
+    from photometer.ci.review import Review
+
+    place = store_to_write(store_of(store, project))
     first, second = sides
     request = ComparisonRequest(first, second, suite, settings, expression, tags or (), install, output, resume, place)
+    known = find_acceptances(request.specs, accepted or (Path(project.accepted) if project.accepted else None))
+    request = dataclasses.replace(request, accepted=known)
     comparison, compared = _compare(request, flame, format)
+    orders = () if request.planned is None else request.planned.plan
+    judged = gate.judge(comparison, {order.id: order.tags for order in orders})
+    slower = any(result.verdict == "slower" and not result.accepted for result in comparison)
+    tell_gate(gate, judged, any_slower=slower, in_results=format in (Format.TERMINAL, Format.GITHUB))
     if output is not None and comparison.outcome != "nothing":
         _write_markdown(comparison, output)
         if compared is not None:
             _attach(compared, output)
-    if fail_on is FailOn.MEMORY and comparison.memory_changes("more"):
-        raise typer.Exit(ExitCode.SLOWER)
-    raise typer.Exit(_exit_code(comparison.outcome, fail_on))
+    review = Review(comparison, judged, comparison.suite)
+    write_for_ci(review, output, CiFiles(junit, gitlab_metrics), for_github=format is Format.GITHUB)
+    raise typer.Exit(EXIT_OF[judged.outcome])
+
+
+def _gate(fail_on: list[str] | None, project: ProjectSettings, *, instructions: bool, memory: bool) -> Gate:
+    """Return the rules of the options, else the project's, else the usual one; what is not measured cannot fail."""
+    from photometer.ci.fail_rules import parse_rules
+    from photometer.ci.gate import SLOWER, Gate
+    from photometer.errors import DefinitionError
+
+    measured = {"slower", "undecided", *(["instructions"] * instructions), *(["memory"] * memory)}
+    try:
+        rules = parse_rules(fail_on) if fail_on else (SLOWER,) if project.rules is None else project.rules
+    except DefinitionError as error:
+        raise typer.BadParameter(f"--fail-on: {error.message}. {error.remedy}") from None
+    for rule in rules if fail_on else ():
+        if rule.watched not in measured:
+            raise typer.BadParameter(f"--fail-on {rule}: {rule.watched} is not measured with these sides and options")
+    # What the project asks for in general is left out if this comparison does not measure it.
+    return Gate(rules, project.thresholds).only(measured)
 
 
 def _margins(values: list[str]) -> tuple[float | None, dict[str, float]]:
     """Return the margin for all, if one is given, and those of tags."""
+    from photometer.ci.fail_rules import parse_share
+    from photometer.errors import DefinitionError
+
     for_all, by_tag = None, {}
     for value in values:
         tag, is_by_tag, number = value.rpartition("=")
         try:
-            margin = margin_share(float(number))
-        except ValueError:
-            raise typer.BadParameter(f"{value!r} is no margin: give 0.01 for 1 %, or TAG=0.01") from None
+            margin = parse_share(number)
+        except DefinitionError:
+            raise typer.BadParameter(f"{value!r} is no margin: give 0.01 or 1%, or TAG=0.01") from None
         if is_by_tag:
             by_tag[tag] = margin
         else:
@@ -223,20 +284,24 @@ def _compare(
 
     On a terminal, the table comes as soon as the verdicts stand, and their causes when they are known.
     """
+    from photometer.ci.acceptance import accept
+    from photometer.cli.doctor import say_machine_line
     from photometer.cli.progress import comparison_progress
     from photometer.comparing.live import LiveComparison
     from photometer.comparing.unpaired import compare_unpaired
 
+    if request.is_live:
+        say_machine_line()
     with comparison_progress() as observer:
         if not request.is_live:
-            comparison = compare_unpaired(request, observer)
+            comparison = accept(compare_unpaired(request, observer), request.accepted)
             with observer.aside():
                 _print(comparison, format)
             return comparison, None
         printed: list[EnvironmentComparison] = []
 
         def on_decided(decided: EnvironmentComparison) -> None:
-            if format is Format.TERMINAL:
+            if format in (Format.TERMINAL, Format.GITHUB):
                 with observer.aside():
                     _print(decided, format)
                 printed.append(decided)
@@ -280,18 +345,6 @@ def _attach(compared: Compared, folder: Path) -> None:
     say_aside(f"To attach to a pull request: {path}")
 
 
-def _exit_code(outcome: Outcome, fail_on: FailOn) -> ExitCode:
-    """Failures and a run of nothing always show; slower unless never is asked for; undecided only if it is."""
-    code = _EXIT[outcome]
-    tolerated = {
-        FailOn.SLOWER: {ExitCode.UNDECIDED},
-        FailOn.MEMORY: {ExitCode.UNDECIDED},
-        FailOn.UNDECIDED: set(),
-        FailOn.NEVER: {ExitCode.UNDECIDED, ExitCode.SLOWER},
-    }[fail_on]
-    return ExitCode.FINE if code in tolerated else code
-
-
 def _print(comparison: EnvironmentComparison, format: Format) -> None:
     from photometer.report.verdict_text import render_verdicts, render_verdicts_markdown
 
@@ -329,41 +382,3 @@ def _write_markdown(comparison: EnvironmentComparison, folder: Path) -> None:
     except OSError as error:
         raise not_written(path, error, remedy="Name another folder.") from error
     write_text_whole(path, render_verdicts_markdown(comparison))
-
-
-def _calibrate(
-    base: str,
-    suite: str | None,
-    expression: str | None,
-    tags: list[str],
-    budget: float | None,
-    margin: float | None,
-    install: str | None,
-) -> None:
-    if suite is None:
-        raise typer.BadParameter("--calibrate needs --suite SUITE")
-    from photometer.cli.progress import comparison_progress
-    from photometer.comparing.calibrate import calibrate_environment
-
-    given = {"budget": budget, "margin": margin}
-    with comparison_progress() as observer:
-        calibration = calibrate_environment(
-            base,
-            suite,
-            expression=expression,
-            tags=tags,
-            install=install,
-            observer=observer,
-            **{name: value for name, value in given.items() if value is not None},
-        )
-    show_text(_calibration_text(calibration))
-
-
-def _calibration_text(calibration: Calibration) -> str:
-    rate = calibration.rate
-    return (
-        f"{rate.alarms} false alarms in {rate.comparisons} comparisons of identical sides: "
-        f"{100 * rate.rate:.1f} % (95 % interval {100 * rate.interval[0]:.1f} to {100 * rate.interval[1]:.1f} %)\n"
-        f"{calibration.same} same, {calibration.undecided} undecided, {calibration.measuring_seconds:.0f} s measured; "
-        f"replicates scatter by {100 * calibration.replicate_spread:.2f} %"
-    )

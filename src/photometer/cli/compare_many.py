@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +63,10 @@ def _print(matrix: MatrixComparison, format: str) -> None:
 
         text = render_matrix(matrix, shutil.get_terminal_size((100, 24)).columns, colour=shows_colour())
     show_rendered(text)
+    if format == "github":
+        from photometer.ci.github_run import GitHubRun
+
+        GitHubRun.here(os.environ).add_summary(render_matrix_markdown(matrix))
 
 
 def _write(matrix: MatrixComparison, folder: Path) -> None:

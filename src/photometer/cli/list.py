@@ -10,6 +10,7 @@ import typer
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, show_rendered, show_text
+from photometer.cli.project_options import chosen_suites
 from photometer.cli.suite_options import Expression, Suites, Tags
 from photometer.model.records import to_record
 
@@ -22,17 +23,18 @@ def register(app: typer.Typer) -> None:
 
 
 def list_suites(
-    suites: Suites,
+    suites: Suites = None,
     expression: Expression = None,
     tags: Tags = None,
     variants: Annotated[bool, typer.Option("--variants", help="List every variant, not only their number.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The work orders as JSON, a line each.")] = False,
 ) -> None:
-    make_own_code_importable(suites)
+    chosen = chosen_suites(suites, tags)
+    make_own_code_importable(chosen.names)
     from photometer.definition import load_suite
     from photometer.plan import materialize, select
 
-    plans = [select(materialize(load_suite(suite)), expression, tags or ()) for suite in suites]
+    plans = [select(materialize(load_suite(suite)), expression, chosen.tags) for suite in chosen.names]
     for plan in plans:
         if as_json:
             for order in plan:

@@ -16,6 +16,7 @@ from photometer.cli.fail_on_compile import FailOnCompile, compile_complaints, pa
 from photometer.cli.numbers import MOST_REPEATS, seconds
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
+from photometer.cli.project_options import chosen_suites, store_of
 from photometer.cli.store_option import WriteStore, store_to_write
 from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
 from photometer.cli.sweep_options import Axes, Where, chosen_axes
@@ -34,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    suites: Suites,
+    suites: Suites = None,
     expression: Expression = None,
     tags: Tags = None,
     output: Annotated[
@@ -75,6 +76,8 @@ def run(
     from photometer.cli.progress import run_progress
     from photometer.pipeline import run_suite
 
+    chosen = chosen_suites(suites, tags)
+    suites, tags = chosen.names, chosen.tags
     if classic:
         tags, wall, instructions = ["classic"], True, False
     settings = run_settings(
@@ -89,7 +92,7 @@ def run(
         memory=memory,
     )
     settings = dataclasses.replace(settings, rates=rates, energy=energy, axes=chosen_axes(axes), where=where)
-    place = store_to_write(store)
+    place = store_to_write(store_of(store))
     reports = []
     try:
         for suite in suites:

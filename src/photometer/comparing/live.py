@@ -22,6 +22,7 @@ from photometer.analysis.comparison_result import ComparisonRemarks, ComparisonR
 from photometer.analysis.guards import noise_warnings
 from photometer.analysis.sweep_summary import JudgedPoint, summaries
 from photometer.analysis.verdict import Verdict
+from photometer.ci.acceptance import accept
 from photometer.comparing.comparison_file import ComparisonFile, open_comparison, recording
 from photometer.comparing.decide import DecidedSuite, decide
 from photometer.comparing.explain import Explanation, explain
@@ -172,7 +173,7 @@ class LiveComparison:
             failure_of(decided.orders[index].id, self._titles, "", error) for index, error in decided.failed.items()
         ]
         warnings = explanation.warnings or decided.counted.warnings
-        return EnvironmentComparison(
+        comparison = EnvironmentComparison(
             base=self._name(0),
             branch=self._name(1),
             suite=self.planned.plan.suite,
@@ -189,6 +190,7 @@ class LiveComparison:
                 for order, verdict in decided.judged
             ),
         )
+        return accept(comparison, self.request.accepted)
 
     def seconds_left(self) -> float:
         """Return the seconds until the limit of the whole comparison; infinite if there is none."""

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN, Criteria
+from photometer.ci.acceptance import Acceptance
+from photometer.ci.benchmark_pattern import names_benchmark
 from photometer.definition.loading import load_suite
 from photometer.definition.suite import Suite
 from photometer.environments.spec import EnvironmentSpec, parse_environment
 from photometer.errors import DefinitionError
 from photometer.model.environment import Environment
 from photometer.plan import WorkOrders, materialize, select
-from photometer.plan.work_order import WorkOrder
+from photometer.plan.work_order import LABEL_SEPARATOR, WorkOrder
 
 SuiteLike = str | Suite | Mapping[Any, Any]
 EnvironmentLike = str | Environment
@@ -47,6 +49,8 @@ class ComparisonSettings:
     margin_by_tag: Mapping[str, float] = dataclasses.field(default_factory=dict)
     # What one run allocates on both sides: exact, and a verdict of its own.
     memory: bool = True
+    # Margins of benchmarks by their name or a pattern, before those that the suite gives them.
+    margin_by_benchmark: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:
@@ -63,16 +67,22 @@ class ComparisonSettings:
             raise DefinitionError("neither times nor instructions are asked for", remedy="Count, or time what changed.")
 
     def budget_for(self, benchmarks: int) -> float:
+        """Return the seconds of measuring for so many benchmarks."""
         return BUDGET_SECONDS_PER_BENCHMARK * benchmarks if self.budget_seconds is None else self.budget_seconds
 
     def margin_of(self, order: WorkOrder) -> float:
-        """Return the benchmark's own margin, or the largest that a tag of it has, or the one for all."""
+        """Return the margin for its name, its own, the largest that a tag of it has, or the one for all."""
+        title = LABEL_SEPARATOR.join(order.label)
+        for pattern, margin in reversed(self.margin_by_benchmark):
+            if names_benchmark(pattern, title):
+                return margin
         if order.margin is not None:
             return order.margin
         return max((self.margin_by_tag[tag] for tag in order.tags if tag in self.margin_by_tag), default=self.margin)
 
     @property
     def criteria(self) -> Criteria:
+        """Return when to call what."""
         return Criteria(margin=self.margin)
 
 
@@ -91,6 +101,8 @@ class ComparisonRequest:
     resume: bool = False
     # A history store, by path or URL, that gets every record too.
     store: str | None = None
+    # What the branch's author accepts: shown beside the verdicts.
+    accepted: tuple[Acceptance, ...] = ()
 
     @cached_property
     def specs(self) -> tuple[EnvironmentSpec, EnvironmentSpec]:
@@ -126,6 +138,7 @@ def spec_of(environment: EnvironmentLike) -> EnvironmentSpec:
 
 
 def plan_suite(suite: SuiteLike, expression: str | None, tags: Collection[str]) -> PlannedSuite:
+    """Return the variants of a suite that an expression and tags select, as work orders."""
     loaded = load_suite(suite) if isinstance(suite, str) else suite
     plan = select(materialize(loaded), expression, tags)
     measured = {order.id: order.args for order in plan}

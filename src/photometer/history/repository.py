@@ -16,6 +16,8 @@ from photometer.history.nouns import Commit
 
 # Counting the ancestors of a commit of a large repository takes a second or two.
 GIT_SECONDS = 60.0
+# A branch has some dozen commits; one that left long ago is not read as a whole.
+MOST_MESSAGES = 1000
 _FIELDS = "%H%x00%ct%x00%at%x00%P%x00%an%x00%s"
 _CREDENTIALS = re.compile(r"^[^/@]*@")
 
@@ -74,6 +76,16 @@ class Repository:
         """Return the commits after `old` up to `new`, oldest first, along first parents: merges count as one step."""
         listed = self._git("rev-list", "--first-parent", "--reverse", f"{self.resolve(old)}..{self.resolve(new)}")
         return tuple(listed.split())
+
+    def messages(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
+        """Return the commits that `new` has and `old` has not, as name and message, newest first."""
+        shown = self._git("log", f"-n{MOST_MESSAGES}", "--format=%H%x00%B%x00", f"{old}..{new}", "--")
+        parts = shown.split("\0")
+        return tuple((sha.strip(), message) for sha, message in zip(parts[::2], parts[1::2], strict=False))
+
+    def text_at(self, revision: str, path: str) -> str:
+        """Return a file as it is in a revision."""
+        return self._git("show", "--end-of-options", f"{revision}:{path}")
 
     def is_ancestor(self, old: str, new: str) -> bool:
         try:

@@ -65,6 +65,8 @@ def headline(comparison: EnvironmentComparison) -> str:
     """Return the answer in one line."""
     counts = [(word, comparison.count(word)) for word in ("slower", "faster", "same", "identical", "undecided")]
     parts = [f"{count} {word}" for word, count in counts if count]
+    accepted = sum(bool(result.accepted) and result.verdict == "slower" for result in comparison.results)
+    parts += [f"{accepted} of the slower accepted"] if accepted else []
     parts += memory_parts(comparison)
     parts += [f"{len(comparison.failures)} failed"] if comparison.failures else []
     parts += [f"{len(comparison.not_reached)} not reached"] if comparison.not_reached else []
@@ -72,7 +74,7 @@ def headline(comparison: EnvironmentComparison) -> str:
         "slower": "The branch is slower.",
         "failed": "Something failed; of what ran, nothing is slower.",
         "undecided": "Undecided: nothing is shown to be slower, but not everything could be decided.",
-        "fine": "Nothing is slower.",
+        "fine": "Nothing is slower but what is accepted." if accepted else "Nothing is slower.",
         "nothing": "Nothing ran.",
     }[comparison.outcome]
     return f"{answer} {', '.join(parts)}." if parts else answer
@@ -111,7 +113,8 @@ def detectable_text(verdict: Verdict) -> str:
 
 def detail_lines(result: ComparisonResult) -> list[str]:
     """Return the lines below a row: cause, warnings, notes and, if it is undecided, what more time would show."""
-    lines = [result.cause] if result.cause else []
+    lines = [f"accepted: {result.accepted}"] if result.accepted else []
+    lines += [result.cause] if result.cause else []
     lines += [f"memory: {result.memory.sentence}"] if result.memory is not None and result.memory.sentence else []
     lines += [f"! {warning}" for warning in result.warnings]
     if result.verdict == "undecided":
@@ -131,6 +134,10 @@ def more_time(verdict: Verdict) -> list[str]:
     ]
 
 
+def _word(result: ComparisonResult) -> str:
+    return "accepted" if result.accepted and result.verdict == "slower" else result.verdict
+
+
 def _figures(result: ComparisonResult) -> tuple[str, ...]:
     """Return the cells between the verdict and the title, as `_HEADS` names them."""
     if not result.judged.replicates:
@@ -148,13 +155,13 @@ def _rows(comparison: EnvironmentComparison, width: int, colour: bool) -> Iterat
     results = comparison.by_importance
     if not results:
         return
-    cells = [(result.verdict, *_figures(result)) for result in results]
+    cells = [(_word(result), *_figures(result)) for result in results]
     widths = [max(width_of(row[i]) for row in (_HEADS[:6], *cells)) for i in range(6)]
     yield "  " + "  ".join(pad(head, size) for head, size in zip(_HEADS, (*widths, 0), strict=True)).rstrip()
     for result, row in zip(results, cells, strict=True):
         padded = [pad(text, size) for text, size in zip(row, widths, strict=True)]
-        if colour and _COLOURS[result.verdict]:
-            padded[0] = f"{_COLOURS[result.verdict]}{padded[0]}{_PLAIN}"
+        if colour and _COLOURS.get(row[0]):
+            padded[0] = f"{_COLOURS[row[0]]}{padded[0]}{_PLAIN}"
         yield "  " + "  ".join([*padded, visible(result.title).replace("\n", " ")])
         for line in detail_lines(result):
             yield from _indented(line, width, "      ", "        ")
@@ -228,7 +235,7 @@ def render_verdicts_markdown(comparison: EnvironmentComparison) -> str:
 def _markdown_table(results: Sequence[ComparisonResult]) -> str:
     lines = ["| " + " | ".join(_HEADS) + " |", "| :--- | ---: | ---: | ---: | ---: | ---: | :--- |"]
     for result in results:
-        word = f"**{result.verdict}**" if result.verdict == "slower" else result.verdict
+        word = f"**{_word(result)}**" if _word(result) == "slower" else _word(result)
         lines.append("| " + " | ".join((word, *_figures(result), markdown_text(result.title))) + " |")
     return "\n".join(lines)
 

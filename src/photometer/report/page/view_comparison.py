@@ -111,9 +111,10 @@ def comparison_remarks(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(sentence_case(warning) for warning in said[-1].warnings) if said else ()
 
 
-def _memory_notes(result: ComparisonResult) -> tuple[str, ...]:
-    sentence = "" if result.memory is None else result.memory.sentence
-    return (f"memory: {sentence}",) if sentence else ()
+def _own_notes(result: ComparisonResult) -> tuple[str, ...]:
+    memory = "" if result.memory is None else result.memory.sentence
+    notes = (f"accepted: {result.accepted}" if result.accepted else "", f"memory: {memory}" if memory else "")
+    return tuple(note for note in notes if note)
 
 
 def comparison_skips(records: Sequence[Mapping[str, Any]]) -> tuple[SkipView, ...]:
@@ -180,5 +181,5 @@ def _view(
         else tuple((each.instructions_per_run, each.function) for each in change.functions),
         layout_band=LayoutBand(min(ratios), max(ratios), len(ratios)) if ratios else None,
         cause=sentence_case(result.cause),
-        notes=tuple(sentence_case(note) for note in (*_memory_notes(result), *verdict.notes, *result.warnings)),
+        notes=tuple(map(sentence_case, (*_own_notes(result), *verdict.notes, *result.warnings))),
     )

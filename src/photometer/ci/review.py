@@ -1,0 +1,58 @@
+"""Review: a comparison with the gate's verdict, kept as a file, so that another process can post it.
+
+The file is data: a workflow with a token reads what one without a token wrote. Renderers escape all of its text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import ClassVar
+
+from photometer.analysis.comparison_result import EnvironmentComparison
+from photometer.ci.gate import GateVerdict
+from photometer.errors import PhotometerError, ResultsFileError
+from photometer.model.records import from_record, to_record
+from photometer.model.whole_file import write_text_whole
+
+FILE_NAME = "review.json"
+VERSION = 1
+# Two thousand benchmarks with their causes take 4 MB.
+MOST_BYTES = 32 * 1024 * 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Review:
+    """`name` tells the comments of several suites apart on one pull request."""
+
+    ALWAYS: ClassVar[tuple[str, ...]] = ("version",)
+
+    comparison: EnvironmentComparison
+    gate: GateVerdict
+    name: str = ""
+    version: int = VERSION
+
+
+def write_review(path: Path, review: Review) -> None:
+    write_text_whole(path, json.dumps(to_record(review), indent=1) + "\n")
+
+
+def read_review(path: Path) -> Review:
+    """Return what `write_review` wrote; `path` may be the folder it lies in."""
+    file = path / FILE_NAME if path.is_dir() else path
+    remedy = "Write one with `photometer compare … --format github -o DIR`."
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            raise ResultsFileError(f"{file} is larger than a review can be", remedy=remedy)
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultsFileError(f"{file} cannot be read: {error.strerror or error}", remedy=remedy) from error
+    except (ValueError, RecursionError) as error:
+        raise ResultsFileError(f"{file} is no review: {error}", remedy=remedy) from error
+    if not isinstance(record, dict) or record.get("version") != VERSION:
+        raise ResultsFileError(f"{file} is no review of version {VERSION}", remedy=remedy)
+    try:
+        return from_record(Review, record)
+    except PhotometerError as error:
+        raise ResultsFileError(f"{file}: {error.message}", remedy=remedy) from error

@@ -1,0 +1,97 @@
+"""What `compare` leaves for a CI system: GitHub's summary, annotations and comment, JUnit's XML, GitLab's metrics."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from photometer.cli.exit_codes import ExitCode
+from photometer.cli.printing import complain, say_aside, show_rendered, show_text
+
+if TYPE_CHECKING:
+    from photometer.ci.gate import Gate, GateVerdict
+    from photometer.ci.github_run import GitHubRun
+    from photometer.ci.review import Review
+
+COMMENT_NAME = "comment.md"
+# A terminal shows the first few; the page and the summary show all.
+BREACHES_TOLD = 10
+EXIT_OF = {
+    "slower": ExitCode.SLOWER,
+    "failed": ExitCode.FAILED,
+    "undecided": ExitCode.UNDECIDED,
+    "fine": ExitCode.FINE,
+    "nothing": ExitCode.NOTHING_RAN,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class CiFiles:
+    """Files that are asked for by name."""
+
+    junit: Path | None = None
+    metrics: Path | None = None
+
+
+def tell_gate(gate: Gate, verdict: GateVerdict, *, any_slower: bool, in_results: bool) -> None:
+    """Say which rules are broken, unless the verdicts say the same; `in_results`: with them, else beside them."""
+    from photometer.ci.gate import SLOWER
+
+    say = show_text if in_results else say_aside
+    if verdict.breaches and (gate.rules != (SLOWER,) or gate.thresholds):
+        say("It fails because of")
+        for breach in verdict.breaches[:BREACHES_TOLD]:
+            say(f"  {breach.title}: {breach.sentence}")
+        if len(verdict.breaches) > BREACHES_TOLD:
+            say(f"  and {len(verdict.breaches) - BREACHES_TOLD} more")
+    elif any_slower and verdict.outcome == "fine":
+        say("It passes: what is slower is within what is allowed.")
+    for reason in verdict.unjudged:
+        complain(f"a rule could not be applied: {reason}")
+
+
+def write_for_ci(review: Review, output: Path | None, files: CiFiles, *, for_github: bool) -> None:
+    """Write the files that are asked for; with `for_github` also what GitHub's runner reads."""
+    from photometer.model.whole_file import write_text_whole
+
+    if files.junit is not None:
+        from photometer.ci.junit import render_junit
+
+        files.junit.parent.mkdir(parents=True, exist_ok=True)
+        write_text_whole(files.junit, render_junit(review))
+    if files.metrics is not None:
+        from photometer.ci.open_metrics import render_open_metrics
+
+        files.metrics.parent.mkdir(parents=True, exist_ok=True)
+        write_text_whole(files.metrics, render_open_metrics(review.comparison))
+    if for_github:
+        from photometer.ci.github_run import GitHubRun
+
+        _write_for_github(review, output, GitHubRun.here(os.environ))
+
+
+def _write_for_github(review: Review, output: Path | None, run: GitHubRun) -> None:
+    from photometer.ci.annotations import annotations_of
+    from photometer.ci.comment_text import render_comment
+    from photometer.ci.review import FILE_NAME, write_review
+    from photometer.ci.summary_text import render_summary
+    from photometer.history.repository import Repository
+    from photometer.model.whole_file import write_text_whole
+
+    comment = render_comment(review, run.run_url)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        write_text_whole(output / COMMENT_NAME, comment)
+        write_review(output / FILE_NAME, review)
+    repository = Repository.find()
+    root = Path.cwd() if repository is None else repository.top
+    for annotation in annotations_of(review, root):
+        show_rendered(annotation.command() + "\n")
+    if run.summary_file is None:
+        # Not on GitHub: this is what it would show.
+        show_rendered("\n" + comment)
+    run.add_summary(render_summary(review, run.run_url))
+    kept = "" if output is None else str(output / COMMENT_NAME)
+    run.set_outputs({"outcome": review.gate.outcome, "answer": comment.splitlines()[1], "comment": kept})

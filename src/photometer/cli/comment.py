@@ -1,0 +1,65 @@
+"""`photometer comment DIR`: posts what a comparison found on its pull request, or updates the comment that is there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from photometer.cli.printing import complain, show_rendered, show_text
+
+
+def register(app: typer.Typer) -> None:
+    app.command("comment", help="Post a comparison on its GitHub pull request; update the comment if it is there.")(
+        comment
+    )
+
+
+def comment(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What `photometer compare --format github -o DIR` has written.")
+    ],
+    pull_request: Annotated[
+        int | None,
+        typer.Option("--pull-request", metavar="N", min=1, help="Number (default: that of the workflow's event)."),
+    ] = None,
+    repository: Annotated[
+        str | None, typer.Option("--repository", metavar="OWNER/NAME", help="Repository (default: GITHUB_REPOSITORY).")
+    ] = None,
+    link: Annotated[
+        str | None, typer.Option("--link", metavar="URL", help="Address of the page (default: that of the run).")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Keeps several comments apart (default: the suite).")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the comment and post nothing.")] = False,
+) -> None:
+    """The token is read from the variable GITHUB_TOKEN, and from nowhere else."""
+    import dataclasses
+
+    from photometer.ci.comment_text import render_comment
+    from photometer.ci.github_api import GitHubApi
+    from photometer.ci.github_run import GitHubRun
+    from photometer.ci.review import read_review
+
+    run = GitHubRun.here(os.environ)
+    review = read_review(folder)
+    if name is not None:
+        review = dataclasses.replace(review, name=name)
+    text = render_comment(review, run.run_url if link is None else link)
+    if dry_run:
+        show_rendered(text)
+        return
+    api = GitHubApi(repository or run.repository, run.token, run.api_url)
+    number = pull_request or run.pull_request
+    if number is None and run.head is not None:
+        number = api.pull_request_of(run.head)
+        if number is None:
+            complain("no open pull request has this commit as its head any more; nothing is posted")
+            return
+    if number is None:
+        raise typer.BadParameter("give --pull-request N: the event names none")
+    posted = api.post(number, text)
+    show_text(f"{posted.action} {posted.address}".strip())

@@ -1,0 +1,127 @@
+"""`photometer init`: what it finds without running anything, what it writes, and that it overwrites nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from photometer.ci.first_files import plan_first_files, write_first_files
+from photometer.ci.found_code import find_code, find_packages
+from photometer.ci.project import read_project
+from photometer.definition import load_suite
+from photometer.plan import materialize
+from tests.environments.test_worktree import git
+
+OPS = """
+import torch
+raise RuntimeError("never run by init")
+
+
+def gate(x: torch.Tensor, y: "torch.Tensor", scale: float = 1.0) -> torch.Tensor: ...
+def load(path): ...
+def _private(x: torch.Tensor): ...
+def keyword(x: torch.Tensor, *, mode): ...
+
+
+class Block(torch.nn.Module): ...
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    package = tmp_path / "src" / "tinynet"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "ops.py").write_text(OPS)
+    (package / "broken.py").write_text("import torch\ndef (")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "__init__.py").touch()
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "tinynet"')
+    git(tmp_path, "init", "-q")
+    return tmp_path
+
+
+def test_functions_of_tensors_are_found_without_running_them(project: Path) -> None:
+    packages = find_packages(project)
+    assert [package.name for package in packages] == ["tinynet"]
+    found = {code.name: code.tensors for code in find_code(packages)}
+    assert found == {"gate": ("x", "y"), "load": None, "keyword": None, "Block": None}
+
+
+def test_what_is_written_can_be_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = plan_first_files(project, {})
+    assert [(file.path, file.appends) for file in planned.files] == [
+        ("benchmarks/suite.py", False),
+        ("pyproject.toml", True),
+        (".github/workflows/benchmarks.yml", False),
+        (".github/workflows/benchmarks-comment.yml", False),
+    ]
+    write_first_files(planned)
+    settings = read_project(project)
+    assert settings.suite == str(project / "benchmarks" / "suite.py")
+    (order,) = materialize(load_suite(settings.suite))
+    assert order.label == ("tinynet.ops", "gate")
+    assert order.args.stmt == "tinynet.ops.gate(x, y)"
+    assert (project / "pyproject.toml").read_text().startswith('[project]\nname = "tinynet"\n\n[tool.photometer]\n')
+    workflow = yaml.safe_load((project / ".github/workflows/benchmarks.yml").read_text())
+    # YAML reads the key `on` as true.
+    assert workflow[True]["push"]["branches"] == ["main"]
+    assert [step.get("uses", step.get("run")) for step in workflow["jobs"]["compare"]["steps"]][-1].startswith(
+        "photometer"
+    )
+    comment = yaml.safe_load((project / ".github/workflows/benchmarks-comment.yml").read_text())
+    assert comment[True]["workflow_run"]["workflows"] == [workflow["name"]]
+    # The workflow with a token must not run anything of the fork's.
+    assert not any("checkout" in str(step) for step in comment["jobs"]["comment"]["steps"])
+
+    again = plan_first_files(project, {})
+    assert again.files == ()
+    assert len(again.remarks) == 3
+
+
+def test_nothing_is_overwritten(project: Path) -> None:
+    planned = plan_first_files(project, {})
+    (project / "benchmarks").mkdir()
+    (project / "benchmarks" / "suite.py").write_text("mine")
+    with pytest.raises(ValueError, match="is there by now"):
+        write_first_files(planned)
+    assert (project / "benchmarks" / "suite.py").read_text() == "mine"
+    assert plan_first_files(project, {}).files[0].path == "benchmarks/photometer_suite.py"
+
+
+def test_gitlab_and_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / ".gitlab-ci.yml").touch()
+    planned = plan_first_files(tmp_path, {})
+    paths = [file.path for file in planned.files]
+    assert paths == ["benchmarks/suite.py", "pyproject.toml", ".gitlab/benchmarks.yml"]
+    job = yaml.safe_load(planned.files[-1].text)
+    assert job["benchmarks"]["artifacts"]["reports"] == {"junit": "junit.xml", "metrics": "metrics.txt"}
+    assert any("no git repository" in remark for remark in planned.remarks)
+    assert any(".gitlab-ci.yml" in remark for remark in planned.remarks)
+
+
+def test_the_command_shows_and_asks_before_it_writes(project: Path) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "photometer", *arguments]
+        return subprocess.run(
+            command, cwd=project, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+
+    shown = run("init")
+    assert shown.returncode == 0, shown.stderr
+    assert "new benchmarks/suite.py" in shown.stdout
+    assert "add to pyproject.toml" in shown.stdout
+    assert "Nothing is written" in shown.stderr
+    assert not (project / "benchmarks").exists()
+    assert run("init", "--yes").returncode == 0
+    assert run("init", "--yes").returncode == 5
+    # Commands take the project's suite if none is named, and its own is one of them.
+    listed = run("list", "--json")
+    assert listed.returncode == 0, listed.stderr
+    assert json.loads(listed.stdout.splitlines()[0])["label"] == ["tinynet.ops", "gate"]
+    assert run("list", "standard", "-k", "quick and matmul").returncode in (0, 5)

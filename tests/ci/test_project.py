@@ -1,0 +1,97 @@
+"""`[tool.photometer]`: found from below, paths seen from here, and nothing misspelt goes unseen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from photometer.ci.fail_rules import FailRule
+from photometer.ci.project import ProjectSettings, read_project, rules_for
+from photometer.errors import DefinitionError
+
+SECTION = """
+[tool.photometer]
+suite = "benchmarks/suite.py:OTHER"
+base = "git:merge-base:develop"
+margin = "0.5%"
+fail-on = ["slower:2%", "memory:0"]
+store = ".photometer/history.sqlite"
+budget = 60
+limit = 300.5
+python = "3.12"
+tags = ["ci"]
+
+[[tool.photometer.thresholds]]
+tag = "noisy"
+margin = 0.02
+fail-on = "slower:10%"
+
+[[tool.photometer.thresholds]]
+benchmark = "matmul*"
+fail-on = "never"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "pyproject.toml").write_text(text)
+    return folder
+
+
+def test_the_section_is_found_from_a_folder_below(tmp_path: Path) -> None:
+    write(tmp_path, SECTION)
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "suite.py").touch()
+    project = read_project(tmp_path / "benchmarks")
+    assert project.suite == f"{tmp_path / 'benchmarks' / 'suite.py'}:OTHER"
+    assert project.store == str(tmp_path / ".photometer/history.sqlite")
+    assert (project.base, project.margin, project.budget, project.limit) == ("git:merge-base:develop", 0.005, 60, 300.5)
+    assert (project.python, project.tags) == ("3.12", ("ci",))
+    assert project.rules == (FailRule("slower", 0.02), FailRule("memory"))
+    assert project.margin_by_tag == {"noisy": 0.02}
+
+
+def test_a_project_without_the_section_says_nothing(tmp_path: Path) -> None:
+    write(tmp_path, SECTION)
+    inner = tmp_path / "inner"
+    (inner / ".git").mkdir(parents=True)
+    write(inner, "[project]\nname = 'x'\n")
+    # What lies above the root of a repository is another project.
+    assert read_project(inner) == ProjectSettings()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("fail_on = 'slower'", "Did you mean fail-on"),
+        ("margin = 5", "share"),
+        ("margin = true", "share"),
+        ("budget = -1", "more than 0"),
+        ("tags = [1]", "a list of them"),
+        ("suite = ''", "a text"),
+        ("fail-on = 'faster'", "fail-on in \\[tool.photometer\\]: 'faster' is nothing to fail on"),
+        ("thresholds = 1", "tables"),
+        ("[[tool.photometer.thresholds]]\nmargin = 0.1", "needs a benchmark or a tag"),
+        ("[[tool.photometer.thresholds]]\ntag = 'a'\nmargn = 0.1", "Did you mean margin"),
+        ("suite = ", "cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, line: str, told: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        read_project(write(tmp_path, f"[tool.photometer]\n{line}\n"))
+    import re
+
+    assert re.search(told, str(caught.value)), str(caught.value)
+    assert "pyproject.toml" in str(caught.value)
+
+
+def test_thresholds_of_tags_and_names_replace_rules_of_their_kind(tmp_path: Path) -> None:
+    project = read_project(write(tmp_path, SECTION))
+    assert project.rules is not None
+
+    def rules(title: str, *tags: str) -> list[str]:
+        return [str(rule) for rule in rules_for(project.rules or (), project.thresholds, title, tags)]
+
+    assert rules("add") == ["slower:2%", "memory"]
+    assert rules("add", "noisy") == ["memory", "slower:10%"]
+    assert rules("matmul large", "noisy") == []

@@ -15,6 +15,7 @@
     │   ├── ProtocolError         the far side speaks another version, or nonsense
     │   ├── SnippetError          the user's code raised; carries its traceback
     │   │   └── CountError                under Valgrind, in `collect_callgrind` (also an OSError)
+    │   ├── NodesGone             no node of a cluster is left
     │   ├── WorkerCrashed         the child died (signal, os._exit, out of memory)
     │   └── WorkerTimeout         the child outran its time limit
     ├── EnvironmentSpecError  BASE or BRANCH names no usable environment
@@ -137,6 +138,10 @@ class CountError(SnippetError, OSError):
         made = cls(error.message, exception_type=error.exception_type, log=error.log)
         made.remedy = error.remedy
         return made
+
+
+class NodesGone(WorkerError):
+    """No node of a cluster is left that could measure."""
 
 
 class WorkerCrashed(WorkerError):

@@ -33,7 +33,7 @@ DEFAULT_LAYOUTS = 1
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonSettings:
-    """`budget_seconds` is for the whole suite, in measuring time; None is ten seconds per benchmark."""
+    """`budget_seconds` is for the whole suite, in measuring time; None is ten seconds per benchmark to be timed."""
 
     budget_seconds: float | None = None
     margin: float = DEFAULT_MARGIN

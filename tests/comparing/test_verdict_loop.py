@@ -11,7 +11,7 @@ from photometer.analysis.judge import Criteria
 from photometer.analysis.suite_judge import FEWEST_REPLICATES, SuiteJudge
 from photometer.analysis.verdict import Verdict
 from photometer.comparing.fork_sampler import estimated
-from photometer.comparing.verdict_loop import Sample, run_to_verdicts, verdict_of_one
+from photometer.comparing.verdict_loop import NoGate, Sample, run_to_verdicts, verdict_of_one
 from photometer.errors import DefinitionError, PhotometerError, SnippetError, WorkerCrashed
 
 SECONDS = 0.15
@@ -160,3 +160,14 @@ def test_one_comparison_raises_the_error_of_its_sides_and_wants_a_budget() -> No
         verdict_of_one(Replaced(sample), Criteria(), budget=1.0)
     with pytest.raises(DefinitionError, match="budget"):
         verdict_of_one(FakeSampler(), Criteria(), budget=float("nan"))
+
+
+def test_what_is_settled_otherwise_adds_nothing_to_the_budget_of_the_rest() -> None:
+    watcher, sampler = judge(2), FakeSampler({1: (0.003,)})
+
+    class SettlesTheFirst(NoGate):
+        def update(self) -> None:
+            watcher.settle(0)
+
+    run_to_verdicts(2, sampler, watcher, budget_seconds=lambda timed: 3.5 * SECONDS * timed, gate=SettlesTheFirst())
+    assert [benchmark for benchmark, _ in sampler.taken] == [1, 1, 1]

@@ -8,7 +8,14 @@ from collections.abc import Callable
 
 import pytest
 
-from photometer.instruments.replicate import BLOCK_SECONDS, FEWEST_ROUNDS, Side, alternate, take_replicate
+from photometer.instruments.replicate import (
+    BLOCK_SECONDS,
+    FEWEST_ROUNDS,
+    WARMUP_BLOCKS,
+    Side,
+    alternate,
+    take_replicate,
+)
 from photometer.session.session import ServerKind
 from photometer.worker.messages import Prepare
 from tests.session.fake_session import Behaviour, FakeServers
@@ -128,3 +135,15 @@ def test_blocks_alternate_and_share_the_time() -> None:
     pairs = sequence[-2 * len(first) :]
     assert all({pairs[i], pairs[i + 1]} == {"a", "b"} for i in range(0, len(pairs), 2))
     assert len({tuple(pairs[i : i + 2]) for i in range(0, len(pairs), 2)}) == 2
+
+
+def test_sizes_of_an_earlier_replicate_are_used_again_while_they_fit() -> None:
+    sides = [FakeBlock(1e-6), FakeBlock(1.1e-6)]
+    first = alternate(sides, seconds=0.0, order=random.Random(0))
+    assert first.sizes_to_use_again() == first.runs_per_block
+    runs = sides[0].runs
+    again = alternate(sides, seconds=0.0, order=random.Random(0), runs_per_block=first.sizes_to_use_again())
+    assert again.runs_per_block == first.runs_per_block
+    assert sides[0].runs - runs == (WARMUP_BLOCKS + FEWEST_ROUNDS) * first.runs_per_block[0]
+    drifted = alternate([FakeBlock(5e-6)] * 2, seconds=0.0, order=random.Random(0), runs_per_block=again.runs_per_block)
+    assert drifted.sizes_to_use_again() == ()

@@ -94,7 +94,6 @@ def decide(
         seconds_per_replicate=REPLICATE_SECONDS,
         margins=margins,
     )
-    budget = settings.budget_for(len(orders))
     sampler = RecordingSampler(sides, checked, file, core=core)
     told: set[int] = set()
 
@@ -105,7 +104,8 @@ def decide(
 
     def on_verdict(index: int, verdict: Verdict, spent_seconds: float) -> None:
         watch.look()
-        observer.replicate(titles[orders[index].id], verdict, spent_seconds, budget)
+        timed = sum(not judge.is_settled(place) for place in range(len(orders)))
+        observer.replicate(titles[orders[index].id], verdict, spent_seconds, settings.budget_for(timed))
         # What is far apart cannot become identical: that is said at once.
         apart = abs(math.log(verdict.ratio)) > math.log1p(APART)
         if apart or not isinstance(gate, CountGate) or not gate.may_be_identical(index):
@@ -121,7 +121,7 @@ def decide(
             len(orders),
             sampler,
             judge,
-            budget_seconds=budget,
+            budget_seconds=settings.budget_for,
             known=sampler.known(),
             retries=lambda index: orders[index].retries,
             on_verdict=on_verdict,

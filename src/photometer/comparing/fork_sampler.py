@@ -1,6 +1,6 @@
 """ForkSampler: replicates in fresh forks of sessions' servers. For statements, for two environments, for rungs.
 
-Several lanes of servers take turns, so that no verdict rests on one pair of processes.
+Servers take turns, so that no verdict rests on one pair of processes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from photometer.stats.replicate import estimate_replicate
 # A pair of servers has a bias of its own, mostly below 0.1 % and seldom 0.2 %. With 0.15 % and one pair for all, 6 %
 # of comparisons were false alarms; with another pair every six replicates, under 0.5 %.
 REPLICATES_PER_LANE = 6
-# Enough lanes that none decides alone; a start costs 2 s, so they are kept and used in turn.
+# Enough lanes that none decides alone; a start costs 2 s, so they are kept and used in turn. Sides of one session need
+# one only: they change servers from replicate to replicate, which takes a server's peculiarities out of the difference.
 MOST_LANES = 4
 # The next lane's servers start when this many replicates of the present one are taken: they then come up on another
 # core while the rest is measured.
@@ -41,6 +42,10 @@ class Contestants:
 
     sides: tuple[Side, ...]
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+
+    @property
+    def of_one_session(self) -> bool:
+        return len({id(side.session) for side in self.sides}) == 1
 
     @property
     def on_device(self) -> bool:
@@ -64,6 +69,7 @@ class ForkSampler:
         self._layout = layout or Layout()
         self._seconds = seconds
         self._order = random.Random(seed)
+        self._sizes: dict[int, tuple[int, ...]] = {}
 
     def sample(self, benchmark: int, turn: int) -> Sample:
         replicate = self.take(benchmark, turn)
@@ -72,19 +78,23 @@ class ForkSampler:
     def take(self, benchmark: int, turn: int) -> Replicate:
         """Take one replicate. `turn`, how many the benchmark has had, decides whose turn it is among the lanes."""
         contestants = self._benchmarks[benchmark]
-        lane = (turn // REPLICATES_PER_LANE) % MOST_LANES
+        lanes = 1 if contestants.of_one_session else MOST_LANES
+        lane = (turn // REPLICATES_PER_LANE) % lanes
         if turn == 0:
             self._start_ahead(contestants, 0)
-        elif turn % REPLICATES_PER_LANE == TURNS_AHEAD and turn // REPLICATES_PER_LANE + 1 < MOST_LANES:
+        elif turn % REPLICATES_PER_LANE == TURNS_AHEAD and turn // REPLICATES_PER_LANE + 1 < lanes:
             self._start_ahead(contestants, lane + 1)
-        return take_replicate(
+        replicate = take_replicate(
             contestants.sides,
             kind=ServerKind(self._layout, lane),
             core=self._core,
             order=self._order,
             seconds=DEVICE_REPLICATE_SECONDS if contestants.on_device else self._seconds,
             timeout_seconds=contestants.timeout_seconds,
+            runs_per_block=self._sizes.get(benchmark, ()),
         )
+        self._sizes[benchmark] = replicate.sizes_to_use_again()
+        return replicate
 
     def _start_ahead(self, contestants: Contestants, lane: int) -> None:
         """Start the servers of all sides at once. Of several threads' servers each starts on its own cores, later."""

@@ -77,7 +77,7 @@ def run_to_verdicts(
     sampler: Sampler,
     judge: SuiteJudge,
     *,
-    budget_seconds: float,
+    budget_seconds: float | Callable[[int], float],
     others: int = 1,
     known: Iterable[Sample] = (),
     retries: Callable[[int], int] = lambda _: 0,
@@ -88,7 +88,8 @@ def run_to_verdicts(
     """Sample until the judge has no benchmark that a replicate would help, or the budget or the time is spent.
 
     A benchmark with several `others` beside its first side has a contest for each, so that the judge knows benchmark b
-    as contests b·others to (b+1)·others - 1. `known` are samples of a comparison that is resumed.
+    as contests b·others to (b+1)·others - 1. `known` are samples of a comparison that is resumed. The budget may depend
+    on how many benchmarks are not settled otherwise.
     """
     turns = [0] * benchmarks
     seconds = [0.0] * benchmarks
@@ -109,8 +110,10 @@ def run_to_verdicts(
     while True:
         gate.update()
         # What was settled otherwise has cost the budget nothing.
-        used = sum(seconds[each] for each in range(benchmarks) if not judge.is_settled(each * others))
-        contest = judge.next(min(budget_seconds - used, wall_seconds_left()), gate.held())
+        timed = [each for each in range(benchmarks) if not judge.is_settled(each * others)]
+        budget = budget_seconds(len(timed)) if callable(budget_seconds) else budget_seconds
+        left = budget - sum(seconds[each] for each in timed)
+        contest = judge.next(min(left, wall_seconds_left()), gate.held())
         if contest is None:
             if wall_seconds_left() > 0.0 and gate.wait():
                 continue

@@ -33,6 +33,8 @@ WARMUP_BLOCKS = 4
 SLOW_BLOCKS = 20.0
 # A replicate of fewer rounds has no floor to speak of, however slow the statement is.
 FEWEST_ROUNDS = 6
+# Block sizes of an earlier replicate are used again unless blocks have become so many times longer or shorter.
+SIZE_DRIFT = 2.0
 # Sides whose times differ by more are not alike; two revisions of one statement seldom do.
 LIKE_SIDES = 3.0
 # Long enough for a hundred and more rounds; its forks and warm-up cost about 0.05 s on top.
@@ -72,6 +74,12 @@ class Replicate:
     measuring_seconds: float
     whole_seconds: float
 
+    def sizes_to_use_again(self) -> tuple[int, ...]:
+        """Return the runs per block if they filled blocks as wished for, else nothing: the next replicate chooses."""
+        longest = max(min(side) * runs for side, runs in zip(self.seconds_per_run, self.runs_per_block, strict=True))
+        fit = BLOCK_SECONDS / SIZE_DRIFT < longest < BLOCK_SECONDS * SIZE_DRIFT
+        return self.runs_per_block if fit or max(self.runs_per_block) == 1 else ()
+
 
 def take_replicate(
     sides: Sequence[Side],
@@ -82,22 +90,27 @@ def take_replicate(
     seconds: float = REPLICATE_SECONDS,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     scatter: bool = True,
+    runs_per_block: Sequence[int] = (),
 ) -> Replicate:
     """Fork all sides, lay their memory out anew, warm them up, and alternate blocks for about `seconds`.
 
     One thread runs on `core`. A statement of several threads gets as many cores on each side, for on one its threads
-    would only wait for each other.
+    would only wait for each other. `runs_per_block` are the sizes of an earlier replicate of the same sides.
     """
     began = time.perf_counter()
     threads = max(side.prepare.num_threads for side in sides)
     cores = neighbours(core, threads) if core is not None or threads > 1 else ()
     with contextlib.ExitStack() as stack:
-        children = [stack.enter_context(side.session.child(kind, cores)) for side in sides]
+        # Sides of one session change servers at random: what is peculiar to a server is then noise, not a bias.
+        placed = order.sample(range(len(sides)), len(sides))
+        forks = {place: stack.enter_context(sides[place].session.child(kind, cores)) for place in placed}
+        children = [forks[place] for place in range(len(sides))]
         # One layout for all sides: what executes the same then lies the same, and the difference has less noise.
         seed = order.randrange(1, LARGEST_SEED) if scatter else 0
         prepares = [dataclasses.replace(side.prepare, warmup_runs=1, layout_seed=seed) for side in sides]
         _prepare_all(children, prepares, timeout_seconds)
-        blocks = alternate([_block_of(child, timeout_seconds) for child in children], seconds=seconds, order=order)
+        time_blocks = [_block_of(child, timeout_seconds) for child in children]
+        blocks = alternate(time_blocks, seconds=seconds, order=order, runs_per_block=runs_per_block)
     return dataclasses.replace(blocks, whole_seconds=time.perf_counter() - began)
 
 
@@ -115,10 +128,20 @@ def _prepare_all(children: Sequence[ChildProcess], prepares: Sequence[Prepare], 
 
 
 def alternate(
-    time_blocks: Sequence[TimeBlock], *, seconds: float, order: random.Random, clock: Clock = time.perf_counter
+    time_blocks: Sequence[TimeBlock],
+    *,
+    seconds: float,
+    order: random.Random,
+    runs_per_block: Sequence[int] = (),
+    clock: Clock = time.perf_counter,
 ) -> Replicate:
-    """Choose how many runs fill a block, and run blocks of all sides in turn, in random order, for about `seconds`."""
-    numbers = _runs_per_block(time_blocks)
+    """Run blocks of all sides in turn, in random order, for about `seconds`.
+
+    How many runs fill a block is chosen first, unless an earlier replicate has shown it.
+    """
+    numbers = list(runs_per_block) or _runs_per_block(time_blocks)
+    if runs_per_block or max(numbers) > 1:
+        _warm_up(time_blocks, numbers)
     rounds: list[list[float]] = []
     places = list(range(len(time_blocks)))
     started = clock()
@@ -165,9 +188,15 @@ def _runs_per_block(time_blocks: Sequence[TimeBlock]) -> list[int]:
             time_block(WARMUP_RUNS)
         seconds = undisturbed(once())
     filling = [max(round(number * BLOCK_SECONDS / max(each, 1e-9)), 1) for each in seconds]
-    numbers = filling if max(filling) > LIKE_SIDES * min(filling) else [max(filling)] * len(filling)
-    if max(seconds) < SLOW_BLOCKS * BLOCK_SECONDS:
-        for _ in range(WARMUP_BLOCKS):
-            for time_block, runs in zip(time_blocks, numbers, strict=True):
-                time_block(runs)
-    return numbers
+    return filling if max(filling) > LIKE_SIDES * min(filling) else [max(filling)] * len(filling)
+
+
+def _warm_up(time_blocks: Sequence[TimeBlock], numbers: Sequence[int]) -> None:
+    """Run some blocks of all sides and forget them; one, if a single run is slow.
+
+    Choosing the sizes has run a slow statement already.
+    """
+    for _ in range(WARMUP_BLOCKS):
+        seconds = [time_block(runs) for time_block, runs in zip(time_blocks, numbers, strict=True)]
+        if max(seconds) >= SLOW_BLOCKS * BLOCK_SECONDS:
+            return

@@ -47,6 +47,11 @@ def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
         assert not re.search(r"(@import|url\()\s*[\"']?https?:", sheet.read_text()), sheet
 
 
+def test_the_navigation_names_each_page_once() -> None:
+    pages = re.findall(r"^ +- .+: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(pages) == sorted(set(pages))
+
+
 def test_every_command_and_public_name_is_there(site: Path) -> None:
     import photometer
 

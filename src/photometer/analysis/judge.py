@@ -213,7 +213,7 @@ def correct_for_suite(
 
 
 def _reference_scale(log_ratios: np.ndarray[tuple[int, ...], np.dtype[np.float64]], criteria: Criteria) -> float:
-    """The reference that replicates stay inside: wider where these are seen to scatter more than it allows for."""
+    """Return the reference that replicates stay inside: wider if these scatter more than it allows for."""
     if log_ratios.size < 2:
         return criteria.reference_scale
     return max(criteria.reference_scale, SCATTER_ALLOWANCE * float(np.std(log_ratios, ddof=1)))

@@ -130,7 +130,8 @@ class DeviceSampler:
 @contextlib.contextmanager
 def _opened(contenders: Sequence[Contender]) -> Iterator[list[Statement]]:
     """Make all statements ready. One set-up is run once for all, so that all read the same tensors: where a tensor lies
-    in the device's memory alone makes 0.2 % of difference. Set-ups that differ are run for each."""
+    in the device's memory alone makes 0.2 % of difference. Set-ups that differ are run for each.
+    """
     import torch
 
     shared: dict[str, Any] = {"torch": torch}

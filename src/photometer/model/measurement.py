@@ -108,18 +108,22 @@ class Measurement:
 
     @property
     def mean(self) -> float:
+        """Return the mean, in seconds per run."""
         return mean(self._ordered)
 
     @property
     def minimum(self) -> float:
+        """Return the fastest block, in seconds per run."""
         return self._ordered[0]
 
     @property
     def standard_deviation(self) -> float:
+        """Return the standard deviation of the blocks, in seconds per run."""
         return standard_deviation(self._ordered)
 
     @property
     def iqr(self) -> float:
+        """Return the interquartile range, in seconds per run."""
         return quantile(self._ordered, 0.75) - quantile(self._ordered, 0.25)
 
     @cached_property
@@ -186,6 +190,7 @@ class Measurement:
 
     @property
     def has_warnings(self) -> bool:
+        """Return whether there is reason to doubt it."""
         return bool(self.warnings)
 
     def meets_confidence(self, threshold: float = WIDE_SPREAD) -> bool:
@@ -194,42 +199,52 @@ class Measurement:
 
     @property
     def stmt(self) -> str:
+        """Return the statement."""
         return self.task_spec.stmt
 
     @property
     def setup(self) -> str:
+        """Return the code that ran before."""
         return self.task_spec.setup
 
     @property
     def global_setup(self) -> str:
+        """Return the C++ at the top of the file."""
         return self.task_spec.global_setup
 
     @property
     def label(self) -> str | None:
+        """Return the title of the table."""
         return self.task_spec.label
 
     @property
     def sub_label(self) -> str | None:
+        """Return the row in a table."""
         return self.task_spec.sub_label
 
     @property
     def description(self) -> str | None:
+        """Return the column in a table."""
         return self.task_spec.description
 
     @property
     def num_threads(self) -> int:
+        """Return the size of torch's thread pool."""
         return self.task_spec.num_threads
 
     @property
     def title(self) -> str:
+        """Return what it is called."""
         return self.task_spec.title
 
     @property
     def env(self) -> str | None:
+        """Return the name of the environment."""
         return self.task_spec.env
 
     @property
     def as_row_name(self) -> str:
+        """Return the name of the row in a table."""
         return self.sub_label or self.stmt or "[Unknown]"
 
     def __repr__(self) -> str:

@@ -52,7 +52,7 @@ def _machine_code() -> bytes:
 
 
 def _without_arguments(code: bytes, words_address: int) -> bytes:
-    """The request with the address of its words inside."""
+    """Return the request with the address of its words inside."""
     address = struct.pack("<Q", words_address)
     if code is _X86_64:
         # movabs rdi, address; xor esi, esi
@@ -89,6 +89,11 @@ def running_on_valgrind() -> bool:
 
 def start_instrumentation() -> None:
     _request(_START)
+
+
+def stop_instrumentation() -> None:
+    """Forget what was translated, and run several times as fast until it is started again."""
+    _request(_STOP)
 
 
 def count_blocks(

@@ -84,6 +84,7 @@ class CountTask:
 
     @property
     def statement_text(self) -> str:
+        """Return the code that is counted."""
         return self.task_spec.stmt if self.stmt is None else self.stmt
 
 
@@ -103,6 +104,7 @@ class CountedTask:
         return f"<photometer.CountedTask {self.task.task_spec.title!r}: {len(self.profiles)} profiles>"
 
     def instruction_counts(self) -> InstructionCounts:
+        """Return three figures per run, and how far the repeats agree."""
         return instruction_counts(
             self.task.task_spec,
             self.task.number,

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs" / "figures"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMENT = re.compile(r"^<!-- figures?: (?P<names>.+?) -->$")
+OUTPUT = re.compile(r"^<!-- output: (\S+) -->\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A number with a unit of speed, size or share, in running text or a table.
 FIGURE = re.compile(r"\d[\d,.]* ?(?:%|ns|us|ms|s|min|seconds?|minutes?|times|MB|MiB|GB|instructions)\b")
 
@@ -81,7 +82,7 @@ def test_figures_are_those_of_the_scripts(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_outputs_are_those_that_were_captured(page: Path) -> None:
-    for match in re.finditer(r"^<!-- output: (\S+) -->\n```text\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+    for match in OUTPUT.finditer(page.read_text()):
         captured = (ROOT / match[1]).read_text().partition("\n")[2]
         assert match[2].strip() == captured.strip(), f"{page.name}: not what {match[1]} has"
 

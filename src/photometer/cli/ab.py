@@ -122,6 +122,7 @@ def ab(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the results to this file.")
     ] = None,
     format: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.TERMINAL,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: short for --format json.")] = False,
     axes: Axes = None,
     where: Where = None,
     fail_on: Annotated[
@@ -134,6 +135,7 @@ def ab(
         raise typer.BadParameter("--cold flushes the cache of a device; give --device too")
     if device and instructions:
         raise typer.BadParameter("--instructions counts those of the host; leave --device out")
+    format = Format.JSON if as_json else format  # noqa: A001 - the name of the option
     make_own_code_importable()
     points = chosen_points(axes, where)
     if len(points) > 1 and output is not None:

@@ -53,8 +53,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "load": ("photometer load old.pkl -o results.json",),
     "publish": ("photometer publish site",),
     "serve": ("photometer serve --port 0",),
-    "init": ("photometer init",),
-    "comment": ("photometer comment comparison --dry-run",),
     "doctor": ("photometer doctor", "photometer doctor -o doctor.html"),
     "cache": ("photometer cache", "photometer cache --clear --only snippets"),
     "history init": ("photometer history init",),

@@ -44,6 +44,7 @@ def show(
         list[Path], typer.Argument(metavar="FILE…", help="Results files, or folders of runs; equal tasks are merged.")
     ],
     format: Annotated[Format | None, typer.Option("--format", "-f", help="Output format (default: by -o).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: short for --format json.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")] = None,
     by_file: Annotated[bool, typer.Option("--by-file", help="Keep files apart: the name is the env.")] = False,
     relative: Annotated[Ratio | None, typer.Option(help="Show ratios too: x (1.25×) or % (+25.0%).")] = None,
@@ -56,6 +57,7 @@ def show(
     ] = False,
     recover: Annotated[bool, typer.Option("--recover", help="Use the intact records of a damaged file.")] = False,
 ) -> None:
+    format = Format.JSON if as_json else format  # noqa: A001 - the name of the option
     from photometer.analysis.torch_builds import torch_names
     from photometer.errors import ResultsFileError
     from photometer.model.results_reader import load_results

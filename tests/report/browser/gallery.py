@@ -2,7 +2,7 @@
 
     python -m tests.report.browser.gallery [--run FILE] [--comparison FILE] [--fuzz FILE] [--ladder FILE] [--sweep FILE]
 
-`scripts/gallery` makes real results and gives them all. Without a file the results are those that the tests make by code.
+`scripts/gallery` makes real results and gives them all. Without a file they are those that the tests make by code.
 """
 
 from __future__ import annotations

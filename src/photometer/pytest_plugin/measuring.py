@@ -1,0 +1,171 @@
+"""Measuring: the engine of an ordinary session. It measures in this process, where the test's fixtures are.
+
+In: a Call and what the marks ask for. Out: a Measurement (or DeviceMeasurement), and verdicts of `ab`; as records of a
+results file with the test's identity.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from photometer.pytest_plugin.fixtures import FUNCTION, Bench, Call, Statement, Stats, statement_of
+from photometer.pytest_plugin.options import DEFAULT_MIN_TIME_SECONDS, Asked, own_id
+
+if TYPE_CHECKING:
+    import pytest
+
+    from photometer.analysis.ranking import Ranking
+    from photometer.model.device_measurement import DeviceMeasurement
+    from photometer.model.measurement import Measurement
+    from photometer.plan.work_order import WorkOrder
+
+
+class Measuring:
+    """Measures what one test asks for."""
+
+    enabled = True
+
+    def __init__(self, item: pytest.Item, asked: Asked, min_time_seconds: float | None = None) -> None:
+        self._item = item
+        self._asked = asked
+        self._min_time_seconds = asked.min_time or min_time_seconds or DEFAULT_MIN_TIME_SECONDS
+        self._taken: Measurement | DeviceMeasurement | None = None
+        self.rankings: list[Ranking] = []
+        self.stats: Stats | None = None
+
+    def measure(self, call: Call) -> Any:
+        from photometer.model.measurement import Measurement
+
+        result = call.run_once()
+        if self._asked.device:
+            self._taken = self._measure_device(call)
+        elif call.rounds is not None:
+            self._taken = self._measure_rounds(call, call.rounds)
+        else:
+            timer = self._timer(call)
+            self._taken = timer.blocked_autorange(min_run_time=self._min_time_seconds)
+        if isinstance(self._taken, Measurement):
+            self.stats = Stats(self._taken.times, self._taken.number_per_run)
+        return result
+
+    def ab(self, statements: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        from photometer.analysis.ranking import PairVerdict, Ranking, rank_statements
+        from photometer.comparing.contenders import name_of
+        from photometer.comparing.statements import ab
+
+        marks: dict[str, Any] = {"num_threads": self._asked.threads}
+        marks |= {} if self._asked.margin is None else {"margin": self._asked.margin}
+        marks |= {"device": self._asked.device} if self._asked.device else {}
+        found = ab(*statements, **{**marks, **options})
+        if isinstance(found, Ranking):
+            self.rankings.append(found)
+            return found
+        names = [name if isinstance(name, str) else name_of(name) for name in statements]
+        names = names if names[0] != names[1] else ["first", "second"]
+        first, second = names
+        self.rankings.append(rank_statements((first, second), [PairVerdict(first, second, found)]))
+        return found
+
+    def result(self) -> Any:
+        return self._taken
+
+    def _timer(self, call: Call) -> Any:
+        from photometer.instruments.clock import timer
+        from photometer.timing import Timer
+
+        return Timer(
+            call.function,
+            num_threads=self._asked.threads,
+            args=call.arguments.args,
+            kwargs=call.arguments.kwargs,
+            label=own_id(self._item).partition("::")[0],
+            sub_label=own_id(self._item).partition("::")[2],
+            timer=self._asked.timer or timer,
+        )
+
+    def _measure_device(self, call: Call) -> DeviceMeasurement:
+        import pytest
+
+        from photometer.errors import DeviceMissing
+
+        if call.setup is not None:
+            pytest.fail("a setup for each round cannot be kept out of device time: make the arguments before")
+        try:
+            taken: DeviceMeasurement = self._timer(call).measure_device(
+                self._asked.device, min_run_time=self._min_time_seconds
+            )
+        except DeviceMissing as error:
+            pytest.skip(str(error))
+        return taken
+
+    def _measure_rounds(self, call: Call, rounds: int) -> Measurement:
+        """Time so many rounds; what `setup` and `teardown` do is outside the clock."""
+        from photometer.instruments.clock import choose_clock, timer
+        from photometer.model.measurement import Measurement
+        from photometer.worker.python_loop import PythonLoop
+        from photometer.worker.threads import set_torch_threads
+
+        clock = choose_clock(self._asked.timer or timer)
+        seconds = []
+        with set_torch_threads(self._asked.threads):
+            for number in range(call.warmup_rounds + rounds):
+                arguments = call.new_arguments()
+                statement = statement_of(Call(call.function, arguments))
+                taken = PythonLoop(statement.text, "pass", clock, dict(statement.names)).timeit(call.iterations)
+                call.tear_down(arguments)
+                if number >= call.warmup_rounds:
+                    seconds.append(max(taken, 1e-9))
+        spec = dataclasses.replace(self._timer(call).task_spec, stmt=shown(call, statement))
+        return Measurement(call.iterations, seconds, spec)
+
+
+def shown(call: Call, statement: Statement) -> str:
+    """Return the call as a reader wants to see it: without the names that the loop uses."""
+    return f"{call.name}({'…' if statement.text != f'{FUNCTION}()' else ''})"
+
+
+def records_of(bench: Bench) -> list[dict[str, Any]]:
+    """Return what a results file keeps of a test, as plain values that a worker of xdist can send."""
+    from photometer.execution.order_record import identified
+    from photometer.model.records import to_record
+
+    engine = bench.engine
+    if not isinstance(engine, Measuring):
+        return []
+    test = own_id(bench.item)
+    order = order_of(test, bench.asked, bench.group)
+    records = []
+    taken = engine.result()
+    if taken is not None:
+        record = {**to_record(taken), "test": test}
+        record["task_spec"] = {**record["task_spec"], "label": order.label[0], "sub_label": order.label[1]}
+        metadata = {**(record.get("metadata") or {}), **_plain(bench.extra_info)}
+        records.append(identified({**record, **({"metadata": metadata} if metadata else {})}, order))
+    records += [{**to_record(ranking), "test": test} for ranking in engine.rankings]
+    return [_plain(record) for record in records]
+
+
+def order_of(nodeid: str, asked: Asked, group: str | None = None) -> WorkOrder:
+    """Return a test as a work order: its identity in results files, stores and comparisons."""
+    from photometer.definition.suite import content_hash
+    from photometer.definition.timer_args import TimerArgs
+    from photometer.model.language import Language
+    from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
+    from photometer.plan.work_order import WorkOrder
+
+    file, _, name = nodeid.partition("::")
+    auto = AutoLabels(
+        RuntimeMode.EXPLICIT, AutogradMode.EXPLICIT, Language.PYTHON, asked.threads, asked.device or "cpu"
+    )
+    # The same id if only the table changes that it stands in.
+    identity = content_hash(["pytest", nodeid, asked.threads, asked.device])
+    args = TimerArgs(name, num_threads=asked.threads, check=False)
+    return WorkOrder(identity, (group or file, name), auto, args, margin=asked.margin)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON knows; of anything else its text."""
+    return json.loads(json.dumps(value, default=str))

@@ -1,0 +1,241 @@
+"""Options and marks: what a command line, a configuration file and the marks of a test ask for.
+
+Standard library and pytest only. If pytest-benchmark is not installed, its options are known, too, so that the
+configuration of an existing suite still holds; those that mean nothing here are named in the header.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib.util
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+# What `photometer run` and `Timer.blocked_autorange` measure for, too.
+DEFAULT_MIN_TIME_SECONDS = 0.2
+FIXTURES = ("photometer", "benchmark")
+# The group of xdist that all benchmarks are in, so that one worker gets them all.
+XDIST_GROUP = "photometer"
+
+MARK = (
+    "photometer(group='', threads=1, device='', margin=None, min_time=None, instructions=None): how a benchmark is "
+    "measured: its table, size of torch's thread pool, accelerator, relative change that does not matter, seconds to "
+    "measure, and whether its instructions are counted."
+)
+BENCHMARK_MARK = (
+    "benchmark(group=None, min_time=None, timer=None, …): settings of pytest-benchmark, as far as they apply."
+)
+# pytest-benchmark's options that mean nothing here, with and without a value; None is one that may have either.
+IGNORED_WITH_VALUE = (
+    "max-time",
+    "min-rounds",
+    "timer",
+    "calibration-precision",
+    "warmup-iterations",
+    "sort",
+    "group-by",
+    "columns",
+    "name",
+    "time-unit",
+    "storage",
+    "netrc",
+    "save",
+    "compare-fail",
+    "cprofile",
+    "cprofile-loops",
+    "cprofile-top",
+    "cprofile-dump",
+)
+IGNORED_FLAGS = ("disable-gc", "verbose", "quiet", "autosave", "save-data")
+IGNORED_EITHER = ("warmup", "compare", "histogram")
+
+
+def add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("photometer", "benchmarks with photometer")
+    add = group.addoption
+    add("--photometer-only", action="store_true", help="Run benchmarks only; other tests are skipped.")
+    add("--photometer-skip", action="store_true", help="Skip benchmarks.")
+    add("--photometer-off", action="store_true", help="Run what benchmarks measure once, and measure nothing.")
+    add("--photometer-json", metavar="FILE", help="Write a results file.")
+    add("--photometer-store", metavar="PLACE", help="Write to this history store, a path or URL.")
+    add(
+        "--photometer-benchmark",
+        action="store_true",
+        help="Provide the fixture `benchmark`, though pytest-benchmark is installed.",
+    )
+    add(
+        "--photometer-min-time",
+        metavar="SECONDS",
+        type=seconds,
+        help=f"Seconds to measure each benchmark (default: {DEFAULT_MIN_TIME_SECONDS:g}).",
+    )
+    add(
+        "--photometer-compare",
+        metavar="BASE",
+        help="Run each benchmark in BASE and here at once, and fail those that are slower: git:REV, "
+        "git:merge-base:BRANCH, an interpreter, pip:PACKAGES, env:NAME=VALUE.",
+    )
+    add(
+        "--photometer-branch",
+        metavar="BRANCH",
+        help="With --photometer-compare: the other side (default: the working tree).",
+    )
+    add(
+        "--photometer-margin",
+        metavar="SHARE",
+        type=share,
+        help="With --photometer-compare: relative change that does not matter (default: 0.003).",
+    )
+    add(
+        "--photometer-budget",
+        metavar="SECONDS",
+        type=seconds,
+        help="With --photometer-compare: seconds to measure per benchmark at most (default: 10).",
+    )
+    add(
+        "--photometer-no-instructions",
+        action="store_true",
+        help="With --photometer-compare: time only, without Valgrind.",
+    )
+    if importlib.util.find_spec("pytest_benchmark") is None:
+        _add_foreign_options(parser)
+
+
+def _add_foreign_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("benchmark", "options of pytest-benchmark that photometer knows")
+    group.addoption("--benchmark-only", action="store_true", help="The same as --photometer-only.")
+    group.addoption("--benchmark-skip", action="store_true", help="The same as --photometer-skip.")
+    group.addoption("--benchmark-disable", action="store_true", help="The same as --photometer-off.")
+    group.addoption("--benchmark-enable", action="store_true", help="Measure in spite of --benchmark-disable.")
+    group.addoption("--benchmark-min-time", type=seconds, help="The same as --photometer-min-time.")
+    group.addoption("--benchmark-json", metavar="FILE", help=argparse.SUPPRESS)
+    for name in IGNORED_WITH_VALUE:
+        group.addoption(f"--benchmark-{name}", default=None, help=argparse.SUPPRESS)
+    for name in IGNORED_FLAGS:
+        group.addoption(f"--benchmark-{name}", action="store_true", default=None, help=argparse.SUPPRESS)
+    for name in IGNORED_EITHER:
+        group.addoption(f"--benchmark-{name}", nargs="?", default=None, const="", help=argparse.SUPPRESS)
+
+
+def ignored_options(config: pytest.Config) -> list[str]:
+    """Return the options of pytest-benchmark that were given and mean nothing here."""
+    names = ("json", *IGNORED_WITH_VALUE, *IGNORED_FLAGS, *IGNORED_EITHER)
+    if has_pytest_benchmark(config):
+        return []
+    given = vars(config.option)
+    return [f"--benchmark-{name}" for name in names if given.get(f"benchmark_{name.replace('-', '_')}") is not None]
+
+
+def add_hooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Let a conftest.py have pytest-benchmark's hooks though nobody calls them."""
+    if importlib.util.find_spec("pytest_benchmark") is None:
+        from . import benchmark_hooks
+
+        pluginmanager.add_hookspecs(benchmark_hooks)
+
+
+def register_marks(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARK)
+    if not has_pytest_benchmark(config):
+        config.addinivalue_line("markers", BENCHMARK_MARK)
+
+
+def has_pytest_benchmark(config: pytest.Config) -> bool:
+    return config.pluginmanager.hasplugin("benchmark")
+
+
+def is_given(config: pytest.Config, name: str) -> bool:
+    """Return whether `--photometer-NAME`, or pytest-benchmark's option of the same meaning, was given."""
+    foreign = {"off": "disable"}.get(name, name)
+    given = vars(config.option)
+    if name == "off" and given.get("benchmark_enable"):
+        return bool(given["photometer_off"])
+    return bool(given.get(f"photometer_{name}") or given.get(f"benchmark_{foreign}"))
+
+
+def is_benchmark(item: pytest.Item) -> bool:
+    return any(name in FIXTURES for name in getattr(item, "fixturenames", ()))
+
+
+def asks_for_instructions(item: pytest.Item) -> bool:
+    """Return whether an ordinary run counts this test's instructions, too: only if its nearest mark says so."""
+    said = [mark.kwargs["instructions"] for mark in item.iter_markers("photometer") if "instructions" in mark.kwargs]
+    return bool(said) and said[0] is True
+
+
+def own_id(item: pytest.Item) -> str:
+    """Return the test's own id, without the names of groups that xdist appends to it in its workers."""
+    place = item.nodeid.rfind("@")
+    grouped = getattr(item.config.option, "loadgroup", False) and place > item.nodeid.rfind("]")
+    return item.nodeid[:place] if grouped else item.nodeid
+
+
+def seconds(text: str) -> float:
+    value = _number(text)
+    if not 0.0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} are no seconds: give a number above 0")
+    return value
+
+
+def share(text: str) -> float:
+    """Return `0.01` or `1%` as a share."""
+    value = _number(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    if not 0.0 <= value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share: give 0.01 or 1% for one per cent")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What the marks of a test ask for."""
+
+    group: str = ""
+    threads: int = 1
+    device: str = ""
+    margin: float | None = None
+    min_time: float | None = None
+    # Counted in a comparison unless it is False; in a run only if it is True.
+    instructions: bool | None = None
+    timer: Callable[[], float] | None = None
+
+    def __post_init__(self) -> None:
+        problem = ""
+        if not isinstance(self.threads, int) or self.threads < 1:
+            problem = f"threads is {self.threads!r}; give a whole number from 1 up"
+        elif self.margin is not None and not 0.0 <= self.margin < 1.0:
+            problem = f"margin is {self.margin!r}; give a share such as 0.01 for one per cent"
+        elif self.min_time is not None and not 0.0 < self.min_time < math.inf:
+            problem = f"min_time is {self.min_time!r}; give seconds above 0"
+        elif not isinstance(self.group, str) or not isinstance(self.device, str):
+            problem = "group and device are names; give them as text"
+        if problem:
+            raise ValueError(f"mark photometer: {problem}")
+
+
+def asked_of(item: pytest.Item) -> Asked:
+    """Return what the marks of a test, its class and its module say; the nearest one wins."""
+    told: dict[str, Any] = {}
+    known = {field.name for field in dataclasses.fields(Asked)}
+    for mark in item.iter_markers("benchmark"):
+        for name in ("group", "min_time", "timer"):
+            if mark.kwargs.get(name) is not None:
+                told.setdefault(name, mark.kwargs[name])
+    own: dict[str, Any] = {}
+    for mark in item.iter_markers("photometer"):
+        strange = sorted(set(mark.kwargs) - known)
+        if strange or mark.args:
+            wrong = ", ".join([*map(repr, mark.args), *strange])
+            raise ValueError(f"mark photometer: {wrong} is unknown; known are {', '.join(sorted(known))} by keyword")
+        own = {**mark.kwargs, **own}
+    return Asked(**{**told, **own})

@@ -1,0 +1,154 @@
+"""Running: an ordinary session. Which tests run, what is measured, the table at the end, results file and store.
+
+Records travel on the reports of tests, so that one path serves a single process and the workers of xdist. Nothing of
+photometer beyond this package is imported before a test measures something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .fixtures import BENCH, BenchmarkFixtures, Engine, Fixtures, Once
+from .options import (
+    XDIST_GROUP,
+    Asked,
+    asks_for_instructions,
+    has_pytest_benchmark,
+    ignored_options,
+    is_benchmark,
+    is_given,
+)
+
+if TYPE_CHECKING:
+    from photometer.pytest_plugin.counting import CallCounter
+    from photometer.pytest_plugin.kept import Kept
+
+# Modes of xdist that hand out single tests: with groups they do the same, and keep benchmarks together.
+SINGLE_TESTS = ("load", "worksteal")
+
+
+def register_plugins(config: pytest.Config) -> None:
+    """Register what this session needs: an ordinary run, or a comparison."""
+    if config.option.photometer_compare and not config.option.help and not config.option.version:
+        from .compared import ComparedRun
+
+        config.pluginmanager.register(ComparedRun(config), "photometer-compare")
+        return
+    run = BenchmarkRun(config)
+    config.pluginmanager.register(run, "photometer-run")
+    register_fixtures(config, run)
+
+
+def register_fixtures(config: pytest.Config, run: BenchmarkRun) -> None:
+    manager = config.pluginmanager
+    manager.register(Fixtures(run.make_engine), "photometer-fixtures")
+    if config.option.photometer_benchmark or not has_pytest_benchmark(config):
+        manager.register(BenchmarkFixtures(run.make_engine), "photometer-benchmark")
+
+
+class BenchmarkRun:
+    """The hooks of an ordinary session."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._is_off = is_given(config, "off")
+        self._is_worker = hasattr(config, "workerinput")
+        self._groups = False
+        self._kept: Kept | None = None
+        self._counted: list[pytest.Item] = []
+        self._counter: CallCounter | None = None
+        option = config.option
+        if not self._is_worker and getattr(option, "dist", "no") in SINGLE_TESTS:
+            option.dist = "loadgroup"
+            self._groups = True
+        # Workers parse the command line again, and do not know of the change.
+        if getattr(config, "workerinput", {}).get(XDIST_GROUP):
+            option.loadgroup = True
+
+    def make_engine(self, item: pytest.Item, asked: Asked) -> Engine:
+        if self._is_off:
+            return Once()
+        from photometer.pytest_plugin.measuring import Measuring
+
+        option = vars(self._config.option)
+        return Measuring(item, asked, option["photometer_min_time"] or option.get("benchmark_min_time"))
+
+    def pytest_report_header(self) -> list[str]:
+        ignored = ignored_options(self._config)
+        return [f"photometer: ignored {', '.join(ignored)}"] if ignored else []
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[XDIST_GROUP] = self._groups
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        if self._is_worker and is_benchmark(item):
+            item.add_marker(pytest.mark.xdist_group(XDIST_GROUP))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._counted = [item for item in session.items if is_benchmark(item) and asks_for_instructions(item)]
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        only, skip = is_given(self._config, "only"), is_given(self._config, "skip")
+        if not only and not skip:
+            return
+        for item in items:
+            if is_benchmark(item) and skip:
+                item.add_marker(pytest.mark.skip(reason="benchmarks are skipped (--photometer-skip)"))
+            elif not is_benchmark(item) and only:
+                item.add_marker(pytest.mark.skip(reason="only benchmarks run (--photometer-only)"))
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+        outcome = yield
+        if call.when == "call" and BENCH in item.stash and not self._is_off:
+            from photometer.pytest_plugin.measuring import records_of
+
+            report = outcome.get_result()
+            records = records_of(item.stash[BENCH])
+            if item in self._counted and report.passed:
+                records += self._count(item)
+            if records:
+                report.photometer_records = records
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        records = getattr(report, "photometer_records", None)
+        if records and not self._is_worker:
+            self._keep().add(records)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self._kept is None:
+            return
+        from photometer.pytest_plugin.summary import run_lines
+
+        terminalreporter.section("benchmarks")
+        for line in run_lines(self._kept.records, terminalreporter._tw.fullwidth):
+            terminalreporter.write_line(line)
+        for line in self._kept.said():
+            terminalreporter.write_line(line)
+
+    def pytest_sessionfinish(self) -> None:
+        if self._counter is not None:
+            self._counter.close()
+
+    def pytest_unconfigure(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
+
+    def _count(self, item: pytest.Item) -> list[dict[str, Any]]:
+        if self._counter is None:
+            from photometer.pytest_plugin.counting import CallCounter
+
+            self._counter = CallCounter(self._config, self._counted)
+        return self._counter.count(item.stash[BENCH])
+
+    def _keep(self) -> Kept:
+        if self._kept is None:
+            from photometer.pytest_plugin.kept import Kept
+
+            option = self._config.option
+            self._kept = Kept(option.photometer_json, option.photometer_store, self._config.rootpath.name)
+        return self._kept

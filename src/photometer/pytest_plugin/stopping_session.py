@@ -1,0 +1,178 @@
+"""StoppingSession: the pytest processes of one side, behind the interface of a Session.
+
+Whoever asks it for a child gets a fork of a process that has stopped at the present test. Kinds of servers (lanes,
+under Valgrind) are pytest processes of their own, started when first needed and taken from test to test.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from photometer.errors import ProtocolError, SnippetError, WorkerCrashed, WorkerTimeout
+from photometer.model.environment import Environment
+from photometer.pytest_plugin.stop_messages import GO_ON, Ended, SideSettings, Stopped
+from photometer.session.child_process import ChildGone
+from photometer.session.fork_server import ForkServer, Launch
+from photometer.session.layout import Layout
+from photometer.session.policy import ENVIRONMENT_BYTES, Policy
+from photometer.session.session import Server, ServerKind, Session
+from photometer.worker.messages import BadMessage, Failed, decode_reply
+from photometer.worker.protocol import Disconnected, Garbled
+
+FAR_SIDE = Path(__file__).parent / "far_side.py"
+# A test's own set-up, under Valgrind ten times slower; a test that hangs must not hang the session for ever.
+TEST_SECONDS = 900.0
+PADDING = "PHOTOMETER_PADDING"
+# Variables of the session itself, or that would change what a side imports or how it starts.
+NOT_PASSED_ON = ("PYTEST_", "COV_", "PYTHON", "PHOTOMETER_", "LD_PRELOAD", "OMP_", "MKL_")
+
+
+class SidePolicy(Policy):
+    """As everywhere, with the variables that the user's tests may need."""
+
+    def variables(self, environment: Environment, layout: Layout, *, under_valgrind: bool) -> dict[str, str]:
+        fixed = super().variables(environment, layout, under_valgrind=under_valgrind)
+        del fixed[PADDING]
+        users = {name: value for name, value in sorted(os.environ.items()) if not name.startswith(NOT_PASSED_ON)}
+        kept = {name: os.environ[name] for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS") if name in os.environ}
+        variables = {**users, **kept, **fixed}
+        size = sum(len(os.fsencode(f"{name}={value}")) + 1 for name, value in variables.items())
+        variables[PADDING] = "x" * (-size % ENVIRONMENT_BYTES + layout.padding_bytes)
+        return variables
+
+
+class NotReached(SnippetError):
+    """The test ended on this side before it measured anything."""
+
+    def __init__(self, ended: Ended) -> None:
+        said = {
+            "skipped": f"was skipped: {ended.text}",
+            "missing": "could not be collected",
+            "passed": "measured nothing",
+        }.get(ended.outcome, "failed before it measured anything")
+        super().__init__(f"the test {said}", log=ended.text)
+        self.ended = ended
+
+
+class StoppingServer(ForkServer):
+    """One pytest process. `at` is the test where it has stopped, None if it is on its way."""
+
+    def __init__(self, launch: Launch, settings: SideSettings) -> None:
+        super().__init__(launch)
+        self.at: Stopped | None = None
+        self._ended: dict[str, Ended] = {}
+        # It reads them when torch is imported; collecting tests then goes on by itself. One that has ended already says
+        # why when its greeting is waited for.
+        with contextlib.suppress(Disconnected, WorkerTimeout):
+            self.send(settings.as_message(), time.monotonic() + TEST_SECONDS)
+
+    def go_to(self, test: str) -> Stopped:
+        """Let it run until it stops at this test. Raise NotReached if the test ends before."""
+        while self.at is None or self.at.test != test:
+            if test in self._ended:
+                raise NotReached(self._ended[test])
+            self.go_on()
+            self._take_event()
+        return self.at
+
+    def go_on(self) -> None:
+        """Let it leave the test where it has stopped, without waiting for what follows."""
+        if self.at is None:
+            return
+        self.at = None
+        self._messages.clear()
+        # What is known of the last child would be taken for news of the next.
+        self._child_status = None
+        with contextlib.suppress(OSError):
+            self._control.send(GO_ON)
+
+    def wait_for_end(self, test: str) -> Ended:
+        """Let the test go on, and return what became of it."""
+        if self.at is not None and self.at.test == test:
+            self.go_on()
+        while test not in self._ended:
+            if self.at is not None:
+                return Ended(test, "passed")
+            self._take_event()
+        return self._ended[test]
+
+    def _take_event(self) -> None:
+        try:
+            message = self.receive(time.monotonic() + TEST_SECONDS)
+            kind = Stopped if message.get("event") == "stopped" else Ended
+            event = decode_reply(kind, message)
+        except WorkerTimeout:
+            self.give_up()
+            raise WorkerTimeout(
+                f"a test did not end, or reach its benchmark, within {TEST_SECONDS:g} s",
+                log=self.output(),
+                remedy="Look for a deadlock, or for a fixture that waits for something.",
+            ) from None
+        except (ChildGone, Disconnected):
+            self.give_up()
+            raise WorkerCrashed(
+                "the side's pytest ended",
+                exit_status=self._process.poll(),
+                log=self.output(),
+                remedy="Its output says why; is pytest installed there, with what the tests import?",
+            ) from None
+        except (Garbled, BadMessage) as error:
+            self.give_up()
+            raise ProtocolError(f"the side's pytest sent nonsense: {error}", log=self.output()) from error
+        if isinstance(event, Stopped):
+            self.at = event
+        elif isinstance(event, Ended):
+            self._ended[event.test] = event
+        else:
+            assert isinstance(event, Failed)
+            raise ProtocolError(f"the side's pytest failed: {event.message}", log=event.traceback)
+
+
+class StoppingSession(Session):
+    """The session of one side. `tests` are all that will be asked for, in their order; `move_to` says which is next."""
+
+    def __init__(self, environment: Environment, settings: SideSettings) -> None:
+        super().__init__(environment, SidePolicy(), start=self._start_stopping)
+        self._settings = settings
+        self.test = settings.tests[0] if settings.tests else ""
+
+    def move_to(self, test: str) -> None:
+        self.test = test
+
+    @contextlib.contextmanager
+    def server(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[Server]:  # noqa: B008
+        with super().server(kind, cores) as server:
+            assert isinstance(server, StoppingServer)
+            server.go_to(self.test)
+            yield server
+
+    def stopped(self) -> Stopped:
+        """Return where the process of plain timing has stopped: at the present test."""
+        with super().server() as server:
+            assert isinstance(server, StoppingServer)
+            return server.go_to(self.test)
+
+    def finish(self) -> Ended:
+        """Let all processes leave the present test, and return what became of it in one that was not slowed down."""
+        with self._lock:
+            idle = [(kind, server) for kind, servers in self._idle.items() for server in servers if server.alive]
+        timing = None
+        for kind, server in idle:
+            if isinstance(server, StoppingServer) and server.at is not None and server.at.test == self.test:
+                server.go_on()
+                timing = server if kind.counting is None and timing is None else timing
+        return Ended(self.test, "passed") if timing is None else timing.wait_for_end(self.test)
+
+    def launch(self, kind: ServerKind) -> Launch:
+        return dataclasses.replace(super().launch(kind), worker=str(FAR_SIDE), translate=False, fresh=False)
+
+    def _start_stopping(self, launch: Launch) -> StoppingServer:
+        # One that is started later has nothing to do with the tests before.
+        tests = self._settings.tests
+        left = tests[tests.index(self.test) :] if self.test in tests else tests
+        return StoppingServer(launch, dataclasses.replace(self._settings, tests=left))

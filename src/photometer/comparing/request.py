@@ -20,6 +20,7 @@ from photometer.environments.spec import EnvironmentSpec, parse_environment
 from photometer.errors import DefinitionError
 from photometer.model.environment import Environment
 from photometer.plan import WorkOrders, materialize, select
+from photometer.plan.suggestion import selection_sentences
 from photometer.plan.work_order import LABEL_SEPARATOR, WorkOrder
 
 SuiteLike = str | Suite | Mapping[Any, Any]
@@ -124,6 +125,8 @@ class PlannedSuite:
 
     plan: WorkOrders
     probes: Mapping[str, WorkOrder]
+    # What is said of the selection, if there was one.
+    selection: tuple[str, ...] = ()
 
 
 def spec_of(environment: EnvironmentLike) -> EnvironmentSpec:
@@ -140,11 +143,12 @@ def spec_of(environment: EnvironmentLike) -> EnvironmentSpec:
 def plan_suite(suite: SuiteLike, expression: str | None, tags: Collection[str]) -> PlannedSuite:
     """Return the variants of a suite that an expression and tags select, as work orders."""
     loaded = load_suite(suite) if isinstance(suite, str) else suite
-    plan = select(materialize(loaded), expression, tags)
+    whole = materialize(loaded)
+    plan = select(whole, expression, tags)
     measured = {order.id: order.args for order in plan}
     probes = {
         order.id: order
         for order in materialize(loaded, probe=True)
         if order.id in measured and order.args != measured[order.id]
     }
-    return PlannedSuite(plan, probes)
+    return PlannedSuite(plan, probes, tuple(selection_sentences(whole, plan, expression, tags)))

@@ -177,3 +177,15 @@ def test_without_pandas_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyP
         photometer.Compare([made(1)]).to_dataframe()
     with pytest.raises(ToolMissing, match="pandas"):
         comparison(result("same")).to_dataframe()
+
+
+def test_make_report_writes_one_page_of_several_files(tmp_path: Path) -> None:
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for number, file in enumerate(files):
+        photometer.save(file, [photometer.Timer("1", label=f"label {number}").timeit(10)])
+    page = photometer.make_report(files, tmp_path / "page.html", title="Two files")
+    text = page.read_text()
+    assert "Two files" in text
+    assert "label 0" in text
+    assert "label 1" in text
+    assert photometer.make_report(str(files[0]), tmp_path / "one.html").is_file()

@@ -23,6 +23,8 @@ WORDS = {
     "ab": ["1", "2"],
     "bisect": ["HEAD", "HEAD", "--suite", "standard"],
     "cache": [],
+    "comment": ["nowhere"],
+    "doctor": [],
     "compile-report": ["1"],
 }
 

@@ -21,7 +21,28 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMENT = re.compile(r"^<!-- figures?: (?P<names>.+?) -->$")
 OUTPUT = re.compile(r"^<!-- output: (\S+) -->\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A number with a unit of speed, size or share, in running text or a table.
-FIGURE = re.compile(r"\d[\d,.]* ?(?:%|ns|us|ms|s|min|seconds?|minutes?|times|MB|MiB|GB|instructions)\b")
+FIGURE = re.compile(r"\d[\d,.]* ?(?:%|(?:ns|us|ms|s|min|seconds?|minutes?|times|MB|MiB|GB|instructions)\b)")
+# Tables of these are not held, or not all: they need a GPU, hours, or a script that keeps its data; or are advice.
+NOT_HELD = {
+    "ab.md",  # advice
+    "compare-environments.md",  # detection_power: hours; its trials were not kept
+    "cpp.md",  # cpp_build
+    "doctor.md",
+    "gpu.md",  # gpu_modes: a GPU
+    "history-site.md",  # change_points, history_site
+    "instruction-counts.md",  # instruction_counts, exactness
+    "overrides.md",  # overrides_tables
+    "performance.md",  # standard_suite: an hour
+    "rates.md",
+    "repeatability.md",
+    "scale.md",
+    "pytest.md",
+    "ray.md",
+    "ci.md",
+    "what-noise-is.md",  # a summary of figures on other pages
+}
+# So many figures make a table one of results and not of examples.
+FEWEST_FIGURES = 3
 
 
 def table_of(name: str) -> dict[str, Any]:
@@ -98,3 +119,13 @@ def test_readme_has_no_figure_without_a_source() -> None:
         if names is None and not text.startswith("<!-- not held:"):
             found = FIGURE.findall(text)
             assert not found, f"{found} in README.md: name the file and the row in a comment, or leave it out: {text}"
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
+def test_tables_of_figures_are_held_or_listed(page: Path) -> None:
+    free = [
+        text
+        for names, text in blocks(page)
+        if names is None and text.startswith("|") and len(FIGURE.findall(text)) >= FEWEST_FIGURES
+    ]
+    assert not free or page.name in NOT_HELD, f"{page.name}: name where the figures are from: {free[0][:200]}"

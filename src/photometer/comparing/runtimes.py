@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from photometer.analysis.judge import Criteria, judge_replicates
 from photometer.analysis.speedup import RuntimeGroup, Speedup, runtime_groups
@@ -55,6 +56,12 @@ def measure_speedups(
                 keep(speedup)
         except PhotometerError as error:
             on_problem(group.name, error.message)
+
+
+def not_to_speed_up(records: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the ids of orders that failed before, or whose speed-up is known already."""
+    failed = {str(record["order"]["id"]) for record in records if record["kind"] == "failure" and "order" in record}
+    return failed | {str(record["order_id"]) for record in records if record["kind"] == Speedup.KIND}
 
 
 def _speedups(

@@ -14,6 +14,7 @@ from photometer.history.connection import guarded
 from photometer.history.identity import machine_fingerprint
 from photometer.history.store import Store
 from photometer.instruments.machine_facts import gather_machine
+from photometer.model.machine import Machine
 from photometer.model.records import to_record
 from photometer.plan.work_order import WorkOrder
 
@@ -21,9 +22,18 @@ from photometer.plan.work_order import WorkOrder
 _KINDS = {"time": "measurement", "memory": "memory", "count": "instruction_counts"}
 
 
-def has_all(store: Store, sha: str, orders: Iterable[WorkOrder], steps: Collection[str]) -> bool:
-    """Whether the store has these steps of every order at a commit, as far as they apply to it."""
-    found = _kinds_by_benchmark(store, sha)
+def has_all(
+    store: Store,
+    sha: str,
+    orders: Iterable[WorkOrder],
+    steps: Collection[str],
+    machines: Collection[Machine] = (),
+) -> bool:
+    """Whether the store has these steps of every order at a commit, as far as they apply to it.
+
+    They may be from any of the `machines`; if none is given, from one like this.
+    """
+    found = _kinds_by_benchmark(store, sha, machines or (gather_machine(),))
     for order in orders:
         wanted = {
             kind for step, kind in _KINDS.items() if step in steps and not (step == "count" and order.auto.on_device)
@@ -34,8 +44,8 @@ def has_all(store: Store, sha: str, orders: Iterable[WorkOrder], steps: Collecti
     return True
 
 
-def _kinds_by_benchmark(store: Store, sha: str) -> dict[str, set[str]]:
-    here = machine_fingerprint({"machine": to_record(gather_machine())}).digest
+def _kinds_by_benchmark(store: Store, sha: str, machines: Collection[Machine]) -> dict[str, set[str]]:
+    known = {machine_fingerprint({"machine": to_record(machine)}).digest for machine in machines}
     results, runs, benchmarks = schema.results, schema.runs, schema.benchmarks
     query = (
         select(benchmarks.c.key, results.c.kind)
@@ -45,7 +55,7 @@ def _kinds_by_benchmark(store: Store, sha: str) -> dict[str, set[str]]:
         .join(benchmarks, results.c.benchmark_id == benchmarks.c.id)
         .where(
             schema.commits.c.sha == sha,
-            schema.machines.c.fingerprint == here,
+            schema.machines.c.fingerprint.in_(known),
             runs.c.is_dirty.is_(False),
             runs.c.kind == "run",
         )

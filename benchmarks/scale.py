@@ -1,0 +1,200 @@
+"""What does a cluster cost per order, how many nodes can one driver keep busy, and where would a large run break first?
+
+    python benchmarks/scale.py                        10,000 orders over 1, 2, 4 and 8 simulated nodes, and the model
+    python benchmarks/scale.py --orders 1000 --nodes 1,4
+
+Nodes are Ray's own processes on this machine, with one lane each. The instrument is a stand-in that sleeps for 10 ms
+and returns a count of usual size; all else is real: scheduler, Ray, results file. A simulated node takes processor time
+of the same machine as the driver, so that the figures for many nodes are worse than with real ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from photometer.definition import TimerArgs
+from photometer.execution.executor import Done, Executor, Work
+from photometer.execution.run_settings import RunSettings
+from photometer.execution.scheduler import run_plan
+from photometer.model.environment import Environment
+from photometer.model.machine import Machine
+from photometer.model.node import Node
+from photometer.model.results_file import ResultsFile
+from photometer.plan import materialize
+from photometer.remote.cluster import Cluster, import_ray
+from photometer.remote.node_actors import Wanted
+from photometer.remote.node_worker import NodeFacts, NodeOutcome, NodeRequest, NodeWorker, own_code_digest
+from photometer.remote.ray_workplace import RayWorkplace
+from photometer.remote.record_writer import RecordWriter
+from photometer.worker.messages import TorchFacts
+
+WORK_SECONDS = 0.010
+# Stacks and functions of a small statement's count, as a results file has them.
+RECORD_BYTES = 10_000
+FACTS = TorchFacts("3.11.7", sys.executable, "2.13.0", "/torch", "abc", False, None, "", "", True, 1, ["cpu"])
+
+# The paper model. Seconds of one order as docs/scale.md has them, on one core and on a node of its own.
+MODEL_ORDERS, MODEL_COMMITS, MODEL_NODES, MODEL_CORES = 100_000, 1_000, 200, 16
+COUNT_SECONDS, TIME_SECONDS = 1.0, 0.6
+COUNT_RECORD_BYTES, TIME_RECORD_BYTES = 10_000, 2_500
+
+
+class StandIn(NodeWorker):
+    """A node that measures nothing."""
+
+    def __init__(self, request: NodeRequest, shipped: tuple[str, ...]) -> None:
+        self._name = request.name
+
+    def hello(self) -> NodeFacts:
+        node = Node(self._name, Machine(cpu_model="stand-in"), cores=1)
+        return NodeFacts(node, (0,), FACTS, "", own_code_digest(), os.getpid())
+
+    def execute(self, work: Work, files: Mapping[str, Any]) -> NodeOutcome:
+        time.sleep(WORK_SECONDS)
+        figures = {"total": 100, "outside_allocator": 90, "allocator_calls": 1}
+        record = {
+            "kind": "instruction_counts",
+            "task_spec": {"stmt": "pass", "setup": "pass"},
+            "number_per_run": 1,
+            "repeats": [figures],
+            "frozen_layout": True,
+            "stacks": {"text": "x" * RECORD_BYTES},
+        }
+        return NodeOutcome(Done(record))
+
+    def close(self) -> None:
+        pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    nodes: int
+    orders: int
+    wall_seconds: float
+    driver_seconds: float
+    memory_megabytes: tuple[float, ...]
+    file_bytes: int
+
+    @property
+    def overhead_milliseconds(self) -> float:
+        """Return what an order takes on its node's lane beyond its own work."""
+        return 1e3 * (self.wall_seconds * self.nodes / self.orders - WORK_SECONDS)
+
+    @property
+    def efficiency(self) -> float:
+        return self.orders * WORK_SECONDS / (self.nodes * self.wall_seconds)
+
+    @property
+    def driver_milliseconds(self) -> float:
+        return 1e3 * self.driver_seconds / self.orders
+
+    def row(self) -> str:
+        memory = " ".join(f"{each:.0f}" for each in self.memory_megabytes)
+        return (
+            f"| {self.nodes} | {self.wall_seconds:.1f} | {self.orders / self.wall_seconds:.0f} | "
+            f"{self.overhead_milliseconds:.2f} | {100 * self.efficiency:.0f} % | {self.driver_milliseconds:.2f} | "
+            f"{memory} |"
+        )
+
+
+class Nobody:
+    def execute(self, work: Work) -> Done:
+        raise AssertionError("work for this machine")
+
+
+def measure(nodes: int, orders: int) -> Measured:
+    """Run a plan over so many nodes of one lane each."""
+    from ray.cluster_utils import Cluster as Simulated
+
+    ray = import_ray()
+    simulated = Simulated(initialize_head=True, head_node_args={"num_cpus": 0})
+    for _ in range(nodes):
+        simulated.add_node(num_cpus=1)
+    ray.init(address=simulated.address, log_to_driver=False, logging_level="ERROR")
+    try:
+        with tempfile.TemporaryDirectory() as folder, Cluster("auto") as cluster:
+            wanted = Wanted(Environment.current(), FACTS, actor_class=StandIn)
+            with RayWorkplace(cluster, wanted) as place:
+                return _run(place, orders, Path(folder) / "results.json")
+    finally:
+        ray.shutdown()
+        simulated.shutdown()
+
+
+def _run(place: RayWorkplace, orders: int, path: Path) -> Measured:
+    plan = materialize({str(number): TimerArgs("pass") for number in range(orders)})
+    file = ResultsFile.create(path, {"run": {"suite": "scale"}}, machine=Machine())
+    memory: list[float] = []
+    done = 0
+
+    def keep(record: dict[str, Any]) -> None:
+        nonlocal done
+        file.append(record)
+        done += 1
+        if done % max(orders // 4, 1) == 0:
+            memory.append(_resident_megabytes())
+
+    executor: Executor = Nobody()
+    settings = RunSettings(wall=False, environment=Environment.current())
+    nodes = len(place.nodes)
+    cpu, start = time.process_time(), time.perf_counter()
+    with RecordWriter(keep) as writer:
+        failed = run_plan(plan, settings, executor, FACTS, writer.keep, workplace=place)
+    wall = time.perf_counter() - start
+    if failed or done != orders:
+        raise SystemExit(f"{failed} orders failed, {done} of {orders} have a record")
+    return Measured(nodes, orders, wall, time.process_time() - cpu, tuple(memory), path.stat().st_size)
+
+
+def _resident_megabytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def model(measured: Sequence[Measured]) -> str:
+    """Return the paper model of a large run, from what an order was measured to cost the driver."""
+    driver = min(each.driver_milliseconds for each in measured) / 1e3
+    runs = MODEL_ORDERS * MODEL_COMMITS
+    counting = runs * COUNT_SECONDS / (MODEL_NODES * MODEL_CORES) / 3600
+    timing = runs * TIME_SECONDS / MODEL_NODES / 3600
+    driving = 2 * runs * driver / 3600
+    size = runs * (COUNT_RECORD_BYTES + TIME_RECORD_BYTES) / 1e12
+    per_second = (1 / COUNT_SECONDS) * MODEL_NODES * MODEL_CORES
+    lines = [
+        f"{MODEL_ORDERS:,} orders x {MODEL_COMMITS:,} commits on {MODEL_NODES} nodes of {MODEL_CORES} cores:",
+        f"  counting   {counting:8.0f} h   {COUNT_SECONDS:g} s each, on every core",
+        f"  timing     {timing:8.0f} h   {TIME_SECONDS:g} s each, a node at a time",
+        f"  driver     {driving:8.0f} h   {1e3 * driver:.2f} ms each, by one process, beside the nodes",
+        f"  results    {size:8.1f} TB  {COUNT_RECORD_BYTES / 1e3:g} kB per count, {TIME_RECORD_BYTES / 1e3:g} per time",
+        f"  while it counts, nodes finish {per_second:,.0f} orders per second; a driver takes {1 / driver:,.0f}",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--orders", type=int, default=10_000)
+    parser.add_argument("--nodes", default="1,2,4,8")
+    options = parser.parse_args()
+    print("| nodes | seconds | orders per second | overhead per order, ms | efficiency | driver per order, ms | MB |")
+    print("| --- | --- | --- | --- | --- | --- | --- |", flush=True)
+    found = []
+    for nodes in map(int, options.nodes.split(",")):
+        found.append(measure(nodes, options.orders))
+        print(found[-1].row(), flush=True)
+    print(model(found))
+
+
+if __name__ == "__main__":
+    main()

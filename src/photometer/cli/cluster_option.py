@@ -1,0 +1,102 @@
+"""The options --on and --nodes of commands that measure, and the cluster that they mean."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from photometer.cli.printing import complain
+
+if TYPE_CHECKING:
+    from photometer.analysis.comparison_result import EnvironmentComparison
+    from photometer.comparing.observer import Observer
+    from photometer.comparing.request import ComparisonRequest
+    from photometer.execution.observer import NodeState
+    from photometer.model.environment import Environment
+    from photometer.remote.cluster import Cluster
+    from photometer.remote.commits import CommitNodes
+    from photometer.remote.node_actors import Wanted
+    from photometer.remote.ray_workplace import OpenPlace
+
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="CLUSTER",
+        help="Measure on a Ray cluster: ray (one on this machine), ray://HOST:10001, or auto (the one here).",
+    ),
+]
+Nodes = Annotated[int | None, typer.Option("--nodes", metavar="N", min=1, help="Most nodes to use, with --on.")]
+
+# More do not fit below a progress bar.
+NODES_SHOWN = 8
+
+
+@contextlib.contextmanager
+def joined(on: str | None, nodes: int | None, importable: Iterable[str] = ()) -> Iterator[Cluster | None]:
+    """Yield the cluster, started or joined; None if none is asked for."""
+    if on is None:
+        if nodes is not None:
+            raise typer.BadParameter("--nodes needs --on CLUSTER")
+        yield None
+        return
+    from photometer.remote.cluster import Cluster
+
+    with Cluster(on, importable=importable) as cluster:
+        yield cluster
+
+
+def place_on(cluster: Cluster | None, nodes: int | None, environment: Environment) -> OpenPlace | None:
+    """Return what opens the cluster's workplace for a run; what a user should know of it is said aside."""
+    if cluster is None:
+        return None
+    from photometer.remote.ray_workplace import RayWorkplace
+
+    wanted = _wanted(environment, nodes)
+    return lambda: RayWorkplace(cluster, wanted, on_remark=complain)
+
+
+@contextlib.contextmanager
+def commit_nodes(on: str | None, nodes: int | None, environment: Environment) -> Iterator[CommitNodes | None]:
+    """Yield the nodes that measure commits; None if no cluster is asked for."""
+    with joined(on, nodes, environment.importable) as cluster:
+        if cluster is None:
+            yield None
+            return
+        from photometer.remote.commits import CommitNodes
+
+        yield CommitNodes(cluster, _wanted(environment, nodes), complain)
+
+
+def _wanted(environment: Environment, nodes: int | None) -> Wanted:
+    """Return what nodes are to be: the environment, and the torch that it has here."""
+    from photometer.remote.node_actors import Wanted
+    from photometer.session.session import Session
+
+    with Session(environment) as session:
+        return Wanted(environment, session.facts(), nodes)
+
+
+def compare_on(on: str, nodes: int | None, request: ComparisonRequest, observer: Observer) -> EnvironmentComparison:
+    """Compare on a cluster; flame graphs are not drawn there."""
+    from photometer.model.environment import Environment
+    from photometer.remote.comparisons import compare_on_cluster
+
+    observer.stage("starting nodes")
+    environment = Environment.current()
+    with joined(on, nodes, environment.importable) as cluster:
+        open_place = place_on(cluster, nodes, environment)
+        assert open_place is not None
+        with open_place() as place:
+            observer.stage(f"comparing on nodes: {', '.join(place.nodes)}")
+            return compare_on_cluster(request, place, observer)
+
+
+def node_lines(nodes: Iterable[NodeState]) -> list[str]:
+    """Return a line for each node: its name, and what it does."""
+    lines = [f"{node.name}: {', '.join(node.now) or node.word}" for node in nodes]
+    more = len(lines) - NODES_SHOWN
+    return lines if more <= 0 else [*lines[:NODES_SHOWN], f"and {more} nodes more"]

@@ -1,0 +1,168 @@
+"""Cluster: Ray started on this machine, or a cluster that runs elsewhere joined; its nodes, and what travels to them.
+
+with Cluster("ray") as cluster:            a cluster of this machine alone, which ends with the block
+with Cluster("ray://HOST:10001") as …      one that runs elsewhere, by its client's port
+with Cluster("auto") as …                  the one that this machine belongs to (or RAY_ADDRESS)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from photometer.errors import DefinitionError, ToolMissing, WorkerStartError
+from photometer.model.own_code import git_root
+from photometer.session.cores import usable_cores
+
+INSTALL = "Install it: pip install photometer[ray]"
+# `ray start --resources='{"photometer_shared": 4}'`: photometer may use four cores of a node that others use, too.
+SHARED = "photometer_shared"
+# What is not code, or is made again.
+LEFT_AT_HOME = (".git", ".venv", "venv", "__pycache__", "photometer-results", "*.so.*", "node_modules", "build", "dist")
+
+
+@dataclasses.dataclass(frozen=True)
+class ClusterNode:
+    """A node as Ray knows it. `cpus` are those that photometer may use."""
+
+    id: str
+    name: str
+    cpus: int
+    gpus: int
+    is_shared: bool
+
+
+class Cluster:
+    """Use as a context manager. What was started ends with it; a cluster that was joined goes on."""
+
+    def __init__(self, address: str, *, importable: Iterable[str] = ()) -> None:
+        self.address = parse_address(address)
+        self._importable = tuple(importable)
+        # Folders of this machine, and what they are called in the folder that Ray unpacks on a node.
+        self.shipped: tuple[str, ...] = ()
+
+    def __enter__(self) -> Cluster:
+        ray = import_ray()
+        if ray.is_initialized():
+            # A caller's own, such as a test's: it stays.
+            self._is_ours = False
+            return self
+        self._is_ours = True
+        _hush()
+        try:
+            if self.address == "local":
+                # One CPU per core, not per hyper-thread.
+                ray.init(
+                    num_cpus=len(usable_cores()),
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    configure_logging=False,
+                )
+            else:
+                self.shipped = shipped_folders(self._importable)
+                ray.init(
+                    address=self.address,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    configure_logging=False,
+                    runtime_env=runtime_env(self.shipped),
+                )
+        except (ConnectionError, TimeoutError, RuntimeError, ValueError, OSError) as error:
+            raise WorkerStartError(
+                f"no Ray cluster at {self.address}: {_first_line(error)}",
+                remedy="Start one (`ray start --head`), or leave --on out to measure on this machine.",
+            ) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._is_ours:
+            # Ends all actors of this driver, and the cluster if it was started here.
+            with contextlib.suppress(Exception):
+                import_ray().shutdown()
+
+    def nodes(self) -> list[ClusterNode]:
+        """Return the nodes that are alive and have CPUs, the largest first."""
+        found = []
+        for entry in import_ray().nodes():
+            resources = entry.get("Resources", {})
+            if not entry.get("Alive") or resources.get("CPU", 0) < 1:
+                continue
+            shared = int(resources.get(SHARED, 0))
+            name = f"{entry.get('NodeManagerHostname') or entry['NodeManagerAddress']}-{entry['NodeID'][:6]}"
+            cpus = min(int(resources["CPU"]), shared) if shared else int(resources["CPU"])
+            found.append(ClusterNode(entry["NodeID"], name, cpus, int(resources.get("GPU", 0)), bool(shared)))
+        return sorted(found, key=lambda node: (-node.gpus, -node.cpus, node.name))
+
+
+def parse_address(text: str) -> str:
+    """Return what Ray is told for `ray`, `ray://HOST:PORT` or `auto`."""
+    if text == "ray":
+        return "local"
+    if text == "auto" or re.fullmatch(r"ray://[^\s/]+", text):
+        return text
+    raise DefinitionError(
+        f"{text!r} names no cluster", remedy="Give ray (one on this machine), ray://HOST:10001, or auto (the one here)."
+    )
+
+
+def import_ray() -> Any:
+    # Ray asks about its own usage statistics on a terminal, and hides accelerators of actors that ask for none.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise ToolMissing("Ray is not installed", remedy=INSTALL) from error
+    return ray
+
+
+def shipped_folders(importable: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders that travel to nodes: for each folder of the user's own code, the top of its checkout."""
+    tops: list[Path] = []
+    for folder in map(Path, importable):
+        if folder.is_dir():
+            top = git_root(folder) or folder
+            if not any(top.is_relative_to(other) for other in tops):
+                tops = [other for other in tops if not other.is_relative_to(top)] + [top]
+    return tuple(map(str, tops))
+
+
+def runtime_env(folders: Iterable[str]) -> dict[str, Any]:
+    """Return how Ray brings folders to nodes: each is unpacked in a folder on the path of Ray's workers there."""
+    folders = list(folders)
+    if not folders:
+        return {}
+    return {"py_modules": folders, "excludes": list(LEFT_AT_HOME)}
+
+
+def unpacked(folders: Iterable[str], search_path: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return where folders of the driver's are on this node, by the path that Ray has given its workers."""
+    places = [Path(entry) for entry in search_path if "_ray_pkg_" in entry]
+    found = []
+    for folder in folders:
+        name = Path(folder).name
+        here = next((place / name for place in places if (place / name).is_dir()), None)
+        if here is not None:
+            found.append((folder, str(here)))
+    return tuple(found)
+
+
+def _hush() -> None:
+    """Keep Ray's own reports off the terminal: what concerns a user is said by us."""
+    for name in ("ray", "ray.data", "ray._private"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,187 @@
+"""Many commits over the nodes of a cluster: each is measured by one node as a whole, as its figures belong together.
+
+In: a cluster, a range of commits. Out: their outcomes, as they come. A node that is lost costs what it was measuring:
+its commit is continued by another, from the results that are kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from photometer.commits.lane import CommitSource, OnNode
+from photometer.errors import EnvironmentSpecError, NodesGone, PhotometerError
+from photometer.execution.executor import Failure
+from photometer.model.machine import Machine
+from photometer.remote.cluster import Cluster, import_ray
+from photometer.remote.node_actors import Wanted
+from photometer.remote.node_worker import ShippedCommits
+from photometer.remote.ray_workplace import RayWorkplace
+from photometer.remote.shipped_commits import pack_commits
+
+# A node that is lost more often is left out.
+MOST_LOSSES = 3
+POLL_SECONDS = 0.2
+# After Ctrl-C a thread may be in the midst of a run, whose servers end with its node's actor.
+JOIN_SECONDS = 10.0
+
+
+class CommitNodes:
+    """The nodes of a cluster that measure commits of a repository. What is shipped is shipped once."""
+
+    def __init__(
+        self, cluster: Cluster, wanted: Wanted, on_remark: Callable[[str], object] = lambda text: None
+    ) -> None:
+        self._cluster, self._wanted, self._on_remark = cluster, wanted, on_remark
+        self._pack: list[Any] = []
+        self._shipped = ShippedCommits(())
+
+    def ship(self, repository: Path, shas: Sequence[str], install: str | None) -> None:
+        """Bring the files of these commits to where nodes can get them."""
+        if set(shas) <= set(self._shipped.shas):
+            return
+        self._shipped = ShippedCommits(tuple(shas), install)
+        self._pack = [import_ray().put(pack_commits(repository, shas))]
+
+    @property
+    def names(self) -> list[str]:
+        names = [node.name for node in self._cluster.nodes()]
+        return names if self._wanted.most_nodes is None else names[: self._wanted.most_nodes]
+
+    def machines(self) -> list[Machine]:
+        """Return the machines that would measure."""
+        with RayWorkplace(self._cluster, self._wanted, self._on_remark) as place:
+            return [node.machine for node in place.nodes.values()]
+
+    def lane(self, name: str) -> NodeLane:
+        wanted = dataclasses.replace(self._wanted, only=name, most_nodes=1, most_restarts=0)
+        return NodeLane(RayWorkplace(self._cluster, wanted, self._on_remark), self._shipped, self._pack)
+
+    def any_lane(self) -> NodeLane:
+        """Return the largest node that there is."""
+        names = self.names
+        if not names:
+            raise NodesGone("the cluster has no node with a CPU", remedy="See what it has: `ray status`.")
+        return self.lane(names[0])
+
+
+class NodeLane:
+    """One node that measures one commit after the other; `at(sha)` is valid until the next call."""
+
+    def __init__(self, place: RayWorkplace, shipped: ShippedCommits, pack: list[Any]) -> None:
+        self.place, self._shipped, self._pack = place, shipped, pack
+
+    def at(self, sha: str) -> OnNode:
+        failure = self.place.enter_commit(self._shipped, self._pack, sha)
+        if isinstance(failure, Failure):
+            raise EnvironmentSpecError(failure.message, log=failure.log, remedy=failure.remedy)
+        return OnNode(lambda: contextlib.nullcontext(self.place))
+
+    def __enter__(self) -> NodeLane:
+        self.place.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.place.__exit__(kind, value, trace)
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """What came of a commit: what the caller's function returned, or why it could not be measured."""
+
+    sha: str
+    outcome: Any = None
+    error: PhotometerError | None = None
+
+
+def over_nodes(
+    nodes: CommitNodes, shas: Sequence[str], measure: Callable[[CommitSource, str], Any]
+) -> Iterator[Measured]:
+    """Yield what `measure(lane, sha)` returns for each commit, as they are done; a thread per node."""
+    with _Shift(nodes, shas, measure) as shift:
+        for _ in shas:
+            found = shift.next()
+            if found is None:
+                break
+            yield found
+        yield from (Measured(sha, error=NodesGone("no node is left that could measure it")) for sha in shift.left())
+
+
+class _Shift:
+    """A thread per node, each of which takes the next commit that waits. Use as a context manager."""
+
+    def __init__(self, nodes: CommitNodes, shas: Sequence[str], measure: Callable[[CommitSource, str], Any]) -> None:
+        self._nodes, self._measure = nodes, measure
+        self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+        for sha in shas:
+            self._waiting.put(sha)
+        self._done: queue.SimpleQueue[Measured | BaseException] = queue.SimpleQueue()
+        self._is_over = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._serve, args=(name,), name=name, daemon=True) for name in nodes.names
+        ]
+
+    def __enter__(self) -> _Shift:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._is_over.set()
+        for thread in self._threads:
+            thread.join(JOIN_SECONDS)
+
+    def next(self) -> Measured | None:
+        """Return what comes next; None if nothing can come any more. What stops all nodes is raised."""
+        while True:
+            # Looked at first: what a thread has put before it ended is then there.
+            can_come = any(thread.is_alive() for thread in self._threads)
+            try:
+                found = self._done.get(timeout=POLL_SECONDS)
+            except queue.Empty:
+                if can_come:
+                    continue
+                return None
+            if isinstance(found, BaseException):
+                raise found
+            return found
+
+    def left(self) -> Iterator[str]:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                yield self._waiting.get_nowait()
+
+    def _serve(self, name: str) -> None:
+        for _ in range(1 + MOST_LOSSES):
+            try:
+                with self._nodes.lane(name) as lane:
+                    if self._measure_all(lane):
+                        return
+            except NodesGone:
+                continue
+            except BaseException as error:
+                # A PhotometerError here is not the commit's fault, but that of how nodes are set up.
+                self._done.put(error)
+                return
+
+    def _measure_all(self, lane: NodeLane) -> bool:
+        """Measure what waits until nothing does. A commit that was lost with its node waits again."""
+        while not self._is_over.is_set():
+            try:
+                sha = self._waiting.get_nowait()
+            except queue.Empty:
+                return True
+            try:
+                self._done.put(Measured(sha, self._measure(lane, sha)))
+            except NodesGone:
+                self._waiting.put(sha)
+                raise
+        return True

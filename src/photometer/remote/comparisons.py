@@ -1,0 +1,262 @@
+"""Comparisons on a cluster: both sides of a benchmark always on one node; the benchmarks are shared out over the nodes.
+
+In: a ComparisonRequest and a workplace. Out: the verdicts of all shares as one comparison. A share that was lost with
+its node is compared again on another. Times of nodes never meet: each verdict is about one machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections import deque
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
+from photometer.comparing.comparison_file import FILE_NAME, open_comparison, recording
+from photometer.comparing.live import LiveComparison
+from photometer.comparing.observer import Observer
+from photometer.comparing.request import ComparisonRequest, ComparisonSettings, PlannedSuite
+from photometer.environments.spec import WORKTREE, EnvironmentSpec, GitSource
+from photometer.environments.worktree import resolve, top_of
+from photometer.errors import DefinitionError, EnvironmentSpecError, NodesGone
+from photometer.model.folder_lock import hold_folder
+from photometer.model.results_reader import load_results
+from photometer.plan.work_order import WorkOrder, short_titles
+from photometer.remote.cluster import import_ray
+from photometer.remote.ray_workplace import RayWorkplace
+from photometer.remote.shipped_commits import pack_commits, unpack_commits
+from photometer.session.left_behind import private_folder
+from photometer.session.session import Session
+
+# Starting both sides under Valgrind takes as long as comparing this many benchmarks.
+FEWEST_BENCHMARKS_PER_SHARE = 4
+# A share that was lost with so many nodes is given up.
+MOST_LOSSES = 3
+PER_NODE = "each node judged its own share of the benchmarks: the rate of false alarms holds for every share"
+
+
+@dataclasses.dataclass(frozen=True)
+class SharedRequest(ComparisonRequest):
+    """A request whose sides and benchmarks are known already: nothing is looked up on the node."""
+
+    sides: tuple[EnvironmentSpec, EnvironmentSpec] | None = None
+    share: PlannedSuite | None = None
+
+    @cached_property
+    def specs(self) -> tuple[EnvironmentSpec, EnvironmentSpec]:
+        assert self.sides is not None
+        return self.sides
+
+    @cached_property
+    def planned(self) -> PlannedSuite | None:
+        return self.share
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparedShare:
+    comparison: EnvironmentComparison
+    header: Mapping[str, Any]
+    records: tuple[Mapping[str, Any], ...]
+
+
+def compare_share(
+    session: Session, request: SharedRequest, commits: tuple[str, ...], pack: Sequence[Any]
+) -> ComparedShare:
+    """Compare on this node, live. `commits` are in the pack, from which both sides are checked out."""
+    with private_folder("compare") as folder:
+        sides = request.specs
+        if commits:
+            repository = unpack_commits(bytes(import_ray().get(pack[0])), commits, folder / "repository")
+            sides = (_moved(sides[0], repository), _moved(sides[1], repository))
+        output = folder / "comparison"
+        here = dataclasses.replace(request, sides=sides, output=output, resume=False, store=None)
+        with LiveComparison(here) as live:
+            comparison = live.run()
+        kept = load_results(output / FILE_NAME)
+        return ComparedShare(comparison, kept.header, tuple(kept.records))
+
+
+def compare_on_cluster(
+    request: ComparisonRequest, place: RayWorkplace, observer: Observer | None = None
+) -> EnvironmentComparison:
+    """Compare all benchmarks of a request; what its folder has already is not compared again."""
+    if request.planned is None:
+        raise DefinitionError("no suite is given", remedy="Name what to run: --suite SUITE.")
+    with contextlib.ExitStack() as stack:
+        if request.output is not None:
+            stack.enter_context(hold_folder(request.output))
+        return _Shares(request, request.planned, place, observer or Observer(), stack).run()
+
+
+def compare_on_node(place: RayWorkplace, base: str, branch: str, suite: str, **options: Any) -> EnvironmentComparison:
+    """Compare as `compare_environments` does, on the node of a workplace that has one."""
+    settings = ComparisonSettings(options.pop("budget", None), instructions=options.pop("instructions", True))
+    return compare_on_cluster(ComparisonRequest(base, branch, suite, settings, **options), place)
+
+
+class _Shares:
+    def __init__(
+        self,
+        request: ComparisonRequest,
+        planned: PlannedSuite,
+        place: RayWorkplace,
+        observer: Observer,
+        stack: contextlib.ExitStack,
+    ) -> None:
+        self._request, self._planned, self._place, self._observer, self._stack = (
+            request,
+            planned,
+            place,
+            observer,
+            stack,
+        )
+        self._ray = import_ray()
+        self._sides = _pinned(request.specs[0]), _pinned(request.specs[1])
+        self._file: Any = None
+        self._done: list[EnvironmentComparison] = []
+        self._running: dict[Any, tuple[str, Any, tuple[WorkOrder, ...]]] = {}
+        self._losses = 0
+
+    def run(self) -> EnvironmentComparison:
+        earlier = self._earlier()
+        orders = [order for order in self._planned.plan if order.id not in earlier]
+        waiting = deque(shares_of(orders, len(self._place.nodes)))
+        commits = tuple(dict.fromkeys(side.git.revision for side in self._sides if side.git is not None))
+        pack = [self._ray.put(self._packed(commits))] if commits else []
+        while waiting or self._running:
+            self._place.attend()
+            for name in self._idle():
+                if waiting:
+                    self._start(name, waiting.popleft(), commits, pack)
+            self._tell(len(orders))
+            done, _ = self._ray.wait(list(self._running), timeout=1.0) if self._running else ([], [])
+            for ref in done:
+                self._end(ref, waiting)
+        return self._merged(list(earlier.values()))
+
+    def _packed(self, commits: Sequence[str]) -> bytes:
+        repositories = {top_of(side.git) for side in self._request.specs if side.git is not None}
+        if len(repositories) > 1:
+            raise EnvironmentSpecError(
+                "the sides are of two repositories", remedy="On a cluster, compare revisions of one repository."
+            )
+        return pack_commits(repositories.pop(), commits)
+
+    def _idle(self) -> list[str]:
+        busy = {name for name, _, _ in self._running.values()}
+        nodes = self._place.nodes
+        return [name for name, node in nodes.items() if name not in busy and node.type == self._place.timing_type]
+
+    def _start(self, name: str, share: tuple[WorkOrder, ...], commits: tuple[str, ...], pack: Sequence[Any]) -> None:
+        settings = self._request.settings
+        part = len(share) / max(len(self._planned.plan), 1)
+        budget = None if settings.budget_seconds is None else settings.budget_seconds * part
+        ids = {order.id for order in share}
+        probes = {order_id: probe for order_id, probe in self._planned.probes.items() if order_id in ids}
+        request = SharedRequest(
+            self._request.base,
+            self._request.branch,
+            None,
+            dataclasses.replace(settings, budget_seconds=budget),
+            install=self._request.install,
+            accepted=self._request.accepted,
+            sides=self._sides,
+            share=PlannedSuite(self._planned.plan.only(share), probes),
+        )
+        actor = self._place.actors.members[name].actor
+        self._running[actor.call.remote(compare_share, {}, request, commits, pack)] = (name, actor, share)
+
+    def _end(self, ref: Any, waiting: deque[tuple[WorkOrder, ...]]) -> None:
+        name, actor, share = self._running.pop(ref)
+        try:
+            compared: ComparedShare = self._ray.get(ref)
+        except self._ray.exceptions.RayTaskError as error:
+            raise (error.cause if isinstance(error.cause, Exception) else error) from None
+        except self._ray.exceptions.RayError as error:
+            self._place.actors.report(name, actor)
+            self._losses += 1
+            if self._losses > MOST_LOSSES:
+                raise NodesGone(
+                    f"{self._losses} nodes were lost while they compared", remedy="See what ends them: `ray status`."
+                ) from error
+            waiting.append(share)
+            return
+        self._keep(name, compared)
+        self._done.append(compared.comparison)
+        titles = short_titles(self._planned.plan.orders)
+        for result in compared.comparison.results:
+            self._observer.decided(titles[result.order_id], result.judged)
+
+    def _keep(self, name: str, compared: ComparedShare) -> None:
+        if self._request.output is None and self._request.store is None:
+            return
+        if self._file is None:
+            description = {**compared.header["comparison"], "fingerprint": self._planned.plan.fingerprint}
+            self._file = open_comparison(self._request.output, description, self._request.resume)
+            if self._request.store is not None:
+                self._file = recording(self._file, description, self._request.store)
+                self._stack.enter_context(self._file.recorder or contextlib.nullcontext())
+        self._file.keep(self._place.nodes[name])
+        self._file.keep_all({**record, "nodes": [name]} for record in compared.records)
+
+    def _earlier(self) -> dict[str, ComparisonResult]:
+        """Return the verdicts that the folder has, if it is to be continued."""
+        path = None if self._request.output is None else Path(self._request.output) / FILE_NAME
+        if path is None or not self._request.resume or not path.exists():
+            return {}
+        return {result.order_id: result for result in load_results(path, recover=True).of(ComparisonResult)}
+
+    def _tell(self, benchmarks: int) -> None:
+        done = sum(len(each.results) + len(each.failures) for each in self._done)
+        self._observer.step(done, benchmarks)
+
+    def _merged(self, earlier: Sequence[ComparisonResult]) -> EnvironmentComparison:
+        titles = short_titles(self._planned.plan.orders)
+        results = [*earlier, *(result for each in self._done for result in each.results)]
+        failures = [failure for each in self._done for failure in each.failures]
+        names = [(each.base, each.branch) for each in self._done] or [(self._sides[0].text, self._sides[1].text)]
+        warnings = dict.fromkeys(warning for each in self._done for warning in each.warnings)
+        if len(self._done) > 1:
+            warnings[PER_NODE] = None
+        return EnvironmentComparison(
+            *names[0],
+            self._planned.plan.suite,
+            tuple(dataclasses.replace(result, title=titles[result.order_id]) for result in results),
+            tuple(_titled(failure, titles) for failure in failures),
+            tuple(title for each in self._done for title in each.not_reached),
+            tuple(warnings),
+            self._request.settings.margin,
+            self._request.settings.false_discovery_rate,
+            sum(each.measuring_seconds for each in self._done),
+            sweeps=tuple(sweep for each in self._done for sweep in each.sweeps),
+            metrics=tuple(metric for each in self._done for metric in each.metrics),
+        )
+
+
+def shares_of(orders: Sequence[WorkOrder], nodes: int) -> list[tuple[WorkOrder, ...]]:
+    """Return the orders in as many shares as there are nodes, if each is worth the start of both sides."""
+    count = max(1, min(nodes, len(orders) // FEWEST_BENCHMARKS_PER_SHARE))
+    return [tuple(orders[place::count]) for place in range(count)] if orders else []
+
+
+def _pinned(spec: EnvironmentSpec) -> EnvironmentSpec:
+    """Return the side with its revision by its full name, as it is here and now."""
+    if spec.git is None:
+        return spec
+    if spec.git.revision == WORKTREE:
+        raise EnvironmentSpecError(
+            "a working tree does not travel to the nodes of a cluster", remedy="Commit it, and name the commit."
+        )
+    top = top_of(spec.git)
+    return dataclasses.replace(spec, git=GitSource(resolve(top, spec.git.revision), top))
+
+
+def _moved(spec: EnvironmentSpec, repository: Path) -> EnvironmentSpec:
+    return spec if spec.git is None else dataclasses.replace(spec, git=GitSource(spec.git.revision, repository))
+
+
+def _titled(failure: ComparisonFailure, titles: Mapping[str, str]) -> ComparisonFailure:
+    return dataclasses.replace(failure, title=titles.get(failure.order_id, failure.title))

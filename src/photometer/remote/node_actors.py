@@ -1,0 +1,230 @@
+"""NodeActors: an actor on each node of a cluster: started, checked, started again if it dies, given up with its node.
+
+All methods but `report` are called by one thread, which calls `attend` now and then to hear of nodes that came or went.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import queue
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from photometer.errors import NodesGone, WorkerStartError
+from photometer.model.environment import Environment
+from photometer.remote.cluster import SHARED, Cluster, ClusterNode, import_ray, unpacked
+from photometer.remote.node_worker import NodeFacts, NodeRequest, NodeWorker, own_code_digest
+from photometer.remote.same_software import check_software
+from photometer.worker.messages import TorchFacts
+
+# An actor that dies more often on one node is not started there again.
+MOST_RESTARTS = 3
+# The first node may have to wait for others' work, or for an image. The others may come later.
+FIRST_NODE_SECONDS = 300.0
+OTHER_NODES_SECONDS = 60.0
+# How often it is asked which nodes there are.
+LOOK_SECONDS = 5.0
+CLOSING_SECONDS = 5.0
+POLL_SECONDS = 0.02
+# How Ray says that an actor did not die, but could not be made.
+IN_CONSTRUCTOR = "creation task"
+
+
+class RayNode(NodeWorker):
+    """The actor's class: a NodeWorker that gets files from Ray."""
+
+    def __init__(self, request: NodeRequest, shipped: tuple[str, ...]) -> None:
+        ray = import_ray()
+        folders = unpacked(shipped, sys.path)
+        super().__init__(dataclasses.replace(request, folders=folders), fetch=lambda refs: bytes(ray.get(refs[0])))
+
+
+@dataclasses.dataclass
+class Member:
+    """A node that takes part, or has been asked to: `facts` are None until it has said hello."""
+
+    place: ClusterNode
+    actor: Any
+    facts: NodeFacts | None = None
+    restarts: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class _Event:
+    """An actor has said hello, or has been found dead."""
+
+    name: str
+    actor: Any
+    hello: Future[NodeFacts] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What nodes are to be: of which environment, with the driver's torch, how many at most, or one by its name."""
+
+    environment: Environment
+    driver: TorchFacts
+    most_nodes: int | None = None
+    uses_devices: bool = True
+    actor_class: type[NodeWorker] = RayNode
+    only: str | None = None
+    most_restarts: int = MOST_RESTARTS
+
+
+class NodeActors:
+    def __init__(
+        self,
+        cluster: Cluster,
+        wanted: Wanted,
+        *,
+        on_ready: Callable[[NodeFacts], object],
+        on_lost: Callable[[str], object],
+        on_remark: Callable[[str], object],
+    ) -> None:
+        self._ray = import_ray()
+        self._cluster, self._wanted = cluster, wanted
+        self._on_ready, self._on_lost, self._on_remark = on_ready, on_lost, on_remark
+        self._code = own_code_digest()
+        self._gone: set[str] = set()
+        self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        self._looked = 0.0
+        self.members: dict[str, Member] = {}
+
+    @property
+    def ready(self) -> dict[str, NodeFacts]:
+        return {name: member.facts for name, member in self.members.items() if member.facts is not None}
+
+    @property
+    def starting(self) -> list[str]:
+        return [name for name, member in self.members.items() if member.facts is None]
+
+    def start(self) -> None:
+        """Start an actor on every node; wait for the first, and a while for the others."""
+        began = time.monotonic()
+        self._look_for_nodes()
+        while self.starting or not self.ready:
+            self.attend()
+            waited = time.monotonic() - began
+            if self.ready and waited > OTHER_NODES_SECONDS:
+                return
+            if waited > FIRST_NODE_SECONDS:
+                raise WorkerStartError(
+                    f"no node was free within {FIRST_NODE_SECONDS:.0f} s",
+                    remedy=f"See what runs there (`ray status`), or declare nodes shared (the resource {SHARED}).",
+                )
+            time.sleep(POLL_SECONDS)
+
+    def attend(self) -> None:
+        """Look after nodes that came, said hello, or went."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                event = self._events.get_nowait()
+                member = self.members.get(event.name)
+                if member is None or member.actor is not event.actor:
+                    continue
+                error = None if event.hello is None else event.hello.exception()
+                if event.hello is not None and error is None:
+                    self._welcome(member, event.hello.result())
+                else:
+                    self._lose(event.name, member, error)
+        if not self.members or time.monotonic() - self._looked > LOOK_SECONDS:
+            self._look_for_nodes()
+        if not self.members:
+            raise NodesGone(
+                "no node is left", remedy="--resume continues when the cluster is back: nothing is measured again."
+            )
+
+    def report(self, name: str, actor: Any) -> None:
+        """Say from any thread that an actor was found dead."""
+        self._events.put(_Event(name, actor))
+
+    def close(self, *, at_once: bool = False) -> None:
+        """End all actors, and with them all servers."""
+        actors = [member.actor for member in self.members.values()]
+        self.members.clear()
+        if actors and not at_once:
+            with contextlib.suppress(Exception):
+                closing = [actor.close.remote() for actor in actors]
+                self._ray.wait(closing, num_returns=len(closing), timeout=CLOSING_SECONDS)
+        for actor in actors:
+            with contextlib.suppress(Exception):
+                self._ray.kill(actor)
+
+    def _look_for_nodes(self) -> None:
+        self._looked = time.monotonic()
+        for place in self._cluster.nodes():
+            if self._wanted.most_nodes is not None and len(self.members) >= self._wanted.most_nodes:
+                return
+            if self._wanted.only not in (None, place.name):
+                continue
+            if place.name not in self.members and place.name not in self._gone:
+                self.members[place.name] = Member(place, self._start(place))
+
+    def _start(self, place: ClusterNode) -> Any:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        gpus = 1 if self._wanted.uses_devices and place.gpus else 0
+        request = NodeRequest(
+            place.name,
+            self._wanted.environment,
+            sys.executable,
+            os.environ.get("PYTHONPATH", ""),
+            cores=place.cpus,
+            gpus=gpus,
+            is_shared=place.is_shared,
+        )
+        resources = {SHARED: place.cpus} if place.is_shared else {}
+        options = self._ray.remote(self._wanted.actor_class).options(
+            # All CPUs of a node, so that nothing else of Ray's runs beside what is timed; of a shared one, its share.
+            num_cpus=place.cpus,
+            num_gpus=gpus,
+            resources=resources,
+            # A thread per core, and some for what is asked beside measurements.
+            max_concurrency=place.cpus + 4,
+            max_restarts=0,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(place.id, soft=False),
+        )
+        actor = options.remote(request, self._cluster.shipped)
+        hello = actor.hello.remote().future()
+        hello.add_done_callback(lambda future: self._events.put(_Event(place.name, actor, future)))
+        return actor
+
+    def _welcome(self, member: Member, facts: NodeFacts) -> None:
+        check_software(self._wanted.driver, self._code, facts)
+        member.facts = facts
+        self._on_ready(facts)
+
+    def _lose(self, name: str, member: Member, error: BaseException | None) -> None:
+        self._on_lost(name)
+        if error is not None and (not isinstance(error, _died(self._ray)) or IN_CONSTRUCTOR in str(error)):
+            # It came up and cannot be used; starting it again would not help.
+            raise WorkerStartError(
+                f"{name} cannot measure: {_last_line(error)}",
+                log=str(error),
+                remedy="Install photometer and torch on all nodes, such as from one image.",
+            )
+        with contextlib.suppress(Exception):
+            self._ray.kill(member.actor)
+        if member.restarts < self._wanted.most_restarts and any(place.name == name for place in self._cluster.nodes()):
+            self.members[name] = Member(member.place, self._start(member.place), restarts=member.restarts + 1)
+            self._on_remark(f"{name}: what measured there died; it is started again, and its work is done elsewhere")
+            return
+        del self.members[name]
+        self._gone.add(name)
+        self._on_remark(f"{name} is gone; its work is done elsewhere")
+
+
+def _died(ray: Any) -> tuple[type[BaseException], ...]:
+    """Return the errors that say that an actor or its node has died."""
+    found = ray.exceptions
+    return (found.RayActorError, found.ActorUnschedulableError, found.NodeDiedError, found.WorkerCrashedError)
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line for line in str(error).strip().splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

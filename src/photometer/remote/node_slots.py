@@ -1,0 +1,161 @@
+"""NodeSlots: which job may start on which node now. Pure bookkeeping; nothing is run here, and Ray is not known.
+
+Counting, compiling and the like take one core. A timing takes a whole node; on a node that is declared shared, as many
+cores as it has threads, of which each is a physical core, so that no hyper-thread sibling is used meanwhile. What runs
+on an accelerator goes to nodes that have one, one at a time. Times come from machines of one type only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator
+
+from photometer.execution.agenda import QUIET_STEPS, Job
+from photometer.execution.executor import Step
+from photometer.execution.observer import NodeState
+from photometer.execution.workplace import CORES_PER_QUIET_LANE, Slot
+from photometer.model.node import Node
+from photometer.session.cores import CorePool
+
+# Titles that are shown of a node; it may count on many cores at once.
+TITLES_SHOWN = 2
+
+
+@dataclasses.dataclass
+class _Place:
+    """A node that takes part, and what it does now."""
+
+    node: Node
+    pool: CorePool
+    running: list[Job] = dataclasses.field(default_factory=list)
+    # How many of them are timings, counts, or on an accelerator.
+    quiet: int = 0
+    counting: int = 0
+    on_device: int = 0
+    # How many servers that count it has started: one per count at a time.
+    counting_servers: int = 0
+    # Nothing new starts here: a timing waits for the whole node.
+    is_draining: bool = False
+
+    @property
+    def quiet_lanes(self) -> int:
+        return max(1, len(self.pool) // CORES_PER_QUIET_LANE) if self.node.is_shared else 1
+
+    def tally(self, job: Job, change: int) -> None:
+        self.quiet += change * (job.step in QUIET_STEPS)
+        self.counting += change * (job.step is Step.COUNT)
+        self.on_device += change * _on_device(job)
+
+
+class NodeSlots:
+    def __init__(self) -> None:
+        self._places: dict[str, _Place] = {}
+        self._timing_type: str | None = None
+
+    def add(self, node: Node, cores: tuple[int, ...]) -> None:
+        self._places[node.name] = _Place(node, CorePool(cores))
+
+    def remove(self, name: str) -> None:
+        self._places.pop(name, None)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Node]:
+        return (place.node for place in self._places.values())
+
+    @property
+    def lanes(self) -> int:
+        return sum(len(place.pool) for place in self._places.values())
+
+    @property
+    def quiet_lanes(self) -> int:
+        return sum(place.quiet_lanes for place in self._timing_places())
+
+    @property
+    def widest(self) -> int:
+        return max((len(place.pool) for place in self._timing_places()), default=1)
+
+    @property
+    def timing_type(self) -> str | None:
+        """Return the type of machine that times are measured on: the one that most nodes have. It does not change."""
+        if self._timing_type is None and self._places:
+            types = Counter(place.node.type for place in self._places.values())
+            self._timing_type = types.most_common(1)[0][0]
+        return self._timing_type
+
+    def take(self, job: Job) -> Slot | None:
+        """Return where the job can start now. None: not yet."""
+        place = self._quiet_place(job) if job.step in QUIET_STEPS else self._loud_place(job)
+        if place is None:
+            return None
+        whole = job.step in QUIET_STEPS and not place.node.is_shared
+        cores = place.pool.take(len(place.pool) if whole else min(job.cores, len(place.pool)), from_top=whole)
+        if cores is None:
+            return None
+        place.is_draining = False
+        place.running.append(job)
+        place.tally(job, 1)
+        place.counting_servers = max(place.counting_servers, place.counting)
+        # The highest: the first core of a machine serves most interrupts.
+        return Slot(cores[-job.cores :] if whole else cores, place.node.name)
+
+    def give_back(self, job: Job, slot: Slot) -> None:
+        place = self._places.get(slot.node)
+        if place is None or job not in place.running:
+            # The node was lost meanwhile, and may be another of that name by now.
+            return
+        place.running.remove(job)
+        place.tally(job, -1)
+        whole = job.step in QUIET_STEPS and not place.node.is_shared
+        place.pool.give_back(place.pool.cores if whole else slot.cores)
+
+    def states(self) -> tuple[NodeState, ...]:
+        found = []
+        for place in self._places.values():
+            titles = tuple(job.title for job in place.running[:TITLES_SHOWN])
+            more = len(place.running) - len(titles)
+            found.append(NodeState(place.node.name, (*titles, *((f"{more} more",) if more else ()))))
+        return tuple(found)
+
+    def _timing_places(self) -> list[_Place]:
+        return [place for place in self._places.values() if place.node.type == self.timing_type]
+
+    def _quiet_place(self, job: Job) -> _Place | None:
+        fit = [place for place in self._timing_places() if not _on_device(job) or place.node.gpus]
+        for place in fit:
+            if not place.node.is_shared and not place.running:
+                return place
+            if place.node.is_shared and place.quiet < place.quiet_lanes and not (_on_device(job) and place.on_device):
+                return place
+        if not any(place.is_draining for place in fit):
+            # The one that is free soonest. Those that time are free soon anyhow.
+            busy = [place for place in fit if not place.node.is_shared and not place.quiet]
+            if busy and not any(place.quiet for place in fit):
+                min(busy, key=lambda place: len(place.running)).is_draining = True
+        return None
+
+    def _loud_place(self, job: Job) -> _Place | None:
+        fit = [
+            place
+            for place in self._places.values()
+            if (place.node.is_shared or not place.quiet)
+            and not place.is_draining
+            and len(place.running) < len(place.pool)
+            and (not _on_device(job) or (place.node.gpus and not place.on_device))
+        ]
+        if not fit:
+            return None
+        if job.step is Step.COUNT:
+            # A server that has started is worth 15 s.
+            started = [place for place in fit if place.counting < place.counting_servers]
+            fit = started or fit
+        return min(fit, key=lambda place: len(place.running) / len(place.pool))
+
+
+def _on_device(job: Job) -> bool:
+    return job.order is not None and job.order.auto.on_device

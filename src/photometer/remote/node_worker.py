@@ -1,0 +1,278 @@
+"""NodeWorker: what lives on a node of a cluster: its session with all servers, and what it is asked to do with them.
+
+Ray is not known here, except that `fetch` gets a file's content from wherever the driver has put it. In: NodeRequest
+and work. Out: NodeFacts once, then a NodeOutcome per piece of work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import os
+import platform
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from photometer.errors import CacheError, PhotometerError, ToolMissing, WorkerStartError
+from photometer.execution.executor import (
+    BuildSnippets,
+    Done,
+    Failure,
+    MeasureOrder,
+    ScriptModel,
+    Step,
+    Work,
+)
+from photometer.execution.local_executor import LocalExecutor
+from photometer.execution.run_file import machine_of
+from photometer.instruments.callgrind.count_task import CountTask
+from photometer.instruments.callgrind.counter import InstructionCounter
+from photometer.instruments.code_folder import VARIABLE, cache_root, make_code_folder
+from photometer.instruments.cpp.compiler import find_compiler
+from photometer.instruments.cpp.snippet import CppOptions
+from photometer.instruments.cpp.torch_build import build_fingerprint
+from photometer.model.environment import Environment
+from photometer.model.node import Node
+from photometer.model.task import TaskSpec
+from photometer.model.whole_file import write_whole
+from photometer.remote.shipped_commits import unpack_commits
+from photometer.session.cores import usable_cores
+from photometer.session.left_behind import private_folder
+from photometer.session.policy import simd_variables
+from photometer.session.session import Session
+from photometer.session.valgrind import find_valgrind
+from photometer.worker.messages import TorchFacts
+
+if TYPE_CHECKING:
+    from photometer.commits.lane import CommitLane
+
+# Counted once on every node that counts: arithmetic in a vectorised loop, a copy, and a small operator.
+CONTROL = TaskSpec(
+    stmt="y = torch.exp(x).sum(); z = x.clone(); small + 1", setup="x = torch.ones(5000); small = torch.ones(4)"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeRequest:
+    """What a node is to be: `environment` as the driver has it; `folders` maps folders of the driver's to theirs here.
+
+    An interpreter that is the driver's own is the node's own here. `cores` limits how many are used.
+    """
+
+    name: str
+    environment: Environment
+    driver_python: str
+    python_path: str = ""
+    folders: tuple[tuple[str, str], ...] = ()
+    cores: int = 0
+    gpus: int = 0
+    is_shared: bool = False
+    passes_devices: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeFacts:
+    node: Node
+    cores: tuple[int, ...]
+    facts: TorchFacts
+    torch_build: str
+    code: str
+    pid: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ShippedCommits:
+    """Commits that a node gets in one pack, and how each is installed, if it is."""
+
+    shas: tuple[str, ...]
+    install: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeOutcome:
+    """`files` have been made and are wanted on other nodes; `control` is this node's count of CONTROL."""
+
+    outcome: Done | Failure
+    files: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
+    control: int | None = None
+
+
+class NodeWorker:
+    def __init__(self, request: NodeRequest, fetch: Callable[[Any], bytes]) -> None:
+        self._request = request
+        self._fetch = fetch
+        self._lock = threading.Lock()
+        self._control_is_counted = False
+        self._open = contextlib.ExitStack()
+        self._lane: CommitLane | None = None
+        _set_surroundings(request)
+        self.environment = environment_here(request)
+        self.session = Session(self.environment)
+        self._executor = LocalExecutor(self.session)
+
+    def hello(self) -> NodeFacts:
+        """Return what is here. An environment without torch raises."""
+        facts = self.session.facts()
+        cores = usable_cores()
+        cores = cores[-self._request.cores :] if self._request.cores else cores
+        build = build_fingerprint(Path(facts.torch_folder))
+        node = Node(
+            self._request.name,
+            machine_of(facts),
+            len(cores),
+            self._request.gpus,
+            self._request.is_shared,
+            facts.executable,
+            " ".join(platform.libc_ver()),
+            _valgrind(),
+            tuple(f"{name}={value}" for name, value in sorted(simd_variables().items())),
+            _toolchain(facts),
+        )
+        return NodeFacts(node, cores, facts, build, own_code_digest(), os.getpid())
+
+    def execute(self, work: Work, files: Mapping[str, Any]) -> NodeOutcome:
+        """Do a piece of work. `files` are made elsewhere, and put here first as far as they are not here yet."""
+        try:
+            for path, content in files.items():
+                self._put(Path(path), content)
+        except PhotometerError as error:
+            return NodeOutcome(Failure.of(error))
+        control = (
+            self._count_control(work.cores) if isinstance(work, MeasureOrder) and work.step is Step.COUNT else None
+        )
+        outcome = self._executor.execute(work)
+        return NodeOutcome(outcome, _made(work, outcome), control)
+
+    def call(self, function: Callable[..., Any], files: Mapping[str, Any], *arguments: Any) -> Any:
+        """Return what `function(session, *arguments)` returns: a stage of a run that takes a session."""
+        for path, content in files.items():
+            self._put(Path(path), content)
+        return function(self.session, *arguments)
+
+    def enter_commit(self, commits: ShippedCommits, pack: Any, sha: str) -> TorchFacts | Failure:
+        """From now on measure a commit, whose files are in the pack; return its torch, or why it cannot be measured."""
+        from photometer.commits.lane import CommitLane
+
+        try:
+            if self._lane is None:
+                folder = self._open.enter_context(private_folder("commits")) / "repository"
+                repository = unpack_commits(self._fetch(pack), commits.shas, folder)
+                lane = CommitLane(repository, install=commits.install, python=self.environment.python)
+                self._lane = self._open.enter_context(lane)
+            self.session = self._lane.at(sha)
+            facts = self.session.facts()
+        except PhotometerError as error:
+            return Failure.of(error)
+        self._executor = LocalExecutor(self.session)
+        return facts
+
+    def close(self) -> None:
+        self._executor.stop()
+        self._executor.close()
+        self._open.close()
+
+    def _put(self, path: Path, content: Any) -> None:
+        with self._lock:
+            if path.exists():
+                return
+            try:
+                # Code is loaded from there: the folder must be this user's own.
+                root = cache_root()
+                make_code_folder(path.parent, below=root.parent if path.is_relative_to(root) else path.parents[1])
+                write_whole(path, self._fetch(content), overwrite=True)
+            except OSError as error:
+                raise CacheError(
+                    f"{path} cannot be written on {self._request.name}: {error.strerror or error}",
+                    remedy=f"Name a folder that can be made on all nodes in {VARIABLE}.",
+                ) from error
+
+    def _count_control(self, cores: Sequence[int]) -> int | None:
+        """Count what every node counts, once. That it cannot be counted is said by the order that is counted next."""
+        with self._lock:
+            if self._control_is_counted:
+                return None
+            self._control_is_counted = True
+        with contextlib.suppress(PhotometerError):
+            counted = InstructionCounter(self.session).count(CountTask(CONTROL), cores=cores)
+            return counted.instruction_counts().repeats[0].outside_allocator
+        return None
+
+
+def environment_here(request: NodeRequest) -> Environment:
+    """Return the environment as it is called on this node."""
+    asked = request.environment
+    python = sys.executable if asked.python == request.driver_python else asked.python
+    if not Path(python).exists():
+        raise WorkerStartError(
+            f"{request.name} has no interpreter {python}", remedy="Name one that all nodes have, or leave --python out."
+        )
+    return dataclasses.replace(
+        asked,
+        python=python,
+        path=tuple(_here(folder, request) for folder in asked.path),
+        importable=tuple(_here(folder, request) for folder in asked.importable),
+    )
+
+
+def own_code_digest() -> str:
+    """Return what tells one state of photometer's code from another: driver and nodes must have the same."""
+    import photometer
+
+    folder = Path(photometer.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _set_surroundings(request: NodeRequest) -> None:
+    """Make this process's variables those that the driver would pass on to what it measures."""
+    folders = [_here(folder, request) for folder in request.python_path.split(os.pathsep) if folder]
+    os.environ.pop("PYTHONPATH", None)
+    if folders:
+        os.environ["PYTHONPATH"] = os.pathsep.join(folders)
+    if not request.gpus or not request.passes_devices:
+        # Ray hides accelerators that were not asked for with an empty variable, which a driver does not have.
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+
+
+def _here(folder: str, request: NodeRequest) -> str:
+    for there, here in request.folders:
+        if Path(folder).is_relative_to(there):
+            return str(Path(here) / Path(folder).relative_to(there))
+    return folder
+
+
+def _made(work: Work, outcome: Done | Failure) -> dict[str, bytes]:
+    """Return the files that a piece of work has made for others."""
+    if isinstance(outcome, Failure):
+        return {}
+    if isinstance(work, ScriptModel):
+        return {work.path: Path(work.path).read_bytes()}
+    if isinstance(work, BuildSnippets):
+        libraries = {str(built.library) for built in outcome.outcomes if not isinstance(built, Failure)}
+        return {library: Path(library).read_bytes() for library in sorted(libraries)}
+    return {}
+
+
+def _valgrind() -> str:
+    try:
+        return find_valgrind().version_string
+    except ToolMissing:
+        return ""
+
+
+def _toolchain(facts: TorchFacts) -> str:
+    """Return what compiled code depends on; of nodes without a compiler, the same for all."""
+    try:
+        compiler = find_compiler(CppOptions(), make_code_folder(cache_root())).identity
+    except PhotometerError:
+        compiler = ""
+    # Not the dates of torch's libraries: every node has its own copy.
+    torch = [facts.torch, facts.git_version or "", str(facts.cxx11_abi), facts.torch_folder]
+    parts = [platform.machine(), *platform.libc_ver(), *torch, compiler]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

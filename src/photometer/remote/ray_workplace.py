@@ -1,0 +1,241 @@
+"""RayWorkplace: the nodes of a cluster behind the scheduler's seam. An actor per node holds that node's servers.
+
+A node that is lost loses what it was measuring, and nothing else: its work is done elsewhere. Nodes that come later are
+used. All methods are called by one thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any
+
+from photometer.execution.agenda import Job
+from photometer.execution.executor import BuildSnippets, Done, Failure, Work
+from photometer.execution.observer import NodeState
+from photometer.execution.workplace import Slot
+from photometer.model.machine import Machine
+from photometer.model.node import Node
+from photometer.remote.cluster import Cluster, import_ray
+from photometer.remote.node_actors import POLL_SECONDS, NodeActors, Wanted
+from photometer.remote.node_slots import NodeSlots
+from photometer.remote.node_worker import NodeFacts, NodeOutcome, ShippedCommits
+from photometer.remote.same_software import differing_counts
+from photometer.remote.shared_files import SharedFiles
+from photometer.worker.messages import TorchFacts
+
+OpenPlace = Callable[[], "contextlib.AbstractContextManager[RayWorkplace]"]
+"""Opens the workplace of a cluster."""
+
+
+class RayWorkplace:
+    """Use as a context manager: nodes are started when it is entered. `on_remark` hears what a user should know."""
+
+    times_beside_others = True
+    prepares_first = True
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        wanted: Wanted,
+        on_remark: Callable[[str], object] = lambda text: None,
+    ) -> None:
+        self._ray = import_ray()
+        self._on_remark = on_remark
+        self._keep_node: Callable[[Node], object] | None = None
+        self._slots = NodeSlots()
+        self._files = SharedFiles(self._ray.put)
+        self._controls: dict[str, int] = {}
+        # Of the commit that the one node of this workplace measures now.
+        self._commit_facts: TorchFacts | None = None
+        self._said: set[str] = set()
+        self.actors = NodeActors(
+            cluster,
+            wanted,
+            on_ready=self._welcome,
+            on_lost=self._slots.remove,
+            on_remark=self._remark,
+        )
+
+    def __enter__(self) -> RayWorkplace:
+        try:
+            self.actors.start()
+        except BaseException:
+            self.actors.close(at_once=True)
+            raise
+        others = [node for node in self._slots if node.type != self._slots.timing_type]
+        if others:
+            types = ", ".join(sorted({node.type for node in others}))
+            self._remark(f"times are measured on {self._slots.timing_type} only; {len(others)} nodes ({types}) count")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.actors.close(at_once=kind is not None)
+
+    def keep_nodes(self, keep: Callable[[Node], object]) -> None:
+        """Keep a record of each node from now on, before any of its results."""
+        self._keep_node = keep
+        for node in self._slots:
+            keep(node)
+
+    @property
+    def nodes(self) -> dict[str, Node]:
+        return {name: facts.node for name, facts in self.actors.ready.items()}
+
+    @property
+    def facts(self) -> TorchFacts:
+        """Return the facts of the nodes' torch, with the kinds of accelerator that any of them has."""
+        if self._commit_facts is not None:
+            return self._commit_facts
+        all_facts = [each.facts for each in self.actors.ready.values()]
+        devices = {device for facts in all_facts for device in facts.devices}
+        return dataclasses.replace(all_facts[0], devices=sorted(devices))
+
+    @property
+    def timing_machine(self) -> Machine | None:
+        """Return the machine that times are measured on, as a results file has it at its head."""
+        return next((node.machine for node in self._slots if node.type == self._slots.timing_type), None)
+
+    @property
+    def timing_type(self) -> str | None:
+        return self._slots.timing_type
+
+    @property
+    def lanes(self) -> int:
+        return max(self._slots.lanes, 1)
+
+    @property
+    def quiet_lanes(self) -> int:
+        return max(self._slots.quiet_lanes, 1)
+
+    @property
+    def widest(self) -> int:
+        return self._slots.widest
+
+    @property
+    def is_waiting(self) -> bool:
+        self.attend()
+        return bool(self.actors.starting)
+
+    def take(self, job: Job) -> Slot | None:
+        self.attend()
+        return self._slots.take(job)
+
+    def may_pass(self, job: Job) -> bool:
+        # A node is being emptied for it; the others go on.
+        return True
+
+    def give_back(self, job: Job, slot: Slot) -> None:
+        self._slots.give_back(job, slot)
+
+    def submit(self, work: Work, slot: Slot) -> Future[Done | Failure]:
+        """Send the work to the slot's node. C++ is built once by each toolchain that nodes have."""
+        facts = self.actors.ready.get(slot.node)
+        toolchain = "" if facts is None else facts.node.toolchain
+        sent = self._send(self._files.as_built_by(toolchain, work), slot.node)
+        if not isinstance(work, BuildSnippets):
+            return sent
+        builders = {node.toolchain: name for name, node in self.nodes.items() if node.toolchain != toolchain}
+        others = {other: self._send(work, name) for other, name in builders.items()}
+        return self._files.all_built(sent, others) if others else sent
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what `function(session, *arguments)` returns on a node that times; on another, should it be lost."""
+        while True:
+            self.attend()
+            names = [each.name for each in self._slots if each.type == self._slots.timing_type]
+            if not names:
+                time.sleep(POLL_SECONDS)
+                continue
+            actor = self.actors.members[names[0]].actor
+            try:
+                return self._ray.get(actor.call.remote(function, self._files.needed(None), *arguments))
+            except self._ray.exceptions.RayTaskError as error:
+                raise (error.cause if isinstance(error.cause, Exception) else error) from None
+            except self._ray.exceptions.RayError:
+                self.actors.report(names[0], actor)
+
+    def enter_commit(self, commits: ShippedCommits, pack: list[Any], sha: str) -> Failure | None:
+        """Have the one node of this workplace measure a commit from now on; return why not, if it cannot."""
+        self.attend()
+        ((name, member),) = self.actors.members.items()
+        try:
+            entered: TorchFacts | Failure = self._ray.get(member.actor.enter_commit.remote(commits, pack, sha))
+        except self._ray.exceptions.RayTaskError:
+            raise
+        except self._ray.exceptions.RayError:
+            self.actors.report(name, member.actor)
+            self.attend()
+            raise
+        if isinstance(entered, Failure):
+            return entered
+        self._commit_facts = entered
+        return None
+
+    def attend(self) -> None:
+        """Look after nodes that came or went, and compare what they count."""
+        self.actors.attend()
+        if len(set(self._controls.values())) > 1:
+            for text in differing_counts(self._controls, self.nodes):
+                self._remark(text)
+
+    def states(self) -> tuple[NodeState, ...]:
+        starting = (NodeState(name, word="starting") for name in self.actors.starting)
+        return (*self._slots.states(), *starting)
+
+    def here(self) -> contextlib.AbstractContextManager[object]:
+        return contextlib.nullcontext()
+
+    def end(self) -> None:
+        """Nothing: the nodes are needed for what follows a plan, too."""
+
+    def _send(self, work: Work, name: str) -> Future[Done | Failure]:
+        made: Future[Done | Failure] = Future()
+        member = self.actors.members.get(name)
+        if member is None:
+            made.set_result(_lost(name, "it is gone"))
+            return made
+        actor = member.actor
+        try:
+            sent = actor.execute.remote(work, self._files.needed(work)).future()
+        except self._ray.exceptions.RayError as error:
+            self.actors.report(name, actor)
+            made.set_result(_lost(name, str(error)))
+            return made
+        sent.add_done_callback(lambda future: self._arrived(name, actor, future, made))
+        return made
+
+    def _arrived(self, name: str, actor: Any, sent: Future[NodeOutcome], made: Future[Done | Failure]) -> None:
+        """Called by a thread of Ray's, from which nothing may be asked of Ray."""
+        try:
+            outcome = sent.result()
+        except self._ray.exceptions.RayTaskError as error:
+            made.set_exception(error)
+        except BaseException as error:
+            self.actors.report(name, actor)
+            made.set_result(_lost(name, str(error)))
+        else:
+            self._files.add(outcome.files)
+            if outcome.control is not None:
+                self._controls[name] = outcome.control
+            made.set_result(outcome.outcome)
+
+    def _welcome(self, facts: NodeFacts) -> None:
+        self._slots.add(facts.node, facts.cores)
+        if self._keep_node is not None:
+            self._keep_node(facts.node)
+
+    def _remark(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self._on_remark(text)
+
+
+def _lost(name: str, why: str) -> Failure:
+    return Failure("NodeLost", f"{name} was lost while it measured", log=why[-2000:], lost=True)

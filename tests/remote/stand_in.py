@@ -1,0 +1,65 @@
+"""A node that measures nothing: what it does is told by variables of the environment that it is asked to be."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from photometer.execution.executor import BuildSnippets, Done, MeasureOrder, Work
+from photometer.instruments.cpp.snippet import BuiltSnippet
+from photometer.model.environment import Environment
+from photometer.model.machine import Machine
+from photometer.model.node import Node
+from photometer.remote.node_worker import NodeFacts, NodeOutcome, NodeRequest, NodeWorker, own_code_digest
+from tests.execution.fake_executor import FACTS, RECORDS, label_of, step_of
+
+
+def environment(**variables: object) -> Environment:
+    """Return the environment of a stand-in: SECONDS of each work, KILLER and its FILE, TORCH."""
+    return Environment("/python", variables=tuple((name, str(value)) for name, value in variables.items()))
+
+
+class StandIn(NodeWorker):
+    def __init__(self, request: NodeRequest, shipped: tuple[str, ...]) -> None:
+        self._name, self._cores = request.name, request.cores
+        self._told = dict(request.environment.variables)
+
+    def hello(self) -> NodeFacts:
+        node = Node(self._name, Machine(cpu_model="stand-in"), self._cores, toolchain="gcc")
+        facts = FACTS if "TORCH" not in self._told else _with_torch(self._told["TORCH"])
+        return NodeFacts(node, tuple(range(self._cores)), facts, "", own_code_digest(), os.getpid())
+
+    def execute(self, work: Work, files: Mapping[str, Any]) -> NodeOutcome:
+        time.sleep(float(self._told.get("SECONDS", "0")))
+        if label_of(work) and label_of(work) == self._told.get("KILLER"):
+            self._die()
+        if isinstance(work, BuildSnippets):
+            built = tuple(BuiltSnippet(Path("/l.so"), f"s{place}", cached=False) for place in range(len(work.snippets)))
+            return NodeOutcome(Done(outcomes=built), {"/l.so": b"library"})
+        if isinstance(work, MeasureOrder) and work.ready.built is not None:
+            assert "/l.so" in files
+        record = RECORDS.get(step_of(work))
+        return NodeOutcome(Done() if record is None else Done({**record, "pid": os.getpid()}))
+
+    def call(self, function: Callable[..., Any], files: Mapping[str, Any], *arguments: Any) -> Any:
+        return function(None, *arguments)
+
+    def close(self) -> None:
+        pass
+
+    def _die(self) -> None:
+        """End this process; with a FILE only if it is not there yet."""
+        file = self._told.get("FILE")
+        if file is None or not Path(file).exists():
+            if file is not None:
+                Path(file).touch()
+            os._exit(1)
+
+
+def _with_torch(version: str) -> Any:
+    import dataclasses
+
+    return dataclasses.replace(FACTS, torch=version)

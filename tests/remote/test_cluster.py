@@ -1,0 +1,50 @@
+"""Which cluster, and what travels to its nodes; without Ray."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from photometer.errors import DefinitionError, ToolMissing
+from photometer.remote.cluster import import_ray, parse_address, runtime_env, shipped_folders, unpacked
+
+
+@pytest.mark.parametrize(
+    ("text", "address"), [("ray", "local"), ("auto", "auto"), ("ray://head:10001", "ray://head:10001")]
+)
+def test_addresses(text: str, address: str) -> None:
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize("text", ["", "raay", "http://head", "ray://", "ray://a b", "10.0.0.1:6379"])
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(DefinitionError, match="names no cluster"):
+        parse_address(text)
+
+
+def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ToolMissing, match=r"pip install photometer\[ray\]"):
+        import_ray()
+
+
+def test_the_top_of_a_checkout_travels_once(tmp_path: Path) -> None:
+    source = tmp_path / "project" / "src"
+    source.mkdir(parents=True)
+    (tmp_path / "project" / ".git").mkdir()
+    other = tmp_path / "other"
+    other.mkdir()
+    folders = [str(source), str(source.parent), str(other), str(tmp_path / "missing")]
+    assert shipped_folders(folders) == (str(source.parent), str(other))
+    assert runtime_env(shipped_folders(folders))["py_modules"] == [str(source.parent), str(other)]
+    assert runtime_env([]) == {}
+
+
+def test_folders_are_found_where_ray_has_unpacked_them(tmp_path: Path) -> None:
+    there = tmp_path / "_ray_pkg_abc" / "project"
+    there.mkdir(parents=True)
+    (tmp_path / "elsewhere" / "project").mkdir(parents=True)
+    path = [str(tmp_path / "elsewhere"), str(there.parent)]
+    assert unpacked(["/home/me/project", "/home/me/other"], path) == (("/home/me/project", str(there)),)

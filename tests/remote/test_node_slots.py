@@ -1,0 +1,139 @@
+"""Which job may run on which node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from photometer.definition import TimerArgs
+from photometer.execution.agenda import Job
+from photometer.execution.executor import Step
+from photometer.model.machine import Machine
+from photometer.model.node import Node
+from photometer.plan import materialize
+from photometer.remote.node_slots import NodeSlots
+from tests.execution.test_scheduler import ON_DEVICES
+
+ORDER = materialize({"add": TimerArgs("pass")})[0]
+
+
+def job(step: Step = Step.COUNT, cores: int = 1, order: Any = ORDER) -> Job:
+    return Job(step, order, cores=cores)
+
+
+def slots(**nodes: Any) -> NodeSlots:
+    """Nodes by name: a number of cores, or a Node."""
+    made = NodeSlots()
+    for name, node in nodes.items():
+        node = node if isinstance(node, Node) else Node(name, Machine(cpu_model="A"), node)
+        made.add(node, tuple(range(node.cores)))
+    return made
+
+
+def test_a_count_takes_one_core() -> None:
+    places = slots(a=2, b=2)
+    taken = [places.take(job()) for _ in range(5)]
+    assert sorted((slot.node, slot.cores) for slot in taken if slot) == [
+        *(("a", (core,)) for core in (0, 1)),
+        *(("b", (core,)) for core in (0, 1)),
+    ]
+    assert taken[-1] is None
+
+
+def test_a_timing_takes_a_whole_node_and_its_highest_cores() -> None:
+    places = slots(a=4)
+    timing = job(Step.TIME, cores=2)
+    slot = places.take(timing)
+    assert slot is not None
+    assert slot.cores == (2, 3)
+    assert places.take(job()) is None
+    assert places.take(job(Step.TIME)) is None
+    places.give_back(timing, slot)
+    assert places.take(job()) is not None
+
+
+def test_a_timing_waits_for_a_node_to_be_idle_and_nothing_new_starts_there() -> None:
+    places = slots(a=2)
+    count = job()
+    slot = places.take(count)
+    assert slot is not None
+    assert places.take(job(Step.TIME)) is None
+    assert places.take(job()) is None, "the node is being emptied"
+    places.give_back(count, slot)
+    assert places.take(job(Step.TIME)) is not None
+
+
+def test_only_one_node_is_emptied_for_a_timing() -> None:
+    places = slots(a=2, b=2)
+    assert {slot.node for slot in (places.take(job()), places.take(job())) if slot} == {"a", "b"}
+    assert places.take(job(Step.TIME)) is None
+    assert places.take(job()) is not None, "the other node goes on"
+    assert places.take(job()) is None
+
+
+def test_a_shared_node_gives_a_timing_as_many_cores_as_it_has_threads() -> None:
+    places = slots(a=Node("a", Machine(cpu_model="A"), 4, is_shared=True))
+    slot = places.take(job(Step.TIME, cores=2))
+    assert slot is not None
+    assert len(slot.cores) == 2
+    assert places.take(job()) is not None
+    assert places.take(job(Step.TIME)) is None, "times of one machine do not disturb each other"
+
+
+def test_what_runs_on_a_device_goes_to_a_node_that_has_one() -> None:
+    order = materialize({"add": ON_DEVICES}, available_devices=["cuda"])[-1]
+    assert order.auto.on_device
+    places = slots(a=4, b=Node("b", Machine(cpu_model="A"), 4, gpus=1))
+    slot = places.take(job(Step.DEVICE, order=order))
+    assert slot is not None
+    assert slot.node == "b"
+    assert places.take(job(Step.DEVICE, order=order)) is None
+
+
+def test_times_come_from_machines_of_one_type() -> None:
+    other = Node("c", Machine(cpu_model="B"), 8)
+    places = slots(a=2, b=2, c=other)
+    timings = [places.take(job(Step.TIME)) for _ in range(3)]
+    assert {slot.node for slot in timings if slot} == {"a", "b"}
+    assert timings[2] is None
+    count = places.take(job())
+    assert count is not None
+    assert count.node == "c"
+    assert places.timing_type == Node("a", Machine(cpu_model="A"), 2).type
+
+
+def test_counts_go_where_a_server_counts_already() -> None:
+    places = slots(a=2, b=2)
+    first = job()
+    slot = places.take(first)
+    assert slot is not None
+    places.give_back(first, slot)
+    again = places.take(job())
+    assert again is not None
+    assert again.node == slot.node
+
+
+def test_what_a_lost_node_gives_back_is_not_taken() -> None:
+    places = slots(a=2, b=2)
+    count = job()
+    slot = places.take(count)
+    assert slot is not None
+    places.remove(slot.node)
+    places.give_back(count, slot)
+    assert slot.node not in places
+    assert len(places) == 1
+    taken = places.take(job())
+    assert taken is not None
+    assert taken.node != slot.node
+
+
+@pytest.mark.parametrize("running", [0, 1, 3])
+def test_states_say_what_each_node_does(running: int) -> None:
+    places = slots(a=4)
+    for _ in range(running):
+        places.take(job())
+    (state,) = places.states()
+    assert state.name == "a"
+    assert len(state.now) == min(running, 3)
+    assert ("1 more" in state.now) is (running == 3)

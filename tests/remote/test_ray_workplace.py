@@ -1,0 +1,157 @@
+"""Real Ray, with several nodes on this machine; the nodes' instrument is a stand-in."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from photometer.definition import GroupedStmts, TimerArgs
+from photometer.errors import NodesGone, WorkerStartError
+from photometer.execution.executor import Step
+from photometer.execution.run_settings import RunSettings
+from photometer.execution.scheduler import run_plan
+from photometer.plan import materialize
+from photometer.remote.cluster import Cluster
+from photometer.remote.node_actors import MOST_RESTARTS, Wanted
+from photometer.remote.ray_workplace import RayWorkplace
+from tests.execution.fake_executor import FACTS, FakeExecutor
+from tests.remote.stand_in import StandIn, environment
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install photometer[ray]")
+
+Record = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Iterator[Any]:
+    """A head without CPUs and two nodes with two each."""
+    from ray.cluster_utils import Cluster as Simulated
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    cluster = Simulated(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    for _ in range(2):
+        cluster.add_node(num_cpus=2)
+    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+def place_on(remarks: list[str] | None = None, most_nodes: int | None = None, **told: object) -> RayWorkplace:
+    restarts = int(str(told.pop("RESTARTS", MOST_RESTARTS)))
+    wanted = Wanted(environment(**told), FACTS, most_nodes, actor_class=StandIn, most_restarts=restarts)
+    return RayWorkplace(Cluster("auto"), wanted, (remarks if remarks is not None else []).append)
+
+
+def run(
+    place: RayWorkplace, benchmarks: dict[str, Any], on_record: Callable[[Record], None] | None = None, **settings: Any
+) -> list[Record]:
+    records: list[Record] = []
+
+    def keep(record: Record) -> None:
+        records.append(record)
+        if on_record is not None:
+            on_record(record)
+
+    chosen = RunSettings(**{"wall": False, **settings})
+    run_plan(materialize(benchmarks), chosen, FakeExecutor(_never), FACTS, keep, workplace=place)
+    return records
+
+
+def _never(work: Any) -> Any:
+    raise AssertionError("the driver measures nothing itself")
+
+
+def many(count: int) -> dict[str, TimerArgs]:
+    return {str(number): TimerArgs("pass") for number in range(count)}
+
+
+def labels(records: list[Record]) -> list[str]:
+    return sorted(record["order"]["label"][-1] for record in records)
+
+
+def test_every_order_is_done_once_and_says_where(simulated: Any) -> None:
+    with place_on(SECONDS=0.02) as place:
+        kept: list[Any] = []
+        place.keep_nodes(kept.append)
+        records = run(place, many(60))
+        assert len(place.states()) == 2
+    assert labels(records) == sorted(many(60))
+    names = {node.name for node in kept}
+    assert len(names) == 2
+    assert {name for record in records for name in record["nodes"]} <= names
+
+
+def test_a_timing_has_a_node_to_itself_and_cpp_is_built_once(simulated: Any) -> None:
+    cpp = GroupedStmts("y = 1", "auto y = 1;")
+    with place_on(SECONDS=0.01) as place:
+        records = run(place, {"add": cpp, **many(4)}, wall=True, instructions=True, ladder=False)
+    assert not [record for record in records if record["kind"] == "failure"]
+    assert len({record["order"]["id"] for record in records}) == 6
+
+
+def test_an_actor_that_dies_is_started_again_and_its_work_done_elsewhere(simulated: Any, tmp_path: Path) -> None:
+    remarks: list[str] = []
+    with place_on(remarks, SECONDS=0.01, KILLER="7", FILE=tmp_path / "died") as place:
+        records = run(place, many(30))
+    assert labels(records) == sorted(many(30))
+    assert not [record for record in records if record["kind"] == "failure"]
+    assert any("started again" in remark for remark in remarks)
+
+
+def test_a_node_that_is_killed_costs_nothing_else(simulated: Any) -> None:
+    extra = simulated.add_node(num_cpus=2)
+    remarks: list[str] = []
+    with place_on(remarks, SECONDS=0.05) as place:
+        assert len(place.nodes) == 3
+        killer = threading.Timer(0.5, lambda: simulated.remove_node(extra, allow_graceful=False))
+        killer.start()
+        records = run(place, many(150))
+        killer.join()
+        deadline = time.monotonic() + 30
+        while len(place.nodes) > 2 and time.monotonic() < deadline:
+            place.attend()
+            time.sleep(0.1)
+    assert labels(records) == sorted(many(150))
+    assert not [record for record in records if record["kind"] == "failure"]
+    assert remarks
+
+
+def test_no_more_nodes_than_asked_for_and_nothing_stays_behind(simulated: Any) -> None:
+    with place_on(most_nodes=1, SECONDS=0.01) as place:
+        records = run(place, many(5))
+        assert len(place.nodes) == 1
+    (pid,) = {record["pid"] for record in records}
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_another_torch_is_an_error(simulated: Any) -> None:
+    place = place_on(most_nodes=1, TORCH="1.0")
+    with pytest.raises(WorkerStartError, match=r"another torch than this machine: version 1\.0 and not"):
+        place.__enter__()
+
+
+@pytest.mark.nightly
+def test_an_order_that_ends_every_process_is_given_up(simulated: Any) -> None:
+    with place_on(SECONDS=0.01, KILLER="7") as place:
+        records = run(place, many(30))
+    (failure,) = [record for record in records if record["kind"] == "failure"]
+    assert failure["order"]["label"] == ["7"]
+    assert failure["type"] == "NodeLost"
+    assert failure["step"] == Step.COUNT.value
+    assert labels(records) == sorted(many(30))
+
+
+@pytest.mark.nightly
+def test_when_no_node_is_left_the_run_ends_with_what_it_has(simulated: Any) -> None:
+    with place_on(most_nodes=1, KILLER="3", RESTARTS=0) as place, pytest.raises(NodesGone, match="no node is left"):
+        run(place, many(4))

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from photometer.analysis.check_results import CheckedBenchmark, check_results
 from photometer.analysis.ladder import Ladder
 from photometer.analysis.run_table import RunTable, tabulate_run
-from photometer.analysis.speedup import Speedup, runtime_groups
+from photometer.analysis.speedup import runtime_groups
 from photometer.comparing.ladder import counted_instructions, is_ladder, measure_ladder
-from photometer.comparing.runtimes import measure_speedups
+from photometer.comparing.runtimes import measure_speedups, not_to_speed_up
 from photometer.definition import load_suite
 from photometer.definition.axes import with_axes
 from photometer.execution.executor import describe
@@ -29,18 +29,25 @@ from photometer.execution.probe_plan import probe_plan
 from photometer.execution.run_file import RunFile, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
+from photometer.execution.visit_journal import kept_visits
 from photometer.model.folder_lock import hold_folder
 from photometer.model.results_reader import load_results
 from photometer.plan import materialize, select
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrders
+from photometer.remote.record_writer import RecordWriter
+from photometer.remote.stages import import_stage, stages_elsewhere
 from photometer.session.session import Session
 from photometer.worker.messages import TorchFacts
 
 if TYPE_CHECKING:
     from photometer.history.writing import Origin
     from photometer.model.results_format import Recordable
+    from photometer.remote.ray_workplace import OpenPlace
 
     Keep = Callable[[Recordable | Mapping[str, Any]], object]
+
+
+OnPlan = Callable[[WorkOrders, WorkOrders], object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,32 +73,75 @@ def run_suite(
     store: str | None = None,
     origin: Origin | None = None,
     session: Session | None = None,
+    on_plan: OnPlan | None = None,
+    open_place: OpenPlace | None = None,
 ) -> RunReport:
     """Measure a suite; every result is in `folder/results.json` the moment it is there, and in the `store` if given.
 
-    `origin` says which commit is measured, if not the one checked out here; `session` is used instead of a new one.
+    `origin` says which commit is measured, if not the one checked out here; `session` is used instead of a new one;
+    `on_plan` hears of the whole plan and of what is selected; `open_place` opens the workplace of a cluster, of which
+    nodes then measure instead of this machine.
     """
     defined = with_axes(load_suite(suite), settings.axes, settings.where)
     observer = observer or NullObserver()
-    with LocalExecutor(session or Session(settings.environment)) as executor:
-        facts = describe(executor)
+    with LocalExecutor(session or Session(settings.environment)) as executor, contextlib.ExitStack() as stack:
+        place = None if open_place is None else stack.enter_context(open_place())
+        facts = describe(executor) if place is None else place.facts
         planned = materialize(defined, available_devices=facts.devices, timeout_seconds=timeout_seconds)
         plan = select(planned, expression, tags)
+        if on_plan is not None:
+            on_plan(planned, plan)
         if not len(plan):
             return RunReport(plan, None, RunTable())
-        check_imports(plan, executor.session)
+        if place is None:
+            check_imports(plan, executor.session)
+        else:
+            place.call(import_stage, plan)
         with hold_folder(folder):
             measured = {} if origin is None else origin.as_header()
-            file = open_run_file(folder, plan, settings, facts, resume=resume, measured=measured)
+            machine = None if place is None else place.timing_machine
+            file = open_run_file(folder, plan, settings, facts, resume=resume, measured=measured, machine=machine)
             with _keeping(file, store, origin) as keep:
-                run_plan(plan, settings, executor, facts, keep, finished=file.finished, observer=observer)
-                climbs = settings.measures_ladder and is_ladder(plan)
-                ladder = climb(plan, executor.session, file, keep, observer) if climbs else None
-                if settings.measures_speedups:
-                    _speed_up(plan, executor.session, facts, file, keep, observer)
-                _take_figures(plan, executor.session, settings, file, keep, observer)
+                if place is not None:
+                    place.keep_nodes(keep)
+                with kept_visits(file, settings.min_run_time) as book, contextlib.ExitStack() as writing:
+                    # A store's connection belongs to this thread.
+                    in_background = place is not None and store is None
+                    run_plan(
+                        plan,
+                        settings,
+                        executor,
+                        facts,
+                        writing.enter_context(RecordWriter(keep)).keep if in_background else keep,
+                        finished=file.finished,
+                        observer=observer,
+                        book=book,
+                        workplace=place,
+                    )
+                if place is None:
+                    ladder = _stages(plan, settings, executor.session, facts, file, keep, observer)
+                else:
+                    ladder = stages_elsewhere(place, plan, settings, facts, file.path, keep, observer)
             results = load_results(file.path)
     return RunReport(plan, file.path, tabulate_run(results, {order.id for order in plan}, plan.suite), ladder)
+
+
+def _stages(
+    plan: WorkOrders,
+    settings: RunSettings,
+    session: Session,
+    facts: TorchFacts,
+    file: RunFile,
+    keep: Keep,
+    observer: RunObserver,
+) -> Ladder | None:
+    """Measure what follows the orders: rungs, speed-ups, figures. remote/stages.py does so on a cluster."""
+    climbs = settings.measures_ladder and is_ladder(plan)
+    ladder = climb(plan, session, file, keep, observer) if climbs else None
+    if settings.measures_speedups:
+        _speed_up(plan, session, facts, file, keep, observer)
+    _take_figures(plan, session, settings, file, keep, observer)
+    return ladder
 
 
 def _speed_up(
@@ -99,10 +149,8 @@ def _speed_up(
 ) -> None:
     """Measure compiled variants beside eager ones, in pairs; not what failed before, or is there already."""
     records = load_results(file.path).records if runtime_groups(plan) else ()
-    failed = {str(record["order"]["id"]) for record in records if record["kind"] == "failure" and "order" in record}
-    failed |= {str(record["order_id"]) for record in records if record["kind"] == Speedup.KIND}
     if records:
-        measure_speedups(plan, session, facts, keep=keep, failed=failed, on_problem=observer.gave_up)
+        measure_speedups(plan, session, facts, keep=keep, failed=not_to_speed_up(records), on_problem=observer.gave_up)
 
 
 def _take_figures(
@@ -157,6 +205,7 @@ def check_suite(
     tags: Collection[str] = (),
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     observer: RunObserver | None = None,
+    on_plan: OnPlan | None = None,
 ) -> list[CheckedBenchmark]:
     """Run every variant once and compare what those of one benchmark computed."""
     defined = load_suite(suite)
@@ -164,5 +213,7 @@ def check_suite(
         facts = describe(executor)
         probes = materialize(defined, available_devices=facts.devices, timeout_seconds=timeout_seconds, probe=True)
         plan = select(probes, expression, tags)
+        if on_plan is not None:
+            on_plan(probes, plan)
         check_imports(plan, executor.session)
         return check_results(probe_plan(plan, settings, executor, facts, observer))

@@ -91,6 +91,18 @@ def test_planted_faults_are_told_and_all_other_results_are_there(tmp_path: Path)
     results = load_results(tmp_path / "photometer-results" / "my_suite" / "results.json")
     measured = {record["order"]["label"][-1] for record in results.records if record["kind"] == "measurement"}
     assert measured == {"add", "empty", "flood", "C++"}
+    assert (tmp_path / "photometer-results" / ".gitignore").exists()
+    shown = subprocess.run(
+        [sys.executable, "-m", "photometer", "show", "photometer-results/my_suite"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    printed = done.stdout.rpartition("Results: ")[0]
+    assert printed.strip()
+    assert shown.stdout.endswith(printed), "`show` and `run` print the same table"
+    assert done.stderr.startswith("machine: ")
     reasons = {r["order"]["label"][-1]: r for r in results.records if r["kind"] == "failure"}
     assert "SIGSEGV" in reasons["segmentation fault"]["message"]
     assert reasons["segmentation fault"]["attempts"] == 2
@@ -190,3 +202,11 @@ def test_neither_time_nor_instructions_is_refused(tmp_path: Path) -> None:
     done = run(tmp_path, suite(tmp_path, MANY), "--no-wall", "--no-instructions")
     assert done.returncode == 1
     assert "Leave one of them on" in done.stderr
+
+
+def test_a_selection_is_counted_and_a_word_that_nothing_has_is_told(tmp_path: Path) -> None:
+    name = suite(tmp_path, HEAD + f"BENCHMARKS = {{ {GOOD} }}\n")
+    done = run(tmp_path, name, "-k", "emty", "--no-instructions")
+    assert done.returncode == 5
+    assert "no label has 'emty'; did you mean 'empty'?" in done.stderr
+    assert "0 of 2 variants selected" in done.stderr

@@ -9,7 +9,7 @@ import typer
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.printing import complain, show_text
 from photometer.cli.project_options import chosen_suites
-from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
+from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout, saying_selection
 
 if TYPE_CHECKING:
     from photometer.analysis.check_results import CheckedBenchmark
@@ -26,9 +26,10 @@ def check(
     cores: Cores = None,
     timeout: Timeout = 120.0,
     python: Annotated[
-        str | None, typer.Option("--python", metavar="PATH", help="Check with this interpreter's torch instead.")
+        str | None,
+        typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used (default: this one)."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say only what is wrong.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show problems only.")] = False,
 ) -> None:
     from photometer.cli.progress import run_progress
     from photometer.cli.run import run_settings
@@ -41,7 +42,13 @@ def check(
     for suite in suites:
         with run_progress(suite, quiet=quiet) as observer:
             checked += check_suite(
-                suite, settings, expression=expression, tags=tags or (), timeout_seconds=timeout, observer=observer
+                suite,
+                settings,
+                expression=expression,
+                tags=tags,
+                timeout_seconds=timeout,
+                observer=observer,
+                on_plan=None if quiet else saying_selection(expression, tags),
             )
     raise typer.Exit(_tell(checked, quiet))
 

@@ -11,7 +11,7 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, show_rendered, show_text
 from photometer.cli.project_options import chosen_suites
-from photometer.cli.suite_options import Expression, Suites, Tags
+from photometer.cli.suite_options import Expression, Suites, Tags, saying_selection
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
@@ -27,14 +27,18 @@ def list_suites(
     expression: Expression = None,
     tags: Tags = None,
     variants: Annotated[bool, typer.Option("--variants", help="List every variant, not only their number.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The work orders as JSON, a line each.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one record per line.")] = False,
 ) -> None:
     chosen = chosen_suites(suites, tags)
     make_own_code_importable(chosen.names)
     from photometer.definition import load_suite
     from photometer.plan import materialize, select
 
-    plans = [select(materialize(load_suite(suite)), expression, chosen.tags) for suite in chosen.names]
+    plans = []
+    for suite in chosen.names:
+        planned = materialize(load_suite(suite))
+        plans.append(select(planned, expression, chosen.tags))
+        saying_selection(expression, chosen.tags)(planned, plans[-1])
     for plan in plans:
         if as_json:
             for order in plan:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from photometer.cli.cluster_option import node_lines
 from photometer.cli.printing import complain, on_screen, say_aside
 from photometer.comparing.observer import Observer
 from photometer.execution.observer import NullObserver, RunObserver, RunState
@@ -61,9 +62,9 @@ class RunBar:
             self._task,
             completed=state.finished_steps,
             total=state.all_steps,
-            left=f"{words_for(state.seconds_left)} left",
+            left=_in_bar(left_words(state)),
             failed=f"{state.failed_orders} failed" if state.failed_orders else "",
-            now=_in_bar(state.now[-1]) if state.now else "",
+            now="\n".join(map(_in_bar, node_lines(state.nodes) or state.now[-1:])),
         )
 
     def gave_up(self, title: str, reason: str) -> None:
@@ -90,7 +91,8 @@ class RunLines:
         failed = f", {state.failed_orders} failed" if state.failed_orders else ""
         done = f"{state.finished_steps} of {state.all_steps} steps{failed}"
         busy = f"; now {state.now[-1]}" if state.now else ""
-        say_aside(f"{self._suite}: {done}, about {words_for(state.seconds_left)} left{busy}")
+        busy = f"; {'; '.join(node_lines(state.nodes))}" if state.nodes else busy
+        say_aside(f"{self._suite}: {done}, about {left_words(state)}{busy}")
 
     def gave_up(self, title: str, reason: str) -> None:
         say_aside(f"{self._suite}: failed: {visible_line(title)}: {reason}")
@@ -105,6 +107,12 @@ def _in_bar(text: str) -> str:
     from rich.markup import escape
 
     return escape(on_screen(visible_line(text)))
+
+
+def left_words(state: RunState) -> str:
+    """Return `45 s left`, and what is overdue: it may take longer than that."""
+    left = f"{words_for(state.seconds_left)} left"
+    return f"{left}, overdue: {visible_line(state.overdue[0])}" if state.overdue else left
 
 
 def words_for(seconds: float) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.cluster_option import Nodes, On, joined, place_on
+from photometer.cli.doctor import say_machine_line
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.fail_on_compile import FailOnCompile, compile_complaints, parse_fail_on
@@ -18,12 +19,11 @@ from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.project_options import chosen_suites, store_of
 from photometer.cli.store_option import WriteStore, store_to_write
-from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout
+from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout, saying_selection
 from photometer.cli.sweep_options import Axes, Where, chosen_axes
 from photometer.model.visible_text import visible_line
 
 if TYPE_CHECKING:
-    from photometer.analysis.ladder import Ladder
     from photometer.execution.run_settings import RunSettings
     from photometer.pipeline import RunReport
 
@@ -39,7 +39,7 @@ def run(
     expression: Expression = None,
     tags: Tags = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Else photometer-results/<suite>.")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for the results.")
     ] = None,
     wall: Annotated[bool, typer.Option("--wall/--no-wall", help="Measure wall time.")] = True,
     instructions: Annotated[
@@ -47,18 +47,18 @@ def run(
     ] = True,
     cores: Cores = None,
     min_run_time: Annotated[
-        float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to time each.")
+        float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each variant.")
     ] = 0.2,
     timeout: Timeout = 120.0,
     repeats: Annotated[
-        int, typer.Option("--repeats", metavar="N", min=1, max=MOST_REPEATS, help="Counts of each variant.")
+        int, typer.Option("--repeats", metavar="N", min=1, max=MOST_REPEATS, help="Number of counts of each variant.")
     ] = 2,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped; repeat nothing.")] = False,
     python: Annotated[
-        str | None, typer.Option("--python", metavar="PATH", help="Measure this interpreter's torch instead.")
+        str | None, typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used.")
     ] = None,
     classic: Annotated[
-        bool, typer.Option("--classic", help="Of overrides: torch.add's four types, minimum and standard deviation.")
+        bool, typer.Option("--classic", help="Suite overrides: minimum and standard deviation of four types.")
     ] = False,
     memory: Annotated[
         bool, typer.Option("--memory", help="Measure what one run allocates: peak, bytes, number of blocks.")
@@ -71,11 +71,15 @@ def run(
         bool, typer.Option("--rates", help="Count FLOPs and bytes; compare GFLOP/s and GB/s with this machine's peak.")
     ] = False,
     energy: Annotated[bool, typer.Option("--energy", help="Measure the energy of a run on a GPU (NVML).")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no table.")] = False,
+    on: On = None,
+    nodes: Nodes = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress and no table.")] = False,
 ) -> None:
     from photometer.cli.progress import run_progress
     from photometer.pipeline import run_suite
 
+    if on is not None and cores is not None:
+        raise typer.BadParameter("--cores are of this machine; --on uses those of its nodes")
     chosen = chosen_suites(suites, tags)
     suites, tags = chosen.names, chosen.tags
     if classic:
@@ -93,28 +97,34 @@ def run(
     )
     settings = dataclasses.replace(settings, rates=rates, energy=energy, axes=chosen_axes(axes), where=where)
     place = store_to_write(store_of(store))
+    if not quiet:
+        say_machine_line()
     reports = []
     try:
-        for suite in suites:
-            name = Path(suite.partition(":")[0]).stem
-            folder = DEFAULT_FOLDER / name if output is None else output / name if len(suites) > 1 else output
-            with run_progress(name, quiet=quiet) as observer:
-                report = run_suite(
-                    suite,
-                    folder,
-                    settings,
-                    expression=expression,
-                    tags=tags or (),
-                    timeout_seconds=timeout,
-                    resume=resume,
-                    observer=observer,
-                    store=place,
-                )
-            reports.append(report)
-            if classic:
-                _print_classic(report)
-            else:
-                _print(report, quiet)
+        with joined(on, nodes, settings.environment.importable) as cluster:
+            open_place = place_on(cluster, nodes, settings.environment)
+            for suite in suites:
+                name = Path(suite.partition(":")[0]).stem
+                folder = DEFAULT_FOLDER / name if output is None else output / name if len(suites) > 1 else output
+                with run_progress(name, quiet=quiet) as observer:
+                    report = run_suite(
+                        suite,
+                        folder,
+                        settings,
+                        expression=expression,
+                        tags=tags,
+                        timeout_seconds=timeout,
+                        resume=resume,
+                        observer=observer,
+                        store=place,
+                        on_plan=None if quiet else saying_selection(expression, tags),
+                        open_place=open_place,
+                    )
+                reports.append(report)
+                if classic:
+                    _print_classic(report)
+                else:
+                    _print(report, quiet)
     except KeyboardInterrupt:
         complain("--resume continues the run")
         raise typer.Exit(STOPPED) from None
@@ -161,58 +171,17 @@ def _print(report: RunReport, quiet: bool) -> None:
     if report.results is None:
         complain("nothing is selected; `photometer list` shows the labels")
         return
-    from photometer.report.run_text import render_failure, render_run
-
     if quiet:
+        from photometer.report.run_text import render_failure
+
         for failure in report.table.failures:
             say_aside(render_failure(failure))
         return
-    width = shutil.get_terminal_size((100, 24)).columns
-    text = render_run(report.table, width)
-    show_rendered(text)
-    show_rendered(_figures(report.results, width))
-    show_rendered(_runtimes(report, width))
-    done = f"{report.table.measured} of {report.table.orders} variants measured"
-    show_text(f"\n{done}. Results: {report.results}")
-    if report.ladder is not None:
-        _print_ladder(report.ladder)
-
-
-def _runtimes(report: RunReport, width: int) -> str:
-    """Return the variants side by side, if any are compiled."""
-    from photometer.analysis.speedup import runtime_groups, runtime_rows
+    from photometer.cli.run_output import run_text
     from photometer.model.results_reader import load_results
-    from photometer.report.runtime_text import render_runtimes
 
-    if report.results is None or not runtime_groups(report.plan):
-        return ""
-    return render_runtimes(runtime_rows(report.plan, load_results(report.results).records), width)
-
-
-def _figures(results: Path, width: int) -> str:
-    """Return what was measured beside times and counts, as tables and sentences; empty if it is nothing."""
-    from photometer.analysis.curves import curve_sets
-    from photometer.analysis.order_facts import collect_facts
-    from photometer.analysis.rates import peaks_in, rates_of
-    from photometer.model.results_reader import load_results
-    from photometer.report.observed_text import render_curves, render_metrics, render_phases
-    from photometer.report.rates_text import render_energy, render_rates
-
-    records = load_results(results).records
-    facts, peaks = collect_facts(records), peaks_in(records)
-    rates = render_rates(rates_of(facts, peaks), peaks, width)
-    observed = render_phases(facts, width) + render_metrics(facts, width)
-    return rates + render_energy(facts, width) + observed + render_curves(curve_sets(facts))
-
-
-def _print_ladder(ladder: Ladder) -> None:
-    from photometer.analysis.ladder import check_expectations
-    from photometer.report.ladder_text import render_expectations, render_ladder
-
-    text = "\nEach rung beside the one it stands on:\n" + render_ladder(ladder)
-    if "torch.add" in ladder.by_call():
-        text += "\n" + render_expectations(check_expectations(ladder))
-    show_rendered(text)
+    show_rendered(run_text(load_results(report.results), {order.id for order in report.plan}))
+    show_text(f"Results: {report.results}")
 
 
 def _print_classic(report: RunReport) -> None:

@@ -12,11 +12,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 BUILD_SECONDS = 300
 INSTALL_SECONDS = 600
+# The copy that is built, in the folder that is given.
+TREE = "tree"
 
 
 def build(folder: Path) -> tuple[Path, Path]:
     """Return the wheel, made from the source distribution, and that. Nothing is downloaded; the tree is not changed."""
-    copied = folder / "tree"
+    copied = folder / TREE
     tracked = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,

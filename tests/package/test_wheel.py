@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import photometer
-from tests.package.built import ROOT, Installed, build
+from tests.package.built import TREE, Installed, build
 
 pytestmark = pytest.mark.nightly
 
@@ -36,14 +36,9 @@ def environment(distributions: tuple[Path, Path], tmp_path_factory: pytest.TempP
 
 def test_the_wheel_has_all_that_the_package_needs(distributions: tuple[Path, Path]) -> None:
     wheel, _ = distributions
-    tracked = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "src"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    wanted = {name.removeprefix("src/") for name in tracked.stdout.split() if (ROOT / name).is_file()}
+    source = wheel.parents[1] / TREE / "src"
+    files = [path for path in source.rglob("*") if path.is_file() and "egg-info" not in str(path)]
+    wanted = {str(path.relative_to(source)) for path in files}
     with zipfile.ZipFile(wheel) as content:
         present = set(content.namelist())
     assert not wanted - present

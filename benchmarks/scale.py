@@ -16,6 +16,7 @@ import os
 import resource
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ from photometer.model.environment import Environment
 from photometer.model.machine import Machine
 from photometer.model.node import Node
 from photometer.model.results_file import ResultsFile
+from photometer.model.results_reader import LARGEST_FILE_BYTES
 from photometer.plan import materialize
 from photometer.remote.cluster import Cluster, import_ray
 from photometer.remote.node_actors import Wanted
@@ -55,13 +57,15 @@ class StandIn(NodeWorker):
 
     def __init__(self, request: NodeRequest, shipped: tuple[str, ...]) -> None:
         self._name = request.name
+        self._one_at_a_time = threading.Lock()
 
     def hello(self) -> NodeFacts:
         node = Node(self._name, Machine(cpu_model="stand-in"), cores=1)
         return NodeFacts(node, (0,), FACTS, "", own_code_digest(), os.getpid())
 
     def execute(self, work: Work, files: Mapping[str, Any]) -> NodeOutcome:
-        time.sleep(WORK_SECONDS)
+        with self._one_at_a_time:
+            time.sleep(WORK_SECONDS)
         figures = {"total": 100, "outside_allocator": 90, "allocator_calls": 1}
         record = {
             "kind": "instruction_counts",
@@ -178,6 +182,7 @@ def model(measured: Sequence[Measured]) -> str:
         f"  driver     {driving:8.0f} h   {1e3 * driver:.2f} ms each, by one process, beside the nodes",
         f"  results    {size:8.1f} TB  {COUNT_RECORD_BYTES / 1e3:g} kB per count, {TIME_RECORD_BYTES / 1e3:g} per time",
         f"  while it counts, nodes finish {per_second:,.0f} orders per second; a driver takes {1 / driver:,.0f}",
+        f"  a commit's file has {1e3 * size / MODEL_COMMITS:.2f} GB; {LARGEST_FILE_BYTES / 2**30:.2f} GB are read",
     ]
     return "\n".join(lines)
 

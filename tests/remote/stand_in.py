@@ -24,13 +24,13 @@ def environment(**variables: object) -> Environment:
 
 class StandIn(NodeWorker):
     def __init__(self, request: NodeRequest, shipped: tuple[str, ...]) -> None:
-        self._name, self._cores = request.name, request.cores
+        self._name, self._core_count = request.name, request.cores
         self._told = dict(request.environment.variables)
 
     def hello(self) -> NodeFacts:
-        node = Node(self._name, Machine(cpu_model="stand-in"), self._cores, toolchain="gcc")
+        node = Node(self._name, Machine(cpu_model="stand-in"), self._core_count, toolchain="gcc")
         facts = FACTS if "TORCH" not in self._told else _with_torch(self._told["TORCH"])
-        return NodeFacts(node, tuple(range(self._cores)), facts, "", own_code_digest(), os.getpid())
+        return NodeFacts(node, tuple(range(self._core_count)), facts, "", own_code_digest(), os.getpid())
 
     def execute(self, work: Work, files: Mapping[str, Any]) -> NodeOutcome:
         time.sleep(float(self._told.get("SECONDS", "0")))

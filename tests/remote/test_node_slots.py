@@ -12,7 +12,7 @@ from photometer.execution.executor import Step
 from photometer.model.machine import Machine
 from photometer.model.node import Node
 from photometer.plan import materialize
-from photometer.remote.node_slots import NodeSlots
+from photometer.remote.node_slots import AHEAD, NodeSlots
 from tests.execution.test_scheduler import ON_DEVICES
 
 ORDER = materialize({"add": TimerArgs("pass")})[0]
@@ -31,14 +31,18 @@ def slots(**nodes: Any) -> NodeSlots:
     return made
 
 
-def test_a_count_takes_one_core() -> None:
+def test_a_count_takes_one_core_and_one_more_waits_on_each_node() -> None:
     places = slots(a=2, b=2)
-    taken = [places.take(job()) for _ in range(5)]
-    assert sorted((slot.node, slot.cores) for slot in taken if slot) == [
-        *(("a", (core,)) for core in (0, 1)),
-        *(("b", (core,)) for core in (0, 1)),
-    ]
+    taken = [places.take(job()) for _ in range(7)]
+    assert sorted(slot.node for slot in taken if slot) == ["a"] * (2 + AHEAD) + ["b"] * (2 + AHEAD)
+    assert {slot.cores for slot in taken if slot} == {()}, "the node chooses"
     assert taken[-1] is None
+
+
+def test_other_loud_work_takes_a_core_each() -> None:
+    places = slots(a=2)
+    taken = [places.take(job(Step.MEMORY)) for _ in range(3)]
+    assert [slot.cores for slot in taken if slot] == [(0,), (1,)]
 
 
 def test_a_timing_takes_a_whole_node_and_its_highest_cores() -> None:
@@ -68,7 +72,8 @@ def test_only_one_node_is_emptied_for_a_timing() -> None:
     places = slots(a=2, b=2)
     assert {slot.node for slot in (places.take(job()), places.take(job())) if slot} == {"a", "b"}
     assert places.take(job(Step.TIME)) is None
-    assert places.take(job()) is not None, "the other node goes on"
+    going_on = [places.take(job()) for _ in range(1 + AHEAD)]
+    assert all(going_on), "the other node goes on"
     assert places.take(job()) is None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.session.fake_session import FACTS
 NODE = Node("a", Machine(cpu_model="A"), 2, counting_as=("ATEN_CPU_CAPABILITY=avx2",), c_library="glibc 2.36")
 
 
-def there(**changes: object) -> NodeFacts:
+def there(**changes: Any) -> NodeFacts:
     return NodeFacts(NODE, (0, 1), dataclasses.replace(FACTS, **changes), "", "code", 1)
 
 
@@ -28,7 +29,7 @@ def test_the_same_torch_passes_whatever_its_processor_can() -> None:
 @pytest.mark.parametrize(
     "changes", [{"torch": "1.0"}, {"git_version": "f" * 40}, {"cuda": "99"}, {"debug": True}, {"build": "other"}]
 )
-def test_another_torch_is_an_error(changes: dict[str, object]) -> None:
+def test_another_torch_is_an_error(changes: dict[str, Any]) -> None:
     with pytest.raises(WorkerStartError, match="a has another torch than this machine"):
         check_software(FACTS, "code", there(**changes))
 

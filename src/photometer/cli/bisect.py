@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.cluster_option import Nodes, On, commit_nodes
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import seconds
 from photometer.cli.printing import complain, say_aside, show_rendered
 from photometer.cli.store_option import WriteStore, store_to_write
-from photometer.cli.suite_options import Expression, Tags
+from photometer.cli.suite_options import SUITE_HELP, Expression, Tags
 
 if TYPE_CHECKING:
     from photometer.history.nouns import Commit
@@ -34,25 +35,31 @@ def register(app: typer.Typer) -> None:
 def bisect(
     good: Annotated[str, typer.Argument(metavar="GOOD", help="A revision before the change.")],
     bad: Annotated[str, typer.Argument(metavar="BAD", help="A revision after it.")],
-    suite: Annotated[str, typer.Option("--suite", help="A file with BENCHMARKS, module:NAME, standard.")],
+    suite: Annotated[str, typer.Option("--suite", metavar="SUITE", help=SUITE_HELP)],
     expression: Expression = None,
     tags: Tags = None,
     metric: Annotated[
         MetricChoice | None,
-        typer.Option("--metric", help="What changed (default: instructions if they differ, else time)."),
+        typer.Option("--metric", help="What changed (default: instructions if they differ, otherwise time)."),
     ] = None,
     install: Annotated[
-        str | None, typer.Option("--install", metavar="CMD", help="Installs a commit into a fresh environment.")
+        str | None,
+        typer.Option("--install", metavar="CMD", help="Command that installs a commit into a fresh environment."),
     ] = None,
     compare_seconds: Annotated[
         float,
-        typer.Option("--seconds", metavar="S", callback=seconds, help="Of each comparison by time (default: 20)."),
+        typer.Option(
+            "--budget", metavar="S", callback=seconds, help="Most seconds to measure in each comparison by time."
+        ),
     ] = 20.0,
     store: WriteStore = None,
+    on: On = None,
+    nodes: Nodes = None,
 ) -> None:
     from photometer.commits.search import MetricName, Nothing, SearchRequest, find_first
     from photometer.commits.search_text import render_first
     from photometer.errors import ToolMissing
+    from photometer.model.environment import Environment
     from photometer.session.valgrind import find_valgrind
 
     wanted: MetricName | None = None if metric is None else metric.value
@@ -74,7 +81,8 @@ def bisect(
         seconds=compare_seconds,
     )
     try:
-        found = find_first(request, _say_step)
+        with commit_nodes(on, nodes, Environment.current()) as there:
+            found = find_first(request, _say_step, nodes=there)
     except Nothing as nothing:
         complain(str(nothing))
         raise typer.Exit(ExitCode.NOTHING_RAN) from None

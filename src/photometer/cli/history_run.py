@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from photometer.cli.cluster_option import Nodes, On, commit_nodes
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import MOST_REPEATS, seconds
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.store_option import ReadStore
-from photometer.cli.suite_options import Cores, Expression, Tags
+from photometer.cli.suite_options import SUITE_HELP, Cores, Expression, Tags
 
 if TYPE_CHECKING:
     from photometer.execution.observer import RunObserver
@@ -31,7 +32,7 @@ def register(history: typer.Typer) -> None:
 
 def run(
     commits: Annotated[str, typer.Argument(metavar="git:A..B", help="The commits from A to B, along first parents.")],
-    suite: Annotated[str, typer.Option("--suite", help="A file with BENCHMARKS, module:NAME, standard.")],
+    suite: Annotated[str, typer.Option("--suite", metavar="SUITE", help=SUITE_HELP)],
     expression: Expression = None,
     tags: Tags = None,
     store: ReadStore = None,
@@ -45,18 +46,22 @@ def run(
     ] = True,
     memory: Annotated[bool, typer.Option("--memory", help="Measure what one run allocates.")] = False,
     min_run_time: Annotated[
-        float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to time each.")
+        float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each variant.")
     ] = 0.2,
     repeats: Annotated[
-        int, typer.Option("--repeats", metavar="N", min=1, max=MOST_REPEATS, help="Counts of each variant.")
+        int, typer.Option("--repeats", metavar="N", min=1, max=MOST_REPEATS, help="Number of counts of each variant.")
     ] = 2,
     cores: Cores = None,
     install: Annotated[
-        str | None, typer.Option("--install", metavar="CMD", help="Installs a commit into a fresh environment.")
+        str | None,
+        typer.Option("--install", metavar="CMD", help="Command that installs a commit into a fresh environment."),
     ] = None,
     python: Annotated[
-        str | None, typer.Option("--python", metavar="PATH", help="Measure with this interpreter instead.")
+        str | None,
+        typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used (default: this one)."),
     ] = None,
+    on: On = None,
+    nodes: Nodes = None,
 ) -> None:
     if every is not None and at_most is not None:
         raise typer.BadParameter("give --every or --commits, not both")
@@ -81,12 +86,13 @@ def run(
     outcomes: list[CommitOutcome] = []
     began = time.monotonic()
     try:
-        for outcome in run_range(request, on_commit=_begin):
-            outcomes.append(outcome)
-            failed = f", {outcome.failures} benchmarks failed" if outcome.failures else ""
-            words = f"not measured: {outcome.error}" if outcome.error else f"measured{failed}"
-            elapsed = time.monotonic() - began
-            say_aside(f"  {words}, {elapsed:.0f} s in all")
+        with commit_nodes(on, nodes, settings.environment) as there:
+            for outcome in run_range(request, on_commit=_begin, nodes=there):
+                outcomes.append(outcome)
+                failed = f", {outcome.failures} benchmarks failed" if outcome.failures else ""
+                words = f"not measured: {outcome.error}" if outcome.error else f"measured{failed}"
+                elapsed = time.monotonic() - began
+                say_aside(f"  {outcome.commit.short} {words}, {elapsed:.0f} s in all")
     except KeyboardInterrupt:
         complain("the same command continues")
         raise typer.Exit(STOPPED) from None
@@ -108,18 +114,25 @@ def changes(
     store: ReadStore = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", metavar="NAME", help="Only this metric, as instructions; repeat for more."),
+        typer.Option("--metric", metavar="NAME", help="Only this metric, such as instructions; repeat for more."),
     ] = None,
-    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Only of this project.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="At most so many.")] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="NAME", help="Only this project, if the store has several.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--count", "-n", metavar="N", min=1, help="Most changes to show.")
+    ] = None,
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Compare the commits of doubtful changes live; needs --suite.")
     ] = False,
-    suite: Annotated[str | None, typer.Option("--suite", help="The suite to compare them with.")] = None,
-    install: Annotated[
-        str | None, typer.Option("--install", metavar="CMD", help="Installs a commit into a fresh environment.")
+    suite: Annotated[
+        str | None, typer.Option("--suite", metavar="SUITE", help="Suite to compare them with, for --confirm.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, one change per line.")] = False,
+    install: Annotated[
+        str | None,
+        typer.Option("--install", metavar="CMD", help="Command that installs a commit into a fresh environment."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one record per line.")] = False,
 ) -> None:
     if confirm and suite is None:
         raise typer.BadParameter("--confirm needs --suite SUITE")

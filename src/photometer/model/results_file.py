@@ -39,6 +39,8 @@ from photometer.model.whole_file import not_written, write_all, write_whole
 
 # A header is a few KB; a first line longer than this is some other file.
 LONGEST_HEADER_BYTES = 1024 * 1024
+# Read first: each append looks at the header, and reading a megabyte takes longer than all else.
+USUAL_HEADER_BYTES = 16 * 1024
 # The closing line, and what an edit by hand may leave before it.
 LONGEST_END_BYTES = 64
 
@@ -136,7 +138,10 @@ class ResultsFile:
     def _header_bytes(self, file: BinaryIO) -> int:
         """Return the length of the open-ended first line, after checking that it is one of ours."""
         file.seek(0)
-        line = file.read(LONGEST_HEADER_BYTES).split(b"\n", 1)[0]
+        begin = file.read(USUAL_HEADER_BYTES)
+        if b"\n" not in begin:
+            begin += file.read(LONGEST_HEADER_BYTES - len(begin))
+        line = begin.split(b"\n", 1)[0]
         if not line.endswith(HEADER_END):
             raise ResultsFileError(
                 f"{self.path}, line 1: is not the head of a photometer results file with one record per line",

@@ -18,6 +18,8 @@ from photometer.execution.workplace import CORES_PER_QUIET_LANE, Slot
 from photometer.model.node import Node
 from photometer.session.cores import CorePool
 
+# Counts that wait on a node for a free core, so that none is idle while the driver hears of one and sends another.
+AHEAD = 1
 # Titles that are shown of a node; it may count on many cores at once.
 TITLES_SHOWN = 2
 
@@ -94,7 +96,9 @@ class NodeSlots:
         if place is None:
             return None
         whole = job.step in QUIET_STEPS and not place.node.is_shared
-        cores = place.pool.take(len(place.pool) if whole else min(job.cores, len(place.pool)), from_top=whole)
+        cores: tuple[int, ...] | None = ()
+        if not _chooses_core(job, place.node):
+            cores = place.pool.take(len(place.pool) if whole else min(job.cores, len(place.pool)), from_top=whole)
         if cores is None:
             return None
         place.is_draining = False
@@ -145,7 +149,7 @@ class NodeSlots:
             for place in self._places.values()
             if (place.node.is_shared or not place.quiet)
             and not place.is_draining
-            and len(place.running) < len(place.pool)
+            and len(place.running) < len(place.pool) + AHEAD * _chooses_core(job, place.node)
             and (not _on_device(job) or (place.node.gpus and not place.on_device))
         ]
         if not fit:
@@ -155,6 +159,11 @@ class NodeSlots:
             started = [place for place in fit if place.counting < place.counting_servers]
             fit = started or fit
         return min(fit, key=lambda place: len(place.running) / len(place.pool))
+
+
+def _chooses_core(job: Job, node: Node) -> bool:
+    """Whether the node itself gives the job a core, when one is free: counts do not mind what runs beside them."""
+    return job.step is Step.COUNT and not node.is_shared
 
 
 def _on_device(job: Job) -> bool:

@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import os
 import platform
+import queue
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -108,6 +109,11 @@ class NodeWorker:
         self._lock = threading.Lock()
         self._control_is_counted = False
         self._open = contextlib.ExitStack()
+        cores = usable_cores()
+        self._cores = cores[-request.cores :] if request.cores else cores
+        self._free_cores: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for core in self._cores:
+            self._free_cores.put(core)
         self._lane: CommitLane | None = None
         _set_surroundings(request)
         self.environment = environment_here(request)
@@ -117,8 +123,7 @@ class NodeWorker:
     def hello(self) -> NodeFacts:
         """Return what is here. An environment without torch raises."""
         facts = self.session.facts()
-        cores = usable_cores()
-        cores = cores[-self._request.cores :] if self._request.cores else cores
+        cores = self._cores
         build = build_fingerprint(Path(facts.torch_folder))
         node = Node(
             self._request.name,
@@ -135,7 +140,19 @@ class NodeWorker:
         return NodeFacts(node, cores, facts, build, own_code_digest(), os.getpid())
 
     def execute(self, work: Work, files: Mapping[str, Any]) -> NodeOutcome:
-        """Do a piece of work. `files` are made elsewhere, and put here first as far as they are not here yet."""
+        """Do a piece of work, on a core that is free if it names none.
+
+        `files` are made elsewhere, and put here first as far as they are not here yet.
+        """
+        if work.cores:
+            return self._execute(work, files)
+        core = self._free_cores.get()
+        try:
+            return self._execute(dataclasses.replace(work, cores=(core,)), files)
+        finally:
+            self._free_cores.put(core)
+
+    def _execute(self, work: Work, files: Mapping[str, Any]) -> NodeOutcome:
         try:
             for path, content in files.items():
                 self._put(Path(path), content)

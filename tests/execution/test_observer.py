@@ -52,3 +52,10 @@ def test_the_start_of_a_counting_server_is_not_taken_for_the_cost_of_a_count() -
     left = TimeLeft(cores=1)
     left.add(Step.COUNT, 30.0)
     assert left.seconds_each(Step.COUNT) <= FIRST_GUESS_SECONDS[Step.COUNT]
+
+
+def test_on_a_small_machine_nothing_goes_on_beside_a_timing() -> None:
+    left = TimeLeft(cores=2, alone=True)
+    for step in (Step.TIME, Step.COUNT, Step.BUILD):
+        left.add(step, 1.0)
+    assert left.estimate_seconds({Step.TIME: 40, Step.COUNT: 40, Step.BUILD: 1}, {}) == 1.0 + 40.0 + 20.0

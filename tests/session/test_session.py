@@ -135,6 +135,19 @@ def test_environment_is_built_from_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     assert variables["OMP_WAIT_POLICY"] == "active"
 
 
+def test_threads_spin_only_if_nothing_is_beside_them() -> None:
+    plain = Environment("python")
+
+    def spins(environment: Environment, *, spins: bool, under_valgrind: bool = False) -> bool:
+        variables = Policy().variables(environment, Layout(), under_valgrind=under_valgrind, spins=spins)
+        return "GOMP_SPINCOUNT" in variables
+
+    assert spins(plain, spins=True)
+    assert not spins(plain, spins=False)
+    assert not spins(plain, spins=True, under_valgrind=True)
+    assert not spins(Environment("python", variables=(("OMP_WAIT_POLICY", "passive"),)), spins=True)
+
+
 def test_environment_has_the_same_size_whatever_the_user_has_set(monkeypatch: pytest.MonkeyPatch) -> None:
     def size(layout: Layout, path: str) -> int:
         monkeypatch.setenv("PATH", path)

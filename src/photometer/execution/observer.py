@@ -84,10 +84,14 @@ class NullObserver:
 
 
 class TimeLeft:
-    """Steps that want quiet run one after another in `quiet_lanes`; the others share all cores with them."""
+    """Steps that want quiet run one after another in `quiet_lanes`; the others share all cores with them.
 
-    def __init__(self, cores: int, quiet_lanes: int = 1) -> None:
+    With `alone`, nothing runs beside them: builds come before and the rest after.
+    """
+
+    def __init__(self, cores: int, quiet_lanes: int = 1, *, alone: bool = False) -> None:
         self._cores = cores
+        self._alone = alone
         self._quiet_lanes = quiet_lanes
         self._spent: dict[Step, float] = dict.fromkeys(Step, 0.0)
         self._finished: dict[Step, int] = dict.fromkeys(Step, 0)
@@ -131,4 +135,7 @@ class TimeLeft:
             work[Step.COUNT] += STARTING_SECONDS
         quiet = sum(seconds for step, seconds in work.items() if step in QUIET_STEPS)
         everything = sum(work.values())
+        if self._alone:
+            build = work.get(Step.BUILD, 0.0)
+            return build + quiet + (everything - build - quiet) / self._cores
         return max(quiet / self._quiet_lanes, work.get(Step.BUILD, 0.0), everything / self._cores)

@@ -131,7 +131,7 @@ class Scheduler:
         self._measure = measure
         self._observer = observer
         self._on_record = on_record
-        self._time_left = TimeLeft(workplace.lanes, workplace.quiet_lanes)
+        self._time_left = TimeLeft(workplace.lanes, workplace.quiet_lanes, alone=not workplace.times_beside_others)
         self._time_left.expect_build(len(agenda.cpp_orders))
         self._running: Running = {}
         self._quiet_running = self._counting = 0
@@ -150,7 +150,7 @@ class Scheduler:
                 while (started := self._next()) is not None:
                     self._start(*started)
                 self._tell()
-                if not self._running and not self._workplace.is_waiting:
+                if not self._running and not (any(self._agenda.left.values()) and self._workplace.is_waiting):
                     return
                 with contextlib.suppress(queue.Empty):
                     self._end(self._ended.get(timeout=LOOK_SECONDS))

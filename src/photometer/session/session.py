@@ -52,6 +52,8 @@ class ServerKind:
     counting: Counting | None = None
     # Imported before any child is forked.
     preload: tuple[str, ...] = ()
+    # Nothing is measured beside its children, so that their threads may wait for work by spinning.
+    spins: bool = False
 
 
 COMPILING = ServerKind(preload=("torch._dynamo", "torch._inductor.compile_fx"))
@@ -231,7 +233,9 @@ class Session:
         counting = kind.counting
         return Launch(
             python=self.environment.python,
-            variables=self.policy.variables(self.environment, kind.layout, under_valgrind=counting is not None),
+            variables=self.policy.variables(
+                self.environment, kind.layout, under_valgrind=counting is not None, spins=kind.spins
+            ),
             search_path=self.policy.search_path(self.environment),
             wrapper=() if counting is None else _callgrind(counting),
             translate=counting is not None,

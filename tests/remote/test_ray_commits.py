@@ -73,7 +73,7 @@ def photometer(*arguments: str) -> int:
 
 @pytest.mark.nightly
 @pytest.mark.valgrind
-def test_history_bisect_and_compare(
+def test_history_and_bisect(
     commits: list[str], two_nodes: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     suite, store = str(tmp_path / "suite.py"), str(tmp_path / "history.db")
@@ -88,20 +88,14 @@ def test_history_bisect_and_compare(
     assert "all commits are stored already" in capsys.readouterr().err
     assert photometer("bisect", commits[0], commits[-1], "--suite", suite, "--on", "auto", "-k", "work") == 0
     assert f"{commits[3]} is the first commit that changed instructions" in capsys.readouterr().out
-    code = photometer(
-        "compare",
-        f"git:{commits[2]}",
-        f"git:{commits[3]}",
-        "--suite",
-        suite,
-        "--on",
-        "auto",
-        "-o",
-        "out",
-        "--budget",
-        "10",
-    )
-    assert code == 3
+
+
+@pytest.mark.nightly
+@pytest.mark.valgrind
+def test_compare(commits: list[str], two_nodes: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sides = [f"git:{commits[2]}", f"git:{commits[3]}"]
+    suite = str(tmp_path / "suite.py")
+    assert photometer("compare", *sides, "--suite", suite, "--on", "auto", "-o", "out", "--budget", "10") == 3
     shown = capsys.readouterr().out
     assert "slower" in shown
     kinds = {record["kind"] for record in load_results(Path("out/comparison.json")).records}

@@ -32,7 +32,7 @@ LOOK_SECONDS = 5.0
 CLOSING_SECONDS = 5.0
 POLL_SECONDS = 0.02
 # How Ray says that an actor did not die, but could not be made.
-IN_CONSTRUCTOR = "creation task"
+IN_CONSTRUCTOR = "error raised in its creation task"
 
 
 class RayNode(NodeWorker):

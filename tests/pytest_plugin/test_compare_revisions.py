@@ -98,7 +98,7 @@ def compare(repository: Path, *options: str) -> Compared:
     return Compared(done.returncode, done.stdout + done.stderr, verdicts)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_slower_test_fails_and_a_new_one_is_skipped(repository: Path) -> None:
     compared = compare(
         repository, "--photometer-no-instructions", "--photometer-budget=3", "-k", "double or new or plain"

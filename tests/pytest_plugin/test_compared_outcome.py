@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
 from photometer.analysis.guards import ProbeResult
 from photometer.errors import WorkerCrashed
@@ -27,6 +29,13 @@ def test_what_is_slower_fails_with_its_cause() -> None:
     assert outcome.text.startswith("slower by +5.0 %")
     assert "+120 instructions per run" in outcome.text
     assert NAMES[0] in outcome.text
+
+
+def test_what_is_accepted_passes() -> None:
+    slower = judged("slower", 1.05)
+    assert slower.result is not None
+    accepted = dataclasses.replace(slower.result, accepted="the check is needed (commit 123)")
+    assert outcome_of(dataclasses.replace(slower, result=accepted), NAMES).word == "passed"
 
 
 def test_everything_else_passes() -> None:

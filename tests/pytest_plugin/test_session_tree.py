@@ -71,3 +71,8 @@ def test_the_tests_of_the_session_are_laid_over_and_the_code_is_not(tree: Sessio
         "tests/data/numbers.txt": "new",
         "tests/speed/test_speed.py": "new",
     }
+
+
+def test_tests_are_no_code(tree: SessionTree) -> None:
+    assert not tree.has_code(["test_speed", "tests.conftest", "tests", "tests.speed.test_speed", "package.test_inside"])
+    assert tree.has_code(["test_speed", "package.code"])

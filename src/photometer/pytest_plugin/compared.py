@@ -84,6 +84,7 @@ class ComparedRun:
 
     def _request(self, items: list[pytest.Item]) -> Any:
         from photometer.analysis.judge import DEFAULT_MARGIN
+        from photometer.ci.acceptance import find_acceptances
         from photometer.comparing.request import BUDGET_SECONDS_PER_BENCHMARK, ComparisonSettings
         from photometer.environments.spec import parse_environment
         from photometer.environments.worktree import top_of
@@ -103,7 +104,8 @@ class ComparedRun:
         file = Path(option.photometer_json) if option.photometer_json else None
         sources = [spec.git for spec in (base, branch) if spec.git is not None]
         tree = SessionTree.of(self._config, items, top_of(sources[0]) if sources else None)
-        return PairedRequest((base, branch), settings, file, option.photometer_store), tree
+        accepted = find_acceptances((base, branch))
+        return PairedRequest((base, branch), settings, file, option.photometer_store, accepted), tree
 
     def _reports(self, item: pytest.Item, paired: PairedTests) -> Generator[pytest.TestReport, None, None]:
         began = time.time()

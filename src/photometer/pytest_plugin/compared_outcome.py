@@ -28,7 +28,7 @@ def outcome_of(judged: JudgedTest, names: tuple[str, str]) -> ComparedOutcome:
     if judged.ended is not None and judged.ended[1].outcome == "failed":
         text = f"failed on the branch side, after it was measured:\n{judged.ended[1].text}"
         return ComparedOutcome("failed", visible(text))
-    if judged.result is not None and judged.result.verdict == "slower":
+    if judged.result is not None and judged.result.verdict == "slower" and not judged.result.accepted:
         return ComparedOutcome("failed", slower_text(judged.result, names))
     return ComparedOutcome("passed")
 

@@ -18,8 +18,6 @@ import pytest
 # What `photometer run` and `Timer.blocked_autorange` measure for, too.
 DEFAULT_MIN_TIME_SECONDS = 0.2
 FIXTURES = ("photometer", "benchmark")
-# The group of xdist that all benchmarks are in, so that one worker gets them all.
-XDIST_GROUP = "photometer"
 
 MARK = (
     "photometer(group='', threads=1, device='', margin=None, min_time=None, instructions=None): how a benchmark is "

@@ -21,6 +21,7 @@ from typing import Any
 from photometer.analysis.cause import cause_sentence
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
 from photometer.analysis.guards import ProbeResult, environment_warnings, thread_warnings
+from photometer.ci.acceptance import Acceptance, accept
 from photometer.comparing.comparison_file import ComparisonFile, recording
 from photometer.comparing.decide import decide
 from photometer.comparing.explain import Explanation, explain
@@ -61,6 +62,8 @@ class PairedRequest:
     settings: ComparisonSettings = dataclasses.field(default_factory=ComparisonSettings)
     file: Path | None = None
     store: str | None = None
+    # What the branch's author accepts: such a test passes, and its reason is shown.
+    accepted: tuple[Acceptance, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,6 +94,7 @@ class PairedTests:
         self._sides: StartedSides
         self._sessions: tuple[StoppingSession, StoppingSession]
         self._file = ComparisonFile()
+        self._modules: set[str] = set()
 
     def __enter__(self) -> PairedTests:
         with contextlib.ExitStack() as stack:
@@ -123,16 +127,26 @@ class PairedTests:
     def conclude(self, judged: Sequence[JudgedTest]) -> EnvironmentComparison:
         """Return all verdicts together."""
         settings = self._request.settings
-        return EnvironmentComparison(
+        comparison = EnvironmentComparison(
             base=self.names[0],
             branch=self.names[1],
             suite="tests",
             results=tuple(each.result for each in judged if each.result is not None),
             failures=tuple(each.failure for each in judged if each.failure is not None),
-            warnings=tuple(dict.fromkeys(self.warnings)),
+            warnings=(*dict.fromkeys(self.warnings), *self._same_code_warning()),
             margin=settings.margin,
             false_discovery_rate=settings.false_discovery_rate,
             measuring_seconds=sum(each.measuring_seconds for each in judged),
+        )
+        return accept(comparison, self._request.accepted)
+
+    def _same_code_warning(self) -> tuple[str, ...]:
+        """Return a warning if the tests import nothing but each other from two checkouts: the code is then the same."""
+        if not all(side.checkout for side in self._sides) or not self._modules or self._tree.has_code(self._modules):
+            return ()
+        return (
+            "the tests import nothing from the checkouts: both sides run the same installed code. If the package lies "
+            "deeper in the repository, add path:DIR to both sides",
         )
 
     def _judge_stopped(self, test: str, asked: Asked) -> JudgedTest:
@@ -145,6 +159,7 @@ class PairedTests:
         for name, outcome in ((SIDE_NAMES[1], branch), (SIDE_NAMES[0], base)):
             if isinstance(outcome, WorkerError):
                 return JudgedTest(test, failure=_failure(order, test, name, outcome))
+        self._modules.update(*(each.modules for each in (base, branch) if isinstance(each, ProbeResult)))
         try:
             return self._measure(test, order)
         except PhotometerError as error:
@@ -175,6 +190,8 @@ class PairedTests:
         cause = DEVICE_TIME if order.auto.on_device else cause_sentence(verdict, change, ())
         warnings = checked.order_warnings[order.id]
         result = ComparisonResult(order.id, test, verdict, cause, change, (), warnings, memory.changes.get(order.id))
+        alone = EnvironmentComparison(*self.names, "tests", (result,))
+        (result,) = accept(alone, self._request.accepted).results
         record = {**to_record(result), "task_spec": to_record(task_spec_of(order)), "test": test}
         self._file.keep(identified(record, order))
         return JudgedTest(test, result, measuring_seconds=decided.measuring_seconds)

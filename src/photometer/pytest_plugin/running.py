@@ -6,14 +6,16 @@ photometer beyond this package is imported before a test measures something.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Generator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .fixtures import BENCH, BenchmarkFixtures, Engine, Fixtures, Once
 from .options import (
-    XDIST_GROUP,
     Asked,
     asks_for_instructions,
     has_pytest_benchmark,
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
     from photometer.pytest_plugin.counting import CallCounter
     from photometer.pytest_plugin.kept import Kept
 
-# Modes of xdist that hand out single tests: with groups they do the same, and keep benchmarks together.
+# Modes of xdist that hand out single tests; in the others the user has chosen what stays together.
 SINGLE_TESTS = ("load", "worksteal")
+WORKER_INPUT = "photometer_benchmarks"
+LIST = "benchmarks.json"
 
 
 def register_plugins(config: pytest.Config) -> None:
@@ -56,17 +60,12 @@ class BenchmarkRun:
         self._config = config
         self._is_off = is_given(config, "off")
         self._is_worker = hasattr(config, "workerinput")
-        self._groups = False
+        self._lists: Path | None = None
         self._kept: Kept | None = None
         self._counted: list[pytest.Item] = []
         self._counter: CallCounter | None = None
-        option = config.option
-        if not self._is_worker and getattr(option, "dist", "no") in SINGLE_TESTS:
-            option.dist = "loadgroup"
-            self._groups = True
-        # Workers parse the command line again, and do not know of the change.
-        if getattr(config, "workerinput", {}).get(XDIST_GROUP):
-            option.loadgroup = True
+        if not self._is_worker and getattr(config.option, "dist", "no") in SINGLE_TESTS:
+            self._lists = Path(tempfile.mkdtemp(prefix="photometer-xdist-"))
 
     def make_engine(self, item: pytest.Item, asked: Asked) -> Engine:
         if self._is_off:
@@ -82,13 +81,24 @@ class BenchmarkRun:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput[XDIST_GROUP] = self._groups
+        node.workerinput[WORKER_INPUT] = None if self._lists is None else str(self._lists / LIST)
 
-    def pytest_itemcollected(self, item: pytest.Item) -> None:
-        if self._is_worker and is_benchmark(item):
-            item.add_marker(pytest.mark.xdist_group(XDIST_GROUP))
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        if self._lists is None:
+            return None
+        from photometer.pytest_plugin.one_worker import make_scheduler
 
+        return make_scheduler(config, log, self._lists / LIST)
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        left = getattr(self._config, "workerinput", {}).get(WORKER_INPUT)
+        if left:
+            from photometer.pytest_plugin.one_worker import write_benchmarks
+
+            # Before xdist says that all is collected.
+            write_benchmarks(Path(left), [item.nodeid for item in session.items if is_benchmark(item)])
         self._counted = [item for item in session.items if is_benchmark(item) and asks_for_instructions(item)]
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -135,6 +145,8 @@ class BenchmarkRun:
             self._counter.close()
 
     def pytest_unconfigure(self) -> None:
+        if self._lists is not None:
+            shutil.rmtree(self._lists, ignore_errors=True)
         if self._kept is not None:
             self._kept.close()
 

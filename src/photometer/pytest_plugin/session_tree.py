@@ -74,6 +74,11 @@ class SessionTree:
         path = [there(self.started_in)] if self.imports_from_here else []
         return SideSettings(list(self.tests), there(self.started_in), arguments, path)
 
+    def has_code(self, modules: Iterable[str]) -> bool:
+        """Return whether there is anything among these modules besides the tests themselves."""
+        tests = {"conftest", *(file.stem for file in self.files)}
+        return any(not tests & set(name.split(".")) and name.split(".")[0] not in TEST_FOLDERS for name in modules)
+
     def lay_over(self, folder: Path) -> None:
         """Put these tests, and their configuration, in place of those of a checkout."""
         for path in self._of_tests():

@@ -35,8 +35,10 @@ NOT_PASSED_ON = ("PYTEST_", "COV_", "PYTHON", "PHOTOMETER_", "LD_PRELOAD", "OMP_
 class SidePolicy(Policy):
     """As everywhere, with the variables that the user's tests may need."""
 
-    def variables(self, environment: Environment, layout: Layout, *, under_valgrind: bool) -> dict[str, str]:
-        fixed = super().variables(environment, layout, under_valgrind=under_valgrind)
+    def variables(
+        self, environment: Environment, layout: Layout, *, under_valgrind: bool, spins: bool = False
+    ) -> dict[str, str]:
+        fixed = super().variables(environment, layout, under_valgrind=under_valgrind, spins=spins)
         del fixed[PADDING]
         users = {name: value for name, value in sorted(os.environ.items()) if not name.startswith(NOT_PASSED_ON)}
         kept = {name: os.environ[name] for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS") if name in os.environ}

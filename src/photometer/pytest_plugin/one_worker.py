@@ -43,11 +43,11 @@ class Together:
 
 def make_scheduler(config: Any, log: Any, path: Path) -> Any:
     """Return a scheduler that hands out single tests, and all benchmarks in one piece."""
-    from xdist.scheduler import LoadScopeScheduling
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
     together = Together(path)
 
-    class OneWorkerScheduling(LoadScopeScheduling):
+    class OneWorkerScheduling(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             return together.group_of(nodeid)
 

@@ -99,4 +99,4 @@ def test_compare(commits: list[str], two_nodes: Any, tmp_path: Path, capsys: pyt
     shown = capsys.readouterr().out
     assert "slower" in shown
     kinds = {record["kind"] for record in load_results(Path("out/comparison.json")).records}
-    assert {"node", "comparison_result"} <= kinds
+    assert {"node", "comparison"} <= kinds

@@ -142,7 +142,7 @@ def has_visits(folder: Path) -> bool:
 @pytest.mark.nightly
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_run_leaves_nothing_and_is_continued(how: signal.Signals, tmp_path: Path) -> None:
-    running = command(tmp_path, "--min-run-time", "5")
+    running = command(tmp_path, "--min-run-time", "2")
     try:
         assert wait_until(lambda: has_visits(tmp_path) or running.poll() is not None, 60)
         running.send_signal(how)
@@ -152,7 +152,7 @@ def test_a_stopped_run_leaves_nothing_and_is_continued(how: signal.Signals, tmp_
         running.kill()
     results = tmp_path / "photometer-results" / "suite" / "results.json"
     before = json.loads(results.read_text())["run"]["id"]
-    again = command(tmp_path, "--min-run-time", "5", "--resume")
+    again = command(tmp_path, "--min-run-time", "2", "--resume")
     assert again.wait(120) == 0
     loaded = load_results(results)
     assert loaded.header["run"]["id"] == before

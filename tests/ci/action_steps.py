@@ -14,7 +14,7 @@ STEPS = {step.get("id", step["name"]): step for step in ACTION["runs"]["steps"]}
 
 
 def run_step(
-    name: str, folder: Path, inputs: dict[str, str], *, checkout: Path | None = None, **variables: str
+    name: str, folder: Path, inputs: dict[str, str], checkout: Path | None = None, /, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a step as the runner does: its script in bash, its variables from inputs, nothing pasted into the script.
 

@@ -71,6 +71,7 @@ def fake_github() -> Iterator[FakeGitHub]:
             parts = urlsplit(self.path)
             content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             github.requests.append(f"{self.command} {parts.path}")
+            headers: dict[str, str]
             if self.headers.get("Authorization") != f"Bearer {TOKEN}":
                 status, headers, body = 401, {}, {"message": "Bad credentials"}
             else:

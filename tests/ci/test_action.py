@@ -90,16 +90,16 @@ def test_the_comment_is_posted_once_and_updated(tmp_path: Path, is_fork: bool) -
             "FOLDER": str(folder),
         }
         inputs = {"python": sys.executable, "token": TOKEN}
-        first = run_step("comment", tmp_path, inputs, **variables)
+        first = run_step("comment", tmp_path, inputs, None, **variables)
         assert first.returncode == 0, first.stderr
         assert first.stdout.startswith("created")
         write_review(folder / FILE_NAME, review(result("identical", title="add")))
-        second = run_step("comment", tmp_path, inputs, **variables)
+        second = run_step("comment", tmp_path, inputs, None, **variables)
         assert second.stdout.startswith("updated")
         (comment,) = github.comments
         assert "Nothing is slower" in comment["body"]
         assert "https://github.com/a/b/actions/runs/5" in comment["body"]
-        refused = run_step("comment", tmp_path, {**inputs, "token": "wrong-token"}, **variables)
+        refused = run_step("comment", tmp_path, {**inputs, "token": "wrong-token"}, None, **variables)
         assert refused.returncode == 1
         for done in (first, second, refused):
             assert TOKEN not in done.stdout + done.stderr

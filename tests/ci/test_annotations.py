@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from photometer.analysis.changed_code import ChangedCode
 from photometer.ci.annotations import MOST_PER_LEVEL, Annotation, annotations_of, repository_file
+from photometer.cli.ci_output import commands_held
 from tests.analysis.verdicts import result
 from tests.ci.reviews import HOSTILE, more_instructions, review
 
@@ -61,3 +64,15 @@ def test_more_than_the_runner_shows_are_counted(tmp_path: Path) -> None:
     found = annotations_of(review(*(result("slower", 1.1, f"add {n}") for n in range(25))), tmp_path)
     assert len(found) == MOST_PER_LEVEL
     assert "16 more" in found[-1].message
+
+
+def test_the_runner_obeys_nothing_of_what_is_printed_meanwhile(capsys: pytest.CaptureFixture[str]) -> None:
+    with commands_held({}):
+        pass
+    assert capsys.readouterr().err == ""
+    with pytest.raises(KeyError), commands_held({"GITHUB_ACTIONS": "true"}):
+        raise KeyError
+    stop, go = capsys.readouterr().err.splitlines()
+    word = stop.removeprefix("::stop-commands::")
+    assert len(word) == 32
+    assert go == f"::{word}::"

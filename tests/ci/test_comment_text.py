@@ -23,6 +23,7 @@ def test_the_verdict_stands_first_and_the_rest_is_folded() -> None:
     assert second.startswith("🔴 **The branch is slower.")
     text = "\n".join(rest)
     assert "| **slower** | block | +3.0 % |" in text
+    assert "It fails" not in text
     assert "new under gate (net/model.py:41)" in text
     assert re.search(r"<details><summary>1 unchanged</summary>\s+add\s+</details>", text)
     assert text.index("block") < text.index("mul") < text.index("1 unchanged")
@@ -30,6 +31,8 @@ def test_the_verdict_stands_first_and_the_rest_is_folded() -> None:
 
 
 def test_what_is_allowed_and_what_is_accepted() -> None:
+    failing = render_comment(review(result("slower", 1.08), fail_on="slower:5%"))
+    assert "**It fails because of**\n- add: slower by 8.0 %, more than the 5 % that are allowed" in failing
     allowed = render_comment(review(result("slower", 1.03), fail_on="slower:5%"))
     assert "🟡" in allowed
     assert "within what is allowed" in allowed

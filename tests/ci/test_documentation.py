@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +51,22 @@ def test_every_help_tells_its_exit_status(name: str, epilog: str) -> None:
     assert epilog.startswith("Exit status: 0"), name
     assert "1 " in epilog
     assert "2 usage" in epilog
+
+
+def test_the_help_has_examples_and_shells_complete() -> None:
+    photometer = Path(sys.executable).parent / "photometer"
+
+    def output(*arguments: str, **variables: str) -> str:
+        environment = {**os.environ, **variables}
+        done = subprocess.run([photometer, *arguments], env=environment, capture_output=True, text=True, check=False)
+        return done.stdout
+
+    text = output("--help")
+    assert "--install-completion" in text
+    assert "  photometer compare\n" in text
+    assert "Exit status: 0 fine" in text
+    completed = output(_PHOTOMETER_COMPLETE="complete_bash", COMP_WORDS="photometer com", COMP_CWORD="1")
+    assert completed.split() == ["compare", "comment", "compile-report"]
 
 
 def test_the_table_of_exit_codes_names_commands_that_exist() -> None:

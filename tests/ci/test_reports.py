@@ -26,6 +26,7 @@ def everything() -> Review:
         result("undecided", 1.0, "div"),
         failures=(ComparisonFailure("id", HOSTILE, "base", HOSTILE, HOSTILE),),
         not_reached=("sub",),
+        fail_on="slower,instructions:1%",
     )
 
 
@@ -41,7 +42,8 @@ def test_one_test_case_per_benchmark() -> None:
     slower = next(case for case in suite if case.get("name") == "add")
     failure = slower.find("failure")
     assert failure is not None
-    assert failure.get("message") == "slower by 10 %"
+    assert failure.get("message") == "slower by 10 %; 10 % more instructions, more than the 1 % that are allowed"
+    assert failure.get("type") == "slower, instructions:1%"
     assert "more instructions" in (failure.text or "")
     assert float(slower.get("time") or 0) == pytest.approx(1.1e-6)
     assert [case.find("error") is not None for case in suite].count(True) == 1
@@ -64,7 +66,16 @@ def test_a_review_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '{"version": 1}', '{"version": 2}', "[" * 10_000, '{"version": 1, "comparison": 3, "gate": []}'],
+    [
+        "",
+        "[]",
+        "{}",
+        '{"version": 1}',
+        '{"version": 2}',
+        "[" * 10_000,
+        '{"version": 1, "a": NaN}',
+        '{"version": 1, "comparison": 3, "gate": []}',
+    ],
 )
 def test_a_file_that_is_no_review_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE_NAME).write_text(text)

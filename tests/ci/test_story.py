@@ -84,12 +84,12 @@ class Sample:
         }
         inputs = {"python": sys.executable, "token": TOKEN}
         began = time.monotonic()
-        compared = run_step("compare", temporary, inputs, checkout=self.folder, **variables)
+        compared = run_step("compare", temporary, inputs, self.folder, **variables)
         seconds = time.monotonic() - began
         assert compared.returncode == 0, compared.stderr
         lines = (line.partition("=") for line in (temporary / "output").read_text().splitlines())
         outputs = {name: value for name, _, value in lines}
-        posted = run_step("comment", temporary, inputs, FOLDER=outputs["folder"], checkout=self.folder, **variables)
+        posted = run_step("comment", temporary, inputs, self.folder, FOLDER=outputs["folder"], **variables)
         assert posted.returncode == 0, posted.stderr
         verdict = run_step("verdict", temporary, {}, STATUS=outputs["status"])
         (comment,) = self.github.comments

@@ -53,9 +53,13 @@ def render_answer(review: Review) -> str:
 
 
 def render_breaches(review: Review) -> str:
-    """Return why the check fails, a line per rule and benchmark, and what could not be judged."""
-    lines = [f"- {_title(each.title)}: {_sentence(each.sentence)}" for each in review.gate.breaches[:ROWS_SHOWN]]
-    lines += _more(review.gate.breaches, "more")
+    """Return why the check fails, a line per rule and benchmark, and what could not be judged.
+
+    What is slower without a threshold is in bold in the table, and not said twice.
+    """
+    told = [each for each in review.gate.breaches if each.rule not in ("slower", "undecided")]
+    lines = [f"- {_title(each.title)}: {_sentence(each.sentence)}" for each in told[:ROWS_SHOWN]]
+    lines += _more(told)
     lines += [f"- {_sentence(each)}" for each in review.gate.unjudged]
     return "**It fails because of**\n" + "\n".join(lines) if lines else ""
 
@@ -63,7 +67,7 @@ def render_breaches(review: Review) -> str:
 def render_accepted(results: Iterable[ComparisonResult]) -> str:
     accepted = [each for each in results if each.accepted and is_changed(each)]
     lines = [f"- {_title(each.title)}: {_sentence(each.accepted)}" for each in accepted[:ROWS_SHOWN]]
-    lines += _more(accepted, "more")
+    lines += _more(accepted)
     return "**Accepted**\n" + "\n".join(lines) if lines else ""
 
 
@@ -136,8 +140,8 @@ def safe_link(link: str) -> str:
     return re.sub(r"[^A-Za-z0-9:/?#&=%._~+,@-]", "", link) if re.match(r"https?://", link) else ""
 
 
-def _more(listed: Sequence[object], word: str) -> list[str]:
-    return [f"- and {len(listed) - ROWS_SHOWN} {word}"] if len(listed) > ROWS_SHOWN else []
+def _more(listed: Sequence[object]) -> list[str]:
+    return [f"- and {len(listed) - ROWS_SHOWN} more"] if len(listed) > ROWS_SHOWN else []
 
 
 def _folded(summary: str, content: str) -> str:

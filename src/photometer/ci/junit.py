@@ -59,10 +59,11 @@ def _case(suite: ElementTree.Element, name: str, result: ComparisonResult, breac
     case = _element(suite, "testcase", classname=name, name=result.title, time=f"{max(seconds, 0.0):.9f}")
     figures = f"{result.verdict}, {change_text(result.ratio)} ({interval_text(result.interval)})"
     said = [figures if result.judged.replicates else result.verdict, *detail_lines(result)]
-    for breach in breaches:
-        failure = _element(case, "failure", message=breach.sentence, type=breach.rule)
-        failure.text = _plain("\n".join(said))
-    if not breaches:
+    if breaches:
+        # One element: some readers take only the first.
+        message, rules = "; ".join(each.sentence for each in breaches), ", ".join(each.rule for each in breaches)
+        _element(case, "failure", message=message, type=rules).text = _plain("\n".join(said))
+    else:
         _element(case, "system-out").text = _plain("\n".join(said))
 
 

@@ -38,6 +38,11 @@ def write_review(path: Path, review: Review) -> None:
     write_text_whole(path, json.dumps(to_record(review), indent=1) + "\n")
 
 
+def _refuse(constant: str) -> float:
+    # Python reads NaN and Infinity, which are no JSON, and which nothing can be computed with.
+    raise ValueError(f"{constant} is no number")
+
+
 def read_review(path: Path) -> Review:
     """Return what `write_review` wrote; `path` may be the folder it lies in."""
     file = path / FILE_NAME if path.is_dir() else path
@@ -45,7 +50,7 @@ def read_review(path: Path) -> Review:
     try:
         if file.stat().st_size > MOST_BYTES:
             raise ResultsFileError(f"{file} is larger than a review can be", remedy=remedy)
-        record = json.loads(file.read_text(encoding="utf-8"))
+        record = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
         raise ResultsFileError(f"{file} cannot be read: {error.strerror or error}", remedy=remedy) from error
     except (ValueError, RecursionError) as error:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+import secrets
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +37,24 @@ class CiFiles:
 
     junit: Path | None = None
     metrics: Path | None = None
+
+
+@contextlib.contextmanager
+def commands_held(variables: Mapping[str, str]) -> Iterator[None]:
+    """Keep GitHub's runner from obeying lines such as `::error::` in what is printed: labels, logs of failures.
+
+    It is told on the error channel, so that results in a pipe stay what they are.
+    """
+    if variables.get("GITHUB_ACTIONS") != "true":
+        yield
+        return
+    word = secrets.token_hex(16)
+    say_aside(f"::stop-commands::{word}")
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        say_aside(f"::{word}::")
 
 
 def tell_gate(gate: Gate, verdict: GateVerdict, *, any_slower: bool, in_results: bool) -> None:

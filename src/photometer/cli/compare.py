@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.calibration import calibrate_side
-from photometer.cli.ci_output import EXIT_OF, CiFiles, tell_gate, write_for_ci
+from photometer.cli.ci_output import EXIT_OF, CiFiles, commands_held, tell_gate, write_for_ci
+from photometer.cli.cluster_option import Nodes, On, compare_on
 from photometer.cli.compare_many import compare_many_sides, sides_of
+from photometer.cli.gate_options import gate_of, margins_of
 from photometer.cli.numbers import MOST_REPEATS, seconds, share
 from photometer.cli.printing import complain, say_aside, show_rendered
 from photometer.cli.project_options import store_of
@@ -27,8 +29,6 @@ from photometer.model.records import to_record
 
 if TYPE_CHECKING:
     from photometer.analysis.comparison_result import EnvironmentComparison
-    from photometer.ci.gate import Gate
-    from photometer.ci.project import ProjectSettings
     from photometer.comparing.live import LiveComparison
     from photometer.comparing.request import ComparisonRequest
     from photometer.pull_request import Compared
@@ -51,6 +51,9 @@ class Format(str, enum.Enum):
     MARKDOWN = "markdown"
     JSON = "json"
     GITHUB = "github"
+
+
+AS_TEXT = (Format.TERMINAL, Format.GITHUB)
 
 
 MARKDOWN_NAME = "comparison.md"
@@ -161,6 +164,8 @@ def compare(
         Flames, typer.Option("--flame", help="Benchmarks to draw flame graphs of, with -o.")
     ] = Flames.SLOWER,
     store: WriteStore = None,
+    on: On = None,
+    nodes: Nodes = None,
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit's XML, a test case per benchmark.")
     ] = None,
@@ -171,7 +176,9 @@ def compare(
         Format,
         typer.Option("--format", "-f", help="Output format; github also writes a job summary and annotations."),
     ] = Format.TERMINAL,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: short for --format json.")] = False,
 ) -> None:
+    format = Format.JSON if as_json else format  # noqa: A001 - the name of the option
     if resume and output is None:
         raise typer.BadParameter("--resume continues what is in -o DIR; give that folder")
     from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN
@@ -182,7 +189,7 @@ def compare(
     if suite is None and project.suite is not None:
         suite, tags = project.suite, tags or list(project.tags)
     install = install or project.install
-    for_all, by_tag = _margins(margin or [])
+    for_all, by_tag = margins_of(margin or [])
     for_all = project.margin if for_all is None else for_all
     sides = sides_of([side for side in (base, branch, *(more or ())) if side is not None], matrix or [])
     if calibrate and sides:
@@ -194,7 +201,7 @@ def compare(
         sides = default_sides(project, os.environ)
     if len(sides) < 2:
         raise typer.BadParameter("give BASE and BRANCH (one alone is for --calibrate), or --matrix, or no side at all")
-    gate = _gate(fail_on, project, instructions=instructions, memory=memory and len(sides) == 2)
+    gate = gate_of(fail_on, project, instructions=instructions, memory=memory and len(sides) == 2)
     from photometer.comparing.many_environments import ManySidesRequest
     from photometer.comparing.request import DEFAULT_LAYOUTS, ComparisonRequest, ComparisonSettings, plan_suite
 
@@ -211,8 +218,8 @@ def compare(
         project.margin_by_benchmark,
     )
     if len(sides) > 2:
-        if resume or suite is None:
-            raise typer.BadParameter("more than two sides need --suite, and cannot be resumed")
+        if resume or suite is None or on is not None:
+            raise typer.BadParameter("more than two sides need --suite, can not be resumed, and are compared here")
         planned = plan_suite(suite, expression, tags or ())
         found = compare_many_sides(ManySidesRequest(sides, planned, settings, install), output, format.value)
         judged = gate.judge_matrix(found, {order.id: order.tags for order in planned.plan})
@@ -226,59 +233,22 @@ def compare(
     request = ComparisonRequest(first, second, suite, settings, expression, tags or (), install, output, resume, place)
     known = find_acceptances(request.specs, accepted or (Path(project.accepted) if project.accepted else None))
     request = dataclasses.replace(request, accepted=known)
-    comparison, compared = _compare(request, flame, format)
-    orders = () if request.planned is None else request.planned.plan
-    judged = gate.judge(comparison, {order.id: order.tags for order in orders})
-    slower = any(result.verdict == "slower" and not result.accepted for result in comparison)
-    tell_gate(gate, judged, any_slower=slower, in_results=format in (Format.TERMINAL, Format.GITHUB))
-    if output is not None and comparison.outcome != "nothing":
-        _write_markdown(comparison, output)
-        if compared is not None:
-            _attach(compared, output)
+    with commands_held(os.environ):
+        comparison, compared = _compare(request, flame, format, on, nodes)
+        orders = () if request.planned is None else request.planned.plan
+        judged = gate.judge(comparison, {order.id: order.tags for order in orders})
+        tell_gate(gate, judged, any_slower=comparison.outcome == "slower", in_results=format in AS_TEXT)
+        if output is not None and comparison.outcome != "nothing":
+            _write_markdown(comparison, output)
+            if compared is not None:
+                _attach(compared, output)
     review = Review(comparison, judged, comparison.suite)
     write_for_ci(review, output, CiFiles(junit, gitlab_metrics), for_github=format is Format.GITHUB)
     raise typer.Exit(EXIT_OF[judged.outcome])
 
 
-def _gate(fail_on: list[str] | None, project: ProjectSettings, *, instructions: bool, memory: bool) -> Gate:
-    """Return the rules of the options, else the project's, else the usual one; what is not measured cannot fail."""
-    from photometer.ci.fail_rules import parse_rules
-    from photometer.ci.gate import SLOWER, Gate
-    from photometer.errors import DefinitionError
-
-    measured = {"slower", "undecided", *(["instructions"] * instructions), *(["memory"] * memory)}
-    try:
-        rules = parse_rules(fail_on) if fail_on else (SLOWER,) if project.rules is None else project.rules
-    except DefinitionError as error:
-        raise typer.BadParameter(f"--fail-on: {error.message}. {error.remedy}") from None
-    for rule in rules if fail_on else ():
-        if rule.watched not in measured:
-            raise typer.BadParameter(f"--fail-on {rule}: {rule.watched} is not measured with these sides and options")
-    # What the project asks for in general is left out if this comparison does not measure it.
-    return Gate(rules, project.thresholds).only(measured)
-
-
-def _margins(values: list[str]) -> tuple[float | None, dict[str, float]]:
-    """Return the margin for all, if one is given, and those of tags."""
-    from photometer.ci.fail_rules import parse_share
-    from photometer.errors import DefinitionError
-
-    for_all, by_tag = None, {}
-    for value in values:
-        tag, is_by_tag, number = value.rpartition("=")
-        try:
-            margin = parse_share(number)
-        except DefinitionError:
-            raise typer.BadParameter(f"{value!r} is no margin: give 0.01 or 1%, or TAG=0.01") from None
-        if is_by_tag:
-            by_tag[tag] = margin
-        else:
-            for_all = margin
-    return for_all, by_tag
-
-
 def _compare(
-    request: ComparisonRequest, flame: Flames, format: Format
+    request: ComparisonRequest, flame: Flames, format: Format, on: str | None = None, nodes: int | None = None
 ) -> tuple[EnvironmentComparison, Compared | None]:
     """Print the verdicts, and return them with what a bundle is made of, if both sides were live and kept in a folder.
 
@@ -290,18 +260,25 @@ def _compare(
     from photometer.comparing.live import LiveComparison
     from photometer.comparing.unpaired import compare_unpaired
 
-    if request.is_live:
+    if request.is_live and on is None:
         say_machine_line()
+    for sentence in () if request.planned is None else request.planned.selection:
+        complain(sentence)
     with comparison_progress() as observer:
         if not request.is_live:
             comparison = accept(compare_unpaired(request, observer), request.accepted)
             with observer.aside():
                 _print(comparison, format)
             return comparison, None
+        if on is not None:
+            comparison = compare_on(on, nodes, request, observer)
+            with observer.aside():
+                _print(comparison, format)
+            return comparison, None
         printed: list[EnvironmentComparison] = []
 
         def on_decided(decided: EnvironmentComparison) -> None:
-            if format in (Format.TERMINAL, Format.GITHUB):
+            if format in AS_TEXT:
                 with observer.aside():
                     _print(decided, format)
                 printed.append(decided)

@@ -55,8 +55,8 @@ def open_run_file(
     """Open `folder/results.json`. One that is there is continued with `resume`, else kept under another name.
 
     `measured` says in the header which commit it is about, if it is not the one that is checked out here, and `machine`
-    which machine measures, if it is not this one. Call this while the folder is held (model/folder_lock.py), and hold it
-    for as long as records are added.
+    which machine measures, if it is not this one. Call this while the folder is held (model/folder_lock.py), and hold
+    it for as long as records are added.
     """
     path = folder / RESULTS_NAME
     about = {**_about(plan, settings, facts), **(measured or {})}

@@ -125,7 +125,7 @@ def test_interval_holds_the_median_and_is_never_negative() -> None:
 
 def test_single_sample_has_an_endless_interval_and_a_warning() -> None:
     m = Measurement(1, [1.0], SPEC)
-    assert m.interval == (1.0, float("inf"))
+    assert m.interval == (0.0, float("inf"))
     assert [w.kind for w in m.warnings] == [SuspicionKind.TOO_FEW_RUNS]
     assert m.has_warnings
 

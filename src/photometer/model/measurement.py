@@ -151,13 +151,14 @@ class Measurement:
     def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return the interval that holds what a repeated measurement gives with this confidence.
 
-        See stats/undisturbed.py, and stats/interval.py for the median. It has no upper end for a single sample.
+        See stats/undisturbed.py, and stats/interval.py for the median. It is endless for a single sample.
         """
         fastest = self._ordered[0]
         if self.visits:
             return undisturbed_interval(self._levels, fastest, confidence)
         low, high = median_interval(self._times, confidence, seconds=math.fsum(self.raw_times))
-        return max(low, fastest), high
+        # A single sample says nothing in either direction.
+        return max(low, fastest if len(self._times) > 1 else 0.0), high
 
     @property
     def uncertainty(self) -> float:

@@ -8,7 +8,7 @@ import photometer
 
 
 def test_one_statement_gives_a_map_of_its_times() -> None:
-    fuzzer = photometer.UnaryOpFuzzer(seed=3, max_elements=2**10)
+    fuzzer = photometer.UnaryOpFuzzer(seed=3, max_elements=2**14)
     found = photometer.fuzz("x.exp()", fuzzer, count=3, min_run_time=0.002, rehearse=False)
     assert found.statements == ("x.exp()",)
     assert len(found.trials) == 3
@@ -18,7 +18,7 @@ def test_one_statement_gives_a_map_of_its_times() -> None:
 
 
 def test_two_statements_are_compared() -> None:
-    fuzzer = photometer.UnaryOpFuzzer(seed=3, max_elements=2**10)
+    fuzzer = photometer.UnaryOpFuzzer(seed=3, max_elements=2**14)
     found = photometer.fuzz(
         "x.exp().exp().exp()", fuzzer, against="x.exp()", count=4, min_run_time=0.005, rehearse=False
     )
@@ -28,7 +28,7 @@ def test_two_statements_are_compared() -> None:
 
 
 def test_a_statement_that_fails_is_in_the_map() -> None:
-    fuzzer = photometer.UnaryOpFuzzer(seed=3, max_elements=2**10)
+    fuzzer = photometer.UnaryOpFuzzer(seed=3, max_elements=2**14)
     found = photometer.fuzz("x.no_such_method()", fuzzer, count=1, min_run_time=0.002, rehearse=False)
     assert len(found.failed) == 1
     with pytest.raises(photometer.DefinitionError):

@@ -72,7 +72,7 @@ def test_search_works_from_disk(site: Path) -> None:
         outside: list[str] = []
         page.on("request", lambda request: outside.append(request.url) if request.url.startswith("http") else None)
         page.goto((site / "index.html").as_uri())
-        page.click("label[for=__search]:visible")
+        page.click("input.md-search__input")
         page.fill("input.md-search__input", "affinity")
         page.wait_for_selector(".md-search-result__link", timeout=10_000)
         links = page.eval_on_selector_all(".md-search-result__link", "all => all.map(each => each.href)")

@@ -158,7 +158,10 @@ def api_page() -> str:
         names = sorted((n for n in left if left[n].startswith(modules)), key=lambda n: (not n[0].isupper(), n))
         if names:
             lines.append(f"\n## {title}\n")
-        lines += [f"::: {_defined_in(name, left.pop(name))}\n" for name in names]
+        for name in names:
+            place = _defined_in(name, left.pop(name))
+            # Some are other names of a class's own functions.
+            lines.append(f"::: {place}\n" if place.endswith(f".{name}") else f"### {name}\n\n::: {place}\n")
     return "\n".join(lines)
 
 

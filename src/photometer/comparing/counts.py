@@ -207,6 +207,9 @@ def count_sides(
     threads = ThreadPoolExecutor(len(sessions))
     try:
         return list(threads.map(count_side, range(len(sessions)), sessions, orders))
+    except ToolMissing:
+        # Without Valgrind nothing was started, and the same sessions are timing meanwhile.
+        raise
     except BaseException:
         for session in sessions:
             session.kill()

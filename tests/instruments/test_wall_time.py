@@ -141,3 +141,15 @@ def test_a_slow_statement_is_not_run_again_to_warm_it_up(later: float, runs: int
     else:
         assert ran == runs
         assert taken.block_seconds == [3.0]
+
+
+def test_a_disturbed_warm_up_does_not_make_blocks_short() -> None:
+    calls = []
+
+    def time_block(number: int) -> float:
+        calls.append(number)
+        return number * (1e-2 if len(calls) <= 2 else 1e-6)
+
+    known = Beforehand(block_seconds=5e-4)
+    taken = take_blocks(time_block, RunFor(0.02), clock=time.perf_counter, min_run_time=0.02, known=known)
+    assert taken.number_per_run in (500, 501)

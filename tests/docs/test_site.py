@@ -73,7 +73,8 @@ def test_search_works_from_disk(site: Path) -> None:
         page.on("request", lambda request: outside.append(request.url) if request.url.startswith("http") else None)
         page.goto((site / "index.html").as_uri())
         page.click("input.md-search__input")
-        page.fill("input.md-search__input", "affinity")
+        # The page listens to keys, not to the value.
+        page.keyboard.type("affinity", delay=20)
         page.wait_for_selector(".md-search-result__link", timeout=10_000)
         links = page.eval_on_selector_all(".md-search-result__link", "all => all.map(each => each.href)")
         assert any("platforms" in link for link in links), links

@@ -12,6 +12,8 @@ import io
 import os
 import platform
 import sys
+import sysconfig
+import urllib.request  # noqa: F401 - it wants a module that only macOS has, if it is imported there
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,8 @@ MISSING = ("/proc", "/sys")
 
 
 def pretend() -> None:
+    # It looks for a file that is named after the platform.
+    sysconfig.get_config_vars()
     sys.platform = "darwin"
     for name in ("sched_getaffinity", "sched_setaffinity"):
         delattr(os, name)

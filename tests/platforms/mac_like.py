@@ -21,6 +21,8 @@ MISSING = ("/proc", "/sys")
 
 
 def pretend() -> None:
+    if sys.platform == "darwin":  # the file that calls this is read for each folder of packages
+        return
     # It looks for a file that is named after the platform.
     sysconfig.get_config_vars()
     sys.platform = "darwin"

@@ -59,8 +59,10 @@ class RunSettings:
 
     @property
     def measures_speedups(self) -> bool:
+        """Return whether compiled variants are compared with eager ones."""
         return self.wall and self.compiled
 
     @property
     def measures_ladder(self) -> bool:
+        """Return whether the rungs of a ladder are compared with each other."""
         return self.wall and self.ladder

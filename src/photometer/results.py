@@ -104,7 +104,7 @@ class LoadedResults(list[Any]):
         from photometer.analysis.variant_rows import FIRST_COLUMNS, variant_rows
         from photometer.model.data_frame import data_frame
 
-        return data_frame(variant_rows(self._results.records), FIRST_COLUMNS)
+        return data_frame(variant_rows(self._results.records_by_suite), FIRST_COLUMNS)
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{count} {kind}" for kind, count in self._results.kinds.items() if kind not in EVIDENCE)

@@ -173,7 +173,7 @@ def test_a_results_file_that_cannot_be_written_does_not_fail_the_tests(tmp_path:
 
 def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     page = Path(__file__).parents[2] / "docs" / "pytest.md"
-    written = re.findall(r"write_text\(\'{3}\n(.*?)\'{3}\)", page.read_text(), re.DOTALL)
+    written = re.findall(r'write_text\("{3}\n(.*?)"{3}\)', page.read_text(), re.DOTALL)
     assert len(written) == 2
     done = run_nested(tmp_path, "\n".join(written), FAST)
     assert set(done.outcomes.values()) == {"passed"}, done.texts

@@ -21,7 +21,7 @@ def recorded_plan(results: Results) -> WorkOrders:
     about = results.header.get("run")
     about = about if isinstance(about, Mapping) else {}
     found: dict[str, WorkOrder] = {}
-    for record in results.records:
+    for record in results.records_by_suite:
         order = record.get("order")
         if (
             isinstance(order, Mapping)
@@ -29,10 +29,7 @@ def recorded_plan(results: Results) -> WorkOrders:
             and isinstance(record.get("task_spec"), dict)
         ):
             found[str(order["id"])] = _order(order, from_record(TaskSpec, record["task_spec"]))
-    listed = about.get("orders")
-    places = {identity: place for place, identity in enumerate(listed)} if isinstance(listed, list) else {}
-    orders = sorted(found.values(), key=lambda order: places.get(order.id, len(places)))
-    return WorkOrders(str(about.get("suite", "")), str(about.get("fingerprint", "")), tuple(orders))
+    return WorkOrders(str(about.get("suite", "")), str(about.get("fingerprint", "")), tuple(found.values()))
 
 
 def _order(order: Mapping[str, Any], spec: TaskSpec) -> WorkOrder:

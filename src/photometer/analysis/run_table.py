@@ -12,6 +12,7 @@ from typing import Any
 
 from photometer.analysis.cautions import Cautions, Doubt, doubts_of, judge_cautions
 from photometer.analysis.order_facts import OrderFacts, facts_of_order
+from photometer.errors import ResultsFileError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.language import Language
@@ -123,10 +124,13 @@ def is_run(results: Results) -> bool:
 
 def tabulate_run(results: Results, only: Collection[str] | None = None, suite: str = "") -> RunTable:
     """Tabulate the orders of a file, or `only` those with these ids; `suite` heads what has no label of its own."""
-    records = [record for record in results.records if isinstance(record.get("order"), Mapping)]
-    facts = _facts(records, results.header, only)
-    cells = _cells([record for record in records if str(record["order"].get("id")) in facts])
-    cautions = cautions_of(records)
+    records = [record for record in results.records_by_suite if isinstance(record.get("order"), Mapping)]
+    facts = _facts(records, only)
+    try:
+        cells = _cells([record for record in records if str(record["order"].get("id")) in facts])
+        cautions = cautions_of(records)
+    except ResultsFileError as error:
+        raise ResultsFileError(f"{results.path}: {error.message}") from error
     sections: dict[str, dict[str, dict[str, RunCell]]] = {}
     for order, known in facts.items():
         rows = sections.setdefault(known.label[0] if known.label else suite, {})
@@ -160,20 +164,14 @@ def cautions_of(records: Sequence[Mapping[str, Any]]) -> Cautions:
     return judge_cautions({order: found for order, found in doubts.items() if found}, len(times))
 
 
-def _facts(
-    records: Sequence[Mapping[str, Any]], header: Mapping[str, Any], only: Collection[str] | None
-) -> dict[str, OrderFacts]:
-    """Return the orders in the order of the suite, as the header has it; others in the order of the file."""
+def _facts(records: Sequence[Mapping[str, Any]], only: Collection[str] | None) -> dict[str, OrderFacts]:
     found: dict[str, OrderFacts] = {}
     for record in records:
         order = record["order"]
         identity = str(order.get("id"))
         if identity not in found and isinstance(order.get("label"), Sequence) and (only is None or identity in only):
             found[identity] = facts_of_order(order)
-    about = header.get("run")
-    listed = about.get("orders") if isinstance(about, Mapping) else None
-    places = {identity: place for place, identity in enumerate(listed)} if isinstance(listed, list) else {}
-    return dict(sorted(found.items(), key=lambda each: places.get(each[0], len(places))))
+    return found
 
 
 def row_name(facts: OrderFacts) -> str:

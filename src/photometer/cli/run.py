@@ -186,6 +186,8 @@ def _print(report: RunReport, quiet: bool) -> None:
 
 def _print_classic(report: RunReport) -> None:
     """Print for each type the fastest block and the standard deviation of all blocks, per call."""
+    from photometer.model.measurement import Measurement
+    from photometer.model.records import from_record
     from photometer.model.results_reader import load_results
     from photometer.stats.summary import standard_deviation
 
@@ -193,9 +195,9 @@ def _print_classic(report: RunReport) -> None:
         complain("this suite has no cases with the tag `classic`")
         return
     names = {order.id: order.label[-1] for order in report.plan}
-    loaded = load_results(report.results)
-    records = [record for record in loaded.records if record["kind"] == "measurement"]
-    for record, measurement in zip(records, loaded.measurements, strict=True):
+    records = load_results(report.results).records_by_suite
+    for record in (record for record in records if record["kind"] == Measurement.KIND):
+        measurement = from_record(Measurement, record)
         name = names.get(record["order"]["id"], measurement.task_spec.title)
         lowest, spread = 1e6 * min(measurement.times), 1e6 * standard_deviation(measurement.times)
         show_text(f"{visible_line(name):22} minimum {lowest:8.3f} us, standard deviation {spread:8.3f} us")

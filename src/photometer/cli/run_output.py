@@ -29,7 +29,7 @@ def _figures(results: Results, width: int) -> str:
     from photometer.report.observed_text import render_curves, render_metrics, render_phases
     from photometer.report.rates_text import render_energy, render_rates
 
-    facts, peaks = collect_facts(results.records), peaks_in(results.records)
+    facts, peaks = collect_facts(results.records_by_suite), peaks_in(results.records)
     rates = render_rates(rates_of(facts, peaks), peaks, width)
     observed = render_phases(facts, width) + render_metrics(facts, width)
     return rates + render_energy(facts, width) + observed + render_curves(curve_sets(facts))

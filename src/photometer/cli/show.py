@@ -133,7 +133,7 @@ def _variants(loaded: list[Results], format: Format | None) -> str:
     rows = [
         {**row, **({"file": results.path.name} if len(loaded) > 1 else {})}
         for results in loaded
-        for row in variant_rows(results.records)
+        for row in variant_rows(results.records_by_suite)
     ]
     return render_variants_json(rows) if format is Format.JSON else render_variants_csv(rows)
 

@@ -62,6 +62,19 @@ class Results:
         """Return the number of records of each kind."""
         return Counter(record["kind"] for record in self.records)
 
+    @property
+    def records_by_suite(self) -> tuple[Mapping[str, Any], ...]:
+        """Return the records in the order of the suite, as the header lists it; those it does not list come last."""
+        about = self.header.get("run")
+        listed = about.get("orders") if isinstance(about, Mapping) else None
+        places = {str(order): place for place, order in enumerate(listed if isinstance(listed, list) else ())}
+
+        def place(record: Mapping[str, Any]) -> int:
+            order = record.get("order")
+            return places.get(str(order.get("id")), len(places)) if isinstance(order, Mapping) else len(places)
+
+        return tuple(sorted(self.records, key=place))
+
     def of(self, noun: type[_Noun]) -> list[_Noun]:
         """Return the nouns in the records of this kind; an error names the file, the record and the field."""
         with _no_garbage():

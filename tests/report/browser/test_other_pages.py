@@ -132,7 +132,8 @@ def test_printed_it_is_black_on_white_without_controls(tab: Tab, page_of: Pages)
     assert luminance(tab.run("getComputedStyle(document.body).backgroundColor")) > 0.99
     expect(tab.find(".controls").first).to_have_css("display", "none")
     tab.run("window.dispatchEvent(new Event('beforeprint'))")
-    expect(tab.find(ROW)).to_have_count(166)
+    # Python and C++ stand side by side.
+    expect(tab.find(ROW)).to_have_count(84)
     printed = tab.page.pdf(path=PICTURES / "run.pdf", print_background=True)
     assert printed.startswith(b"%PDF")
 

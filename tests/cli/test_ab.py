@@ -14,7 +14,7 @@ import pytest
 
 from photometer.analysis.ranking import Ranking
 from photometer.cli import main
-from photometer.cli.code_argument import joined, read_code
+from photometer.cli.code_options import joined, read_code
 from photometer.comparing import statements
 from photometer.comparing.many import Stopping, rank_side_by_side
 from photometer.comparing.statements import AbRequest

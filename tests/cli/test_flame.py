@@ -27,6 +27,7 @@ def photometer(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         ("x[1:2]", False),
         ("x + y", False),
         ("torch.ones(3)", False),
+        ("@statement.py", False),
     ],
 )
 def test_suites_and_statements_are_told_apart(subject: str, is_suite: bool) -> None:

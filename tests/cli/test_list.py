@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from photometer.cli import main
+
 
 def photometer(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "photometer", *arguments], capture_output=True, text=True, check=False)
@@ -20,6 +24,20 @@ def test_the_tree_has_labels_and_numbers() -> None:
     assert any(line.endswith("training  32") for line in lines)
     # A label in brackets is a label, not markup.
     assert any(line.endswith("[...]  2") for line in lines)
+
+
+def test_suites_by_the_option_are_those_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for words in (
+        ["overrides", "standard"],
+        ["overrides", "--suite", "standard"],
+        ["--suite=overrides", "--suite=standard"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(["list", *words])
+        assert ended.value.code == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] == shown[2] != ""
 
 
 def test_variants_of_a_selection() -> None:

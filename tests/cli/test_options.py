@@ -15,8 +15,7 @@ import pytest
 import typer.main
 
 from photometer.cli import build_app
-from photometer.cli.examples import EXAMPLES
-from photometer.cli.help_page import EntryHelp, describe, render_help
+from photometer.cli.help_page import EXAMPLES, EntryHelp, describe, render_help
 
 TABLE = Path(__file__).with_name("options.txt")
 # Those whose words differ from command to command; what they mean does not.
@@ -77,6 +76,12 @@ def test_one_option_is_one_thing(option: str) -> None:
     assert len(kinds) == 1 or kinds <= PLACES, f"{option} takes {kinds}: {options()[option]}"
 
 
+def test_every_command_that_uses_a_suite_has_the_option() -> None:
+    with_suites = {name for name, command in COMMANDS.items() if "SUITE" in describe(command, name).usage}
+    assert with_suites >= {"run", "check", "list", "flame"}
+    assert with_suites <= set(options()["--suite"]["SUITE"])
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_is_plain(name: str) -> None:
     about = describe(COMMANDS[name], f"photometer {name}")
@@ -94,7 +99,7 @@ def test_help_is_plain(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_are_accepted(name: str) -> None:
-    assert EXAMPLES.get(name), f"photometer {name} has no example: photometer/cli/examples.py"
+    assert EXAMPLES.get(name), f"photometer {name} has no example: photometer/cli/help_page.py"
     for example in EXAMPLES[name]:
         program, *words = shlex.split(example)
         assert program == "photometer"

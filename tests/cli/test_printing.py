@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import photometer.cli
+from photometer.cli.ending import FEWEST_OPEN_FILES, lacking_words
 from photometer.cli.printing import on_screen, show_rendered, show_text
-from photometer.cli.scarcity import FEWEST_OPEN_FILES, lacking_words
 from photometer.model.results_file import save_measurements
 from photometer.model.visible_text import visible_line
 from tests.analysis.measurements import made

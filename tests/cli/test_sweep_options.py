@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from photometer.cli import main
-from photometer.cli.sweep_options import sizes_code, statement_curves, with_sizes
+from photometer.cli.sweep_options import sizes_code, statement_curves
 from photometer.model.measurement import Measurement
 from photometer.model.results_reader import load_results
 from photometer.model.task import TaskSpec
@@ -39,8 +39,7 @@ def test_sizes_as_code_of_either_language() -> None:
     point = (("n", 4), ("kind", "sum"))
     assert sizes_code(point, "python") == "n = 4\nkind = 'sum'"
     assert "n = 4;" in sizes_code(point, "cpp")
-    assert with_sizes(point, "pass", "python") == sizes_code(point, "python")
-    assert with_sizes((), "x = 1", "python") == "x = 1"
+    assert sizes_code((), "python") == ""
 
 
 def test_curves_of_statements_need_one_axis_of_numbers() -> None:

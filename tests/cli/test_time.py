@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,17 @@ def test_several_statements_are_compared() -> None:
     assert "adding" in done.stdout
     assert "x + 2" in done.stdout
     assert done.stderr.count("photometer ab") == 1, "times one after another are no comparison"
+
+
+def test_statements_and_setups_from_files(tmp_path: Path) -> None:
+    (tmp_path / "scaled.py").write_text("y = 2 * x\n# ---\ny + x\n")
+    (tmp_path / "before.py").write_text("x = 3\n")
+    done = photometer(
+        *("time", f"@{tmp_path / 'scaled.py'}", "-s", f"@{tmp_path / 'before.py'}", "--json", "--min-run-time", "0.01")
+    )
+    assert done.returncode == 0, done.stderr
+    spec = json.loads(done.stdout)["task_spec"]
+    assert (spec["stmt"].strip(), spec["setup"].split()) == ("y + x", ["x", "=", "3", "y", "=", "2", "*", "x"])
 
 
 def test_json_is_one_measurement_a_line() -> None:

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 
 import typer
 
-from photometer.cli.ending import STOPPED, ending_by_signals
+from photometer.cli.ending import STOPPED, check_open_files, check_system, ending_by_signals, lacking_words
 from photometer.cli.exit_codes import ExitCode, add_exit_words
 from photometer.cli.help_page import PhotometerCommand
 from photometer.cli.printing import complain, safe_streams, show_text
-from photometer.cli.scarcity import check_open_files, check_system, lacking_words
 from photometer.errors import PhotometerError
 
 # In the order in which `--help` lists them.

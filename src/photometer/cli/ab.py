@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.code_argument import joined, read_code, read_setup
+from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.numbers import MOST_THREADS, margin_share, seconds
+from photometer.cli.measuring_options import JsonFormat, Limit
+from photometer.cli.numbers import margin_share, seconds
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered
 from photometer.cli.store_option import WriteStore, store_to_write
@@ -60,32 +61,18 @@ def ab(
     statements: Annotated[
         list[str], typer.Argument(metavar="STMT STMT…", help="Code to compare, or @FILE. The first is the reference.")
     ],
-    setup: Annotated[
-        str,
-        typer.Option("--setup", "-s", metavar="CODE", help="Code to run before, untimed, or @FILE; torch is imported."),
-    ] = "pass",
+    setup: Setup = "pass",
     setup_b: Annotated[
         str | None,
-        typer.Option("--setup-b", metavar="CODE", help="Setup of the second of two statements, if it differs."),
+        typer.Option(
+            "--setup-b", metavar="CODE", help="Setup of the second of two statements, if it differs, or @FILE."
+        ),
     ] = None,
     language: Annotated[
         LanguageName, typer.Option("--language", help="Language of the statements.")
     ] = LanguageName.PYTHON,
-    global_setup: Annotated[
-        str, typer.Option("--global-setup", metavar="CODE", help="C++ at the top of the file, such as #include lines.")
-    ] = "",
-    num_threads: Annotated[
-        int,
-        typer.Option(
-            "--num-threads",
-            "--threads",
-            "-t",
-            metavar="N",
-            min=1,
-            max=MOST_THREADS,
-            help="Size of torch's thread pool.",
-        ),
-    ] = 1,
+    global_setup: GlobalSetup = "",
+    num_threads: NumThreads = 1,
     budget: Annotated[
         float | None,
         typer.Option(
@@ -95,12 +82,7 @@ def ab(
             help="Most seconds to measure (default: 10 per statement after the first).",
         ),
     ] = None,
-    limit: Annotated[
-        float | None,
-        typer.Option(
-            "--limit", metavar="S", callback=seconds, help="Most seconds in all, start included (default: none)."
-        ),
-    ] = None,
+    limit: Limit = None,
     margin: Annotated[
         float | None,
         typer.Option(
@@ -122,7 +104,7 @@ def ab(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the results to this file.")
     ] = None,
     format: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.TERMINAL,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: short for --format json.")] = False,
+    as_json: JsonFormat = False,
     axes: Axes = None,
     where: Where = None,
     fail_on: Annotated[

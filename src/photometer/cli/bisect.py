@@ -10,10 +10,11 @@ import typer
 from photometer.cli.cluster_option import Nodes, On, commit_nodes
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.measuring_options import Install
 from photometer.cli.numbers import seconds
 from photometer.cli.printing import complain, say_aside, show_rendered
-from photometer.cli.store_option import WriteStore, store_to_write
-from photometer.cli.suite_options import SUITE_HELP, Expression, Tags
+from photometer.cli.store_option import WriteStore, store_of, store_to_write
+from photometer.cli.suite_options import Expression, OneSuite, Tags, chosen_suite
 
 if TYPE_CHECKING:
     from photometer.history.nouns import Commit
@@ -35,17 +36,14 @@ def register(app: typer.Typer) -> None:
 def bisect(
     good: Annotated[str, typer.Argument(metavar="GOOD", help="A revision before the change.")],
     bad: Annotated[str, typer.Argument(metavar="BAD", help="A revision after it.")],
-    suite: Annotated[str, typer.Option("--suite", metavar="SUITE", help=SUITE_HELP)],
+    suite: OneSuite = None,
     expression: Expression = None,
     tags: Tags = None,
     metric: Annotated[
         MetricChoice | None,
         typer.Option("--metric", help="What changed (default: instructions if they differ, otherwise time)."),
     ] = None,
-    install: Annotated[
-        str | None,
-        typer.Option("--install", metavar="CMD", help="Command that installs a commit into a fresh environment."),
-    ] = None,
+    install: Install = None,
     compare_seconds: Annotated[
         float,
         typer.Option(
@@ -62,6 +60,7 @@ def bisect(
     from photometer.model.environment import Environment
     from photometer.session.valgrind import find_valgrind
 
+    chosen = chosen_suite(suite, tags)
     wanted: MetricName | None = None if metric is None else metric.value
     if wanted is None:
         try:
@@ -72,12 +71,12 @@ def bisect(
     request = SearchRequest(
         good,
         bad,
-        suite,
+        chosen.only,
         wanted,
         expression,
-        tags or (),
+        chosen.tags,
         install,
-        store_to_write(store),
+        store_to_write(store_of(store)),
         seconds=compare_seconds,
     )
     try:

@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.measuring_options import Python
 from photometer.cli.printing import complain, show_text
-from photometer.cli.project_options import chosen_suites
-from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout, saying_selection
+from photometer.cli.suite_options import (
+    Cores,
+    Expression,
+    MoreSuites,
+    Suites,
+    Tags,
+    Timeout,
+    chosen_suites,
+    saying_selection,
+)
 
 if TYPE_CHECKING:
     from photometer.analysis.check_results import CheckedBenchmark
@@ -21,21 +30,19 @@ def register(app: typer.Typer) -> None:
 
 def check(
     suites: Suites = None,
+    more: MoreSuites = None,
     expression: Expression = None,
     tags: Tags = None,
     cores: Cores = None,
     timeout: Timeout = 120.0,
-    python: Annotated[
-        str | None,
-        typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used (default: this one)."),
-    ] = None,
+    python: Python = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show problems only.")] = False,
 ) -> None:
     from photometer.cli.progress import run_progress
     from photometer.cli.run import run_settings
     from photometer.pipeline import check_suite
 
-    chosen = chosen_suites(suites, tags)
+    chosen = chosen_suites(suites, tags, more)
     suites, tags = chosen.names, chosen.tags
     settings = run_settings(suites=suites, cores=cores, python=python, instructions=False)
     checked: list[CheckedBenchmark] = []

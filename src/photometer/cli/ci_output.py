@@ -1,4 +1,8 @@
-"""What `compare` leaves for a CI system: GitHub's summary, annotations and comment, JUnit's XML, GitLab's metrics."""
+"""What `compare` does for a CI system.
+
+In: the rules of --fail-on and --margin, with the project's. Out: GitHub's summary, annotations and comment, JUnit's
+XML, GitLab's metrics.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 
 if TYPE_CHECKING:
     from photometer.ci.gate import Gate, GateVerdict
     from photometer.ci.github_run import GitHubRun
+    from photometer.ci.project import ProjectSettings
     from photometer.ci.review import Review
 
 COMMENT_NAME = "comment.md"
@@ -57,12 +64,50 @@ def commands_held(variables: Mapping[str, str]) -> Iterator[None]:
         say_aside(f"::{word}::")
 
 
+def gate_of(fail_on: list[str] | None, project: ProjectSettings, *, instructions: bool, memory: bool) -> Gate:
+    """Return the rules of the options, else the project's, else the usual one; what is not measured cannot fail."""
+    from photometer.ci.gate import SLOWER, Gate
+    from photometer.errors import DefinitionError
+    from photometer.model.fail_rules import parse_rules
+
+    measured = {"slower", "undecided", *(["instructions"] * instructions), *(["memory"] * memory)}
+    try:
+        rules = parse_rules(fail_on) if fail_on else (SLOWER,) if project.rules is None else project.rules
+    except DefinitionError as error:
+        raise typer.BadParameter(f"--fail-on: {error.message}. {error.remedy}") from None
+    for rule in rules if fail_on else ():
+        if rule.watched not in measured:
+            raise typer.BadParameter(f"--fail-on {rule}: {rule.watched} is not measured with these sides and options")
+    # What the project asks for in general is left out if this comparison does not measure it.
+    return Gate(rules, project.thresholds, is_open=bool(fail_on) and not rules).only(measured)
+
+
+def margins_of(values: list[str]) -> tuple[float | None, dict[str, float]]:
+    """Return the margin for all, if one is given, and those of tags."""
+    from photometer.errors import DefinitionError
+    from photometer.model.fail_rules import parse_share
+
+    for_all, by_tag = None, {}
+    for value in values:
+        tag, is_by_tag, number = value.rpartition("=")
+        try:
+            margin = parse_share(number)
+        except DefinitionError:
+            raise typer.BadParameter(f"{value!r} is no margin: give 0.01 or 1%, or TAG=0.01") from None
+        if is_by_tag:
+            by_tag[tag] = margin
+        else:
+            for_all = margin
+    return for_all, by_tag
+
+
 def tell_gate(gate: Gate, verdict: GateVerdict, *, any_slower: bool, in_results: bool) -> None:
     """Say which rules are broken, unless the verdicts say the same; `in_results`: with them, else beside them."""
     from photometer.ci.gate import SLOWER
 
     say = show_text if in_results else say_aside
-    if verdict.breaches and (gate.rules != (SLOWER,) or gate.thresholds):
+    plain = all(breach.rule == str(SLOWER) for breach in verdict.breaches)
+    if verdict.breaches and not (plain and gate.rules == (SLOWER,) and not gate.thresholds):
         say("It fails because of")
         for breach in verdict.breaches[:BREACHES_TOLD]:
             say(f"  {breach.title}: {breach.sentence}")

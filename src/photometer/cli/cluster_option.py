@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -80,11 +80,22 @@ def _wanted(environment: Environment, nodes: int | None) -> Wanted:
         return Wanted(environment, session.facts(), nodes)
 
 
+def refuse_on_cluster(on: str | None, nodes: int | None, given: Mapping[str, object]) -> None:
+    """Raise if an option is given that a comparison on a cluster does not have."""
+    if on is None and nodes is not None:
+        raise typer.BadParameter("--nodes needs --on CLUSTER")
+    for option, value in given.items():
+        if on is not None and value:
+            raise typer.BadParameter(f"{option} does not go with --on: it is for comparisons on this machine")
+
+
 def compare_on(on: str, nodes: int | None, request: ComparisonRequest, observer: Observer) -> EnvironmentComparison:
     """Compare on a cluster; flame graphs are not drawn there."""
     from photometer.model.environment import Environment
-    from photometer.remote.comparisons import compare_on_cluster
+    from photometer.remote.comparisons import compare_on_cluster, pinned_sides
 
+    # What cannot travel is said before anything is started.
+    pinned_sides(request)
     observer.stage("starting nodes")
     environment = Environment.current()
     with joined(on, nodes, environment.importable) as cluster:

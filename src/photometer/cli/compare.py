@@ -10,25 +10,25 @@ import enum
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.calibration import calibrate_side
-from photometer.cli.ci_output import EXIT_OF, CiFiles, commands_held, tell_gate, write_for_ci
-from photometer.cli.cluster_option import Nodes, On, compare_on
-from photometer.cli.compare_many import compare_many_sides, sides_of
-from photometer.cli.gate_options import gate_of, margins_of
+from photometer.cli.ci_output import EXIT_OF, CiFiles, commands_held, gate_of, margins_of, tell_gate, write_for_ci
+from photometer.cli.cluster_option import Nodes, On, compare_on, refuse_on_cluster
+from photometer.cli.compare_many import compare_many_sides, sides_of, suite_of_many
+from photometer.cli.measuring_options import Install, JsonFormat, Limit
 from photometer.cli.numbers import MOST_REPEATS, seconds, share
-from photometer.cli.printing import complain, say_aside, show_rendered
-from photometer.cli.project_options import store_of
-from photometer.cli.store_option import WriteStore, hidden, store_to_write
-from photometer.cli.suite_options import Expression, Tags
+from photometer.cli.printing import complain, say_aside, show_rendered, show_text
+from photometer.cli.store_option import WriteStore, hidden, store_of, store_to_write
+from photometer.cli.suite_options import Expression, OneSuite, Tags
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
     from photometer.analysis.comparison_result import EnvironmentComparison
+    from photometer.comparing.calibrate import Calibration
     from photometer.comparing.live import LiveComparison
     from photometer.comparing.request import ComparisonRequest
     from photometer.pull_request import Compared
@@ -83,10 +83,7 @@ def compare(
         list[str] | None,
         typer.Option("--matrix", metavar="VALUES", help='Sides by their values: "torch==2.11.0,2.12.1,2.13.0".'),
     ] = None,
-    suite: Annotated[
-        str | None,
-        typer.Option("--suite", metavar="SUITE", help="Suite, as for `run` (default: the project's own)."),
-    ] = None,
+    suite: OneSuite = None,
     expression: Expression = None,
     tags: Tags = None,
     output: Annotated[
@@ -98,12 +95,7 @@ def compare(
             "--budget", metavar="S", callback=seconds, help="Most seconds to measure (default: 10 per benchmark)."
         ),
     ] = None,
-    limit: Annotated[
-        float | None,
-        typer.Option(
-            "--limit", metavar="S", callback=seconds, help="Most seconds in all, start included (default: none)."
-        ),
-    ] = None,
+    limit: Limit = None,
     margin: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,9 +122,7 @@ def compare(
             help="Fixed memory layouts in which what changed is tried (default: 1).",
         ),
     ] = None,
-    install: Annotated[
-        str | None, typer.Option("--install", metavar="CMD", help="Command that installs a commit into an environment.")
-    ] = None,
+    install: Install = None,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Compare BASE with itself; show the rate of false alarms.")
     ] = False,
@@ -176,7 +166,7 @@ def compare(
         Format,
         typer.Option("--format", "-f", help="Output format; github also writes a job summary and annotations."),
     ] = Format.TERMINAL,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: short for --format json.")] = False,
+    as_json: JsonFormat = False,
 ) -> None:
     format = Format.JSON if as_json else format  # noqa: A001 - the name of the option
     if resume and output is None:
@@ -192,8 +182,9 @@ def compare(
     for_all, by_tag = margins_of(margin or [])
     for_all = project.margin if for_all is None else for_all
     sides = sides_of([side for side in (base, branch, *(more or ())) if side is not None], matrix or [])
+    refuse_on_cluster(on, nodes, {"--calibrate": calibrate, "--flame all": flame is Flames.ALL})
     if calibrate and sides:
-        calibrate_side(
+        _calibrate(
             *(sides[0], suite), expression=expression, tags=tags or [], budget=budget, margin=for_all, install=install
         )
         return
@@ -218,11 +209,12 @@ def compare(
         project.margin_by_benchmark,
     )
     if len(sides) > 2:
-        if resume or suite is None or on is not None:
-            raise typer.BadParameter("more than two sides need --suite, can not be resumed, and are compared here")
+        given = {"--resume": resume, "--on": on, "--nodes": nodes, "--store": store, "--accepted": accepted}
+        given |= {"--junit": junit, "--gitlab-metrics": gitlab_metrics, "--layouts": layouts}
+        suite = suite_of_many(suite, {**given, "--flame all": flame is Flames.ALL})
         planned = plan_suite(suite, expression, tags or ())
         found = compare_many_sides(ManySidesRequest(sides, planned, settings, install), output, format.value)
-        judged = gate.judge_matrix(found, {order.id: order.tags for order in planned.plan})
+        judged = gate.judge_matrix(found, {order.id: order for order in planned.plan})
         tell_gate(gate, judged, any_slower=found.count("slower") > 0, in_results=format is Format.TERMINAL)
         raise typer.Exit(EXIT_OF[judged.outcome])
     from photometer.ci.acceptance import find_acceptances
@@ -236,7 +228,7 @@ def compare(
     with commands_held(os.environ):
         comparison, compared = _compare(request, flame, format, on, nodes)
         orders = () if request.planned is None else request.planned.plan
-        judged = gate.judge(comparison, {order.id: order.tags for order in orders})
+        judged = gate.judge(comparison, {order.id: order for order in orders})
         tell_gate(gate, judged, any_slower=comparison.outcome == "slower", in_results=format in AS_TEXT)
         if output is not None and comparison.outcome != "nothing":
             _write_markdown(comparison, output)
@@ -265,7 +257,7 @@ def _compare(
     for sentence in () if request.planned is None else request.planned.selection:
         complain(sentence)
     with comparison_progress() as observer:
-        if not request.is_live:
+        if not request.is_live and on is None:
             comparison = accept(compare_unpaired(request, observer), request.accepted)
             with observer.aside():
                 _print(comparison, format)
@@ -359,3 +351,43 @@ def _write_markdown(comparison: EnvironmentComparison, folder: Path) -> None:
     except OSError as error:
         raise not_written(path, error, remedy="Name another folder.") from error
     write_text_whole(path, render_verdicts_markdown(comparison))
+
+
+def _calibrate(
+    base: str,
+    suite: str | None,
+    *,
+    expression: str | None,
+    tags: Sequence[str],
+    budget: float | None,
+    margin: float | None,
+    install: str | None,
+) -> None:
+    """Compare a side with itself, and print the rate of false alarms."""
+    if suite is None:
+        raise typer.BadParameter("--calibrate needs --suite SUITE")
+    from photometer.cli.progress import comparison_progress
+    from photometer.comparing.calibrate import calibrate_environment
+
+    given = {"budget": budget, "margin": margin}
+    with comparison_progress() as observer:
+        calibration = calibrate_environment(
+            base,
+            suite,
+            expression=expression,
+            tags=tags,
+            install=install,
+            observer=observer,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    show_text(_calibration_text(calibration))
+
+
+def _calibration_text(calibration: Calibration) -> str:
+    rate = calibration.rate
+    return (
+        f"{rate.alarms} false alarms in {rate.comparisons} comparisons of identical sides: "
+        f"{100 * rate.rate:.1f} % (95 % interval {100 * rate.interval[0]:.1f} to {100 * rate.interval[1]:.1f} %)\n"
+        f"{calibration.same} same, {calibration.undecided} undecided, {calibration.measuring_seconds:.0f} s measured; "
+        f"replicates scatter by {100 * calibration.replicate_spread:.2f} %"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,18 @@ def sides_of(sides: list[str], matrices: list[str]) -> list[str]:
     if len(sides) > 1:
         raise typer.BadParameter("--matrix names the sides; give at most one BASE, which is then part of all of them")
     return matrix_sides(matrices, sides[0] if sides else None)
+
+
+def suite_of_many(suite: str | None, given: Mapping[str, object]) -> str:
+    """Return the suite; raise if there is none, or if an option is given that only a comparison of two sides has."""
+    for option, value in given.items():
+        if value:
+            raise typer.BadParameter(
+                f"{option} is for two sides; leave it out, or compare each side with the reference by itself"
+            )
+    if suite is None:
+        raise typer.BadParameter("more than two sides need --suite SUITE")
+    return suite
 
 
 def compare_many_sides(request: ManySidesRequest, output: Path | None, format: str) -> MatrixComparison:

@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from photometer.cli.code_options import NumThreads, Setup, joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.fail_on_compile import FailOnCompile, parse_fail_on
-from photometer.cli.numbers import MOST_THREADS, seconds
+from photometer.cli.measuring_options import JsonRecords
+from photometer.cli.numbers import seconds
 from photometer.cli.printing import complain, show_rendered, show_text
 from photometer.cli.sweep_options import Axes, Where, chosen_axes
 from photometer.model.visible_text import visible
@@ -23,11 +25,8 @@ def register(app: typer.Typer) -> None:
 
 
 def compile_report(
-    statement: Annotated[str, typer.Argument(metavar="STMT", help="The code to compile, such as f(x).")],
-    setup: Annotated[
-        str,
-        typer.Option("--setup", "-s", metavar="CODE", help="Code to run before, untimed; torch is imported."),
-    ] = "pass",
+    statement: Annotated[str, typer.Argument(metavar="STMT", help="Code to compile, such as f(x), or @FILE.")],
+    setup: Setup = "pass",
     mode: Annotated[str, typer.Option("--mode", metavar="NAME", help="Mode of torch.compile.")] = "default",
     dynamic: Annotated[
         bool | None,
@@ -36,25 +35,14 @@ def compile_report(
         ),
     ] = None,
     fullgraph: Annotated[bool, typer.Option("--fullgraph", help="Fail at the first graph break.")] = False,
-    num_threads: Annotated[
-        int,
-        typer.Option(
-            "--num-threads",
-            "--threads",
-            "-t",
-            metavar="N",
-            min=1,
-            max=MOST_THREADS,
-            help="Size of torch's thread pool.",
-        ),
-    ] = 1,
+    num_threads: NumThreads = 1,
     axes: Axes = None,
     where: Where = None,
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="S", callback=seconds, help="Give up after this many seconds.")
     ] = 600.0,
     fail_on: FailOnCompile = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one record per line.")] = False,
+    as_json: JsonRecords = False,
 ) -> None:
     words = parse_fail_on(fail_on)
     from photometer.definition.axes import points_of
@@ -66,12 +54,20 @@ def compile_report(
 
     (variant,) = compile_variants(mode, dynamic, fullgraph)
     sizes = points_of(chosen_axes(axes), where)
-    order = compiled_statement(statement, setup, variant, sizes=sizes, num_threads=num_threads, timeout_seconds=timeout)
+    code = read_code(statement)
+    order = compiled_statement(
+        code.stmt,
+        joined(read_setup(setup), code.setup),
+        variant,
+        sizes=sizes,
+        num_threads=num_threads,
+        timeout_seconds=timeout,
+    )
     report = report_statement(order)
     if as_json:
         show_text(json.dumps(to_record(report)))
     else:
-        show_text(visible(statement))
+        show_text(visible(code.stmt))
         show_rendered(render_compile_report(report, shutil.get_terminal_size((100, 24)).columns))
     found = report.complaints(words)
     if found:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.code_options import Setup, joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.measuring_options import Python
 from photometer.cli.numbers import seconds
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_text
-from photometer.cli.suite_options import Expression, Tags, saying_selection
+from photometer.cli.suite_options import Expression, OneSuite, Tags, chosen_suite, saying_selection
 
 if TYPE_CHECKING:
     from photometer.definition.suite import Suite
@@ -26,7 +28,10 @@ def register(app: typer.Typer) -> None:
 
 
 def flame(
-    subject: Annotated[str, typer.Argument(metavar="SUITE|STMT", help="A suite (see `photometer list`), or code.")],
+    subject: Annotated[
+        str | None, typer.Argument(metavar="SUITE|STMT", help="A suite (see `photometer list`), or code, or @FILE.")
+    ] = None,
+    suite: OneSuite = None,
     expression: Expression = None,
     tags: Tags = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the SVG files.")] = Path(),
@@ -40,16 +45,8 @@ def flame(
         bool, typer.Option("--instructions", help="Draw a graph of instruction counts, too (needs Valgrind).")
     ] = False,
     png: Annotated[bool, typer.Option("--png", help="Write a PNG of each, too (needs Chromium or Chrome).")] = False,
-    setup: Annotated[
-        str,
-        typer.Option(
-            "--setup", "-s", metavar="CODE", help="Code to run before a statement, untimed; torch is imported."
-        ),
-    ] = "pass",
-    python: Annotated[
-        str | None,
-        typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used (default: this one)."),
-    ] = None,
+    setup: Setup = "pass",
+    python: Python = None,
 ) -> None:
     from photometer.execution.profile import ProfileSettings
     from photometer.flames import draw_suite
@@ -57,15 +54,18 @@ def flame(
     from photometer.model.environment import Environment
 
     find_py_spy()
-    folders = make_own_code_importable([subject])
-    is_suite = names_a_suite(subject)
+    if subject is not None and suite is not None:
+        raise typer.BadParameter("give a statement, or a suite; not both")
+    is_suite = subject is None or names_a_suite(subject)
+    chosen = chosen_suite(subject or suite, tags) if is_suite else None
+    folders = make_own_code_importable([] if chosen is None else chosen.names)
     if is_suite and setup != "pass":
         raise typer.BadParameter("--setup is for a statement; a suite has its own")
     files = draw_suite(
-        _checked(subject, expression, tags or []) if is_suite else _suite_of(subject, setup),
+        _suite_of(subject or "", setup) if chosen is None else _checked(chosen.only, expression, chosen.tags),
         output,
         expression=expression,
-        tags=tags or (),
+        tags=() if chosen is None else chosen.tags,
         settings=ProfileSettings(counted=instructions, duration_seconds=duration, native=native),
         environment=None if python is None else Environment(python, importable=folders),
         pictures=png,
@@ -84,6 +84,8 @@ def flame(
 
 def names_a_suite(subject: str) -> bool:
     """Return whether it is a shipped suite, a file of Python or `package.module:NAME`; all else is a statement."""
+    if subject.startswith("@"):
+        return False
     from photometer.definition.loading import shipped_suites
 
     module, colon, name = subject.rpartition(":")
@@ -110,4 +112,6 @@ def _suite_of(statement: str, setup: str) -> Suite:
     from photometer.definition.suite import Suite
     from photometer.definition.timer_args import TimerArgs
 
-    return Suite.from_benchmarks({"statement": TimerArgs(statement, setup)}, name="statement")
+    code = read_code(statement)
+    benchmark = TimerArgs(code.stmt, joined(read_setup(setup), code.setup))
+    return Suite.from_benchmarks({"statement": benchmark}, name="statement")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.code_options import NumThreads, Setup, joined, read_code, read_setup
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.numbers import MOST_THREADS, seconds as duration
+from photometer.cli.numbers import seconds as duration
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, show_rendered, show_text
 
@@ -26,8 +27,12 @@ def register(app: typer.Typer) -> None:
 
 
 def fuzz(
-    statement: Annotated[str, typer.Argument(metavar="STMT", help="Code to time; it sees the tensors by name.")],
-    against: Annotated[str | None, typer.Option("--against", metavar="STMT", help="Code to compare it with.")] = None,
+    statement: Annotated[
+        str, typer.Argument(metavar="STMT", help="Code to time, or @FILE; it sees the tensors by name.")
+    ],
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="STMT", help="Code to compare it with, or @FILE.")
+    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -45,21 +50,8 @@ def fuzz(
         list[Path] | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write a page (.html) or a results file; repeat for both."),
     ] = None,
-    setup: Annotated[
-        str, typer.Option("--setup", "-s", metavar="CODE", help="Code to run before, untimed; torch is imported.")
-    ] = "pass",
-    num_threads: Annotated[
-        int,
-        typer.Option(
-            "--num-threads",
-            "--threads",
-            "-t",
-            metavar="N",
-            min=1,
-            max=MOST_THREADS,
-            help="Size of torch's thread pool.",
-        ),
-    ] = 1,
+    setup: Setup = "pass",
+    num_threads: NumThreads = 1,
     seconds: Annotated[
         float, typer.Option("--min-run-time", metavar="S", callback=duration, help="Seconds to measure each input.")
     ] = 0.1,
@@ -98,8 +90,20 @@ def fuzz(
     from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
     from photometer.report.fuzz_text import render_fuzz_text
 
+    code, other = read_code(statement), None if against is None else read_code(against)
+    if other is not None and other.setup:
+        raise typer.BadParameter("both statements see one setup: give it with --setup, or in the file of the first")
     request = FuzzRequest(
-        fuzzer, count, statement, against, setup, num_threads, seconds, rebuild, rehearse, timeout_seconds=timeout
+        fuzzer,
+        count,
+        code.stmt,
+        None if other is None else other.stmt,
+        joined(read_setup(setup), code.setup),
+        num_threads,
+        seconds,
+        rebuild,
+        rehearse,
+        timeout_seconds=timeout,
     )
     trials, stopped = _collected(_with_progress(_saved(request, _files(output, page=False)), count))
     found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))

@@ -11,10 +11,19 @@ import typer
 from photometer.cli.cluster_option import Nodes, On, commit_nodes
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.numbers import MOST_REPEATS, seconds
+from photometer.cli.measuring_options import (
+    Install,
+    Instructions,
+    JsonRecords,
+    Memory,
+    MinRunTime,
+    Python,
+    Repeats,
+    Wall,
+)
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.store_option import ReadStore
-from photometer.cli.suite_options import SUITE_HELP, Cores, Expression, Tags
+from photometer.cli.suite_options import Cores, Expression, OneSuite, Tags, chosen_suite
 
 if TYPE_CHECKING:
     from photometer.execution.observer import RunObserver
@@ -32,7 +41,7 @@ def register(history: typer.Typer) -> None:
 
 def run(
     commits: Annotated[str, typer.Argument(metavar="git:A..B", help="The commits from A to B, along first parents.")],
-    suite: Annotated[str, typer.Option("--suite", metavar="SUITE", help=SUITE_HELP)],
+    suite: OneSuite = None,
     expression: Expression = None,
     tags: Tags = None,
     store: ReadStore = None,
@@ -40,26 +49,14 @@ def run(
     at_most: Annotated[
         int | None, typer.Option("--commits", metavar="N", min=1, help="N commits, spread evenly.")
     ] = None,
-    wall: Annotated[bool, typer.Option("--wall/--no-wall", help="Measure wall time.")] = True,
-    instructions: Annotated[
-        bool, typer.Option("--instructions/--no-instructions", help="Count instructions (needs Valgrind).")
-    ] = True,
-    memory: Annotated[bool, typer.Option("--memory", help="Measure what one run allocates.")] = False,
-    min_run_time: Annotated[
-        float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each variant.")
-    ] = 0.2,
-    repeats: Annotated[
-        int, typer.Option("--repeats", metavar="N", min=1, max=MOST_REPEATS, help="Number of counts of each variant.")
-    ] = 2,
+    wall: Wall = True,
+    instructions: Instructions = True,
+    memory: Memory = False,
+    min_run_time: MinRunTime = 0.2,
+    repeats: Repeats = 2,
     cores: Cores = None,
-    install: Annotated[
-        str | None,
-        typer.Option("--install", metavar="CMD", help="Command that installs a commit into a fresh environment."),
-    ] = None,
-    python: Annotated[
-        str | None,
-        typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used (default: this one)."),
-    ] = None,
+    install: Install = None,
+    python: Python = None,
     on: On = None,
     nodes: Nodes = None,
 ) -> None:
@@ -70,6 +67,7 @@ def run(
     from photometer.history.location import make_store, require_place
 
     old, new = parse_range(commits)
+    chosen = chosen_suite(suite, tags)
     place = require_place(store)
     make_store(place)
     settings = run_settings(
@@ -82,7 +80,7 @@ def run(
         ladder=False,
         memory=memory,
     )
-    request = RangeRequest(suite, old, new, place, settings, every, at_most, expression, tags or (), install)
+    request = RangeRequest(chosen.only, old, new, place, settings, every, at_most, expression, chosen.tags, install)
     outcomes: list[CommitOutcome] = []
     began = time.monotonic()
     try:
@@ -123,19 +121,13 @@ def changes(
         int | None, typer.Option("--count", "-n", metavar="N", min=1, help="Most changes to show.")
     ] = None,
     confirm: Annotated[
-        bool, typer.Option("--confirm", help="Compare the commits of doubtful changes live; needs --suite.")
+        bool, typer.Option("--confirm", help="Compare the commits of doubtful changes live, with --suite.")
     ] = False,
-    suite: Annotated[
-        str | None, typer.Option("--suite", metavar="SUITE", help="Suite to compare them with, for --confirm.")
-    ] = None,
-    install: Annotated[
-        str | None,
-        typer.Option("--install", metavar="CMD", help="Command that installs a commit into a fresh environment."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one record per line.")] = False,
+    suite: OneSuite = None,
+    install: Install = None,
+    as_json: JsonRecords = False,
 ) -> None:
-    if confirm and suite is None:
-        raise typer.BadParameter("--confirm needs --suite SUITE")
+    confirming = chosen_suite(suite, None).only if confirm else None
     from photometer.history.all_changes import changes_in
     from photometer.history.location import require_place
     from photometer.history.store import open_store
@@ -147,8 +139,8 @@ def changes(
             return changes_in(opened, expression=expression, tags=tags or (), metrics=metric, project=project)
 
         found = look()
-        if confirm and suite is not None:
-            _confirm(found, suite, place, install)
+        if confirming is not None:
+            _confirm(found, confirming, place, install)
             found = look()
         _print(opened, found[:limit], as_json=as_json)
     if not found and not as_json:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.measuring_options import JsonRecords
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, show_rendered, show_text
-from photometer.cli.project_options import chosen_suites
-from photometer.cli.suite_options import Expression, Suites, Tags, saying_selection
+from photometer.cli.suite_options import Expression, MoreSuites, Suites, Tags, chosen_suites, saying_selection
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
@@ -24,12 +24,13 @@ def register(app: typer.Typer) -> None:
 
 def list_suites(
     suites: Suites = None,
+    more: MoreSuites = None,
     expression: Expression = None,
     tags: Tags = None,
     variants: Annotated[bool, typer.Option("--variants", help="List every variant, not only their number.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one record per line.")] = False,
+    as_json: JsonRecords = False,
 ) -> None:
-    chosen = chosen_suites(suites, tags)
+    chosen = chosen_suites(suites, tags, more)
     make_own_code_importable(chosen.names)
     from photometer.definition import load_suite
     from photometer.plan import materialize, select

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from photometer.cli.measuring_options import JsonRecords, Python
 from photometer.cli.numbers import MOST_THREADS
 from photometer.cli.printing import show_text
 from photometer.model.records import to_record
@@ -40,11 +41,8 @@ def peaks(
     dtype: Annotated[ElementType, typer.Option("--dtype", help="Element type of the matrices.")] = ElementType.FLOAT32,
     device: Annotated[str, typer.Option("--on-device", metavar="NAME", help="Device, such as cuda.")] = "cpu",
     again: Annotated[bool, typer.Option("--again", help="Measure again, even if a result is kept.")] = False,
-    python: Annotated[
-        str | None,
-        typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used (default: this one)."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one record per line.")] = False,
+    python: Python = None,
+    as_json: JsonRecords = False,
 ) -> None:
     from photometer.instruments.peaks import check_device, peak_of
     from photometer.model.environment import Environment

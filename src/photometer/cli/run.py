@@ -14,12 +14,20 @@ from photometer.cli.doctor import say_machine_line
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.fail_on_compile import FailOnCompile, compile_complaints, parse_fail_on
-from photometer.cli.numbers import MOST_REPEATS, seconds
+from photometer.cli.measuring_options import Instructions, Memory, MinRunTime, Python, Repeats, Wall
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
-from photometer.cli.project_options import chosen_suites, store_of
-from photometer.cli.store_option import WriteStore, store_to_write
-from photometer.cli.suite_options import Cores, Expression, Suites, Tags, Timeout, saying_selection
+from photometer.cli.store_option import WriteStore, store_of, store_to_write
+from photometer.cli.suite_options import (
+    Cores,
+    Expression,
+    MoreSuites,
+    Suites,
+    Tags,
+    Timeout,
+    chosen_suites,
+    saying_selection,
+)
 from photometer.cli.sweep_options import Axes, Where, chosen_axes
 from photometer.model.visible_text import visible_line
 
@@ -36,33 +44,24 @@ def register(app: typer.Typer) -> None:
 
 def run(
     suites: Suites = None,
+    more: MoreSuites = None,
     expression: Expression = None,
     tags: Tags = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for the results.")
     ] = None,
-    wall: Annotated[bool, typer.Option("--wall/--no-wall", help="Measure wall time.")] = True,
-    instructions: Annotated[
-        bool, typer.Option("--instructions/--no-instructions", help="Count instructions (needs Valgrind).")
-    ] = True,
+    wall: Wall = True,
+    instructions: Instructions = True,
     cores: Cores = None,
-    min_run_time: Annotated[
-        float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each variant.")
-    ] = 0.2,
+    min_run_time: MinRunTime = 0.2,
     timeout: Timeout = 120.0,
-    repeats: Annotated[
-        int, typer.Option("--repeats", metavar="N", min=1, max=MOST_REPEATS, help="Number of counts of each variant.")
-    ] = 2,
+    repeats: Repeats = 2,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped; repeat nothing.")] = False,
-    python: Annotated[
-        str | None, typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used.")
-    ] = None,
+    python: Python = None,
     classic: Annotated[
         bool, typer.Option("--classic", help="Suite overrides: minimum and standard deviation of four types.")
     ] = False,
-    memory: Annotated[
-        bool, typer.Option("--memory", help="Measure what one run allocates: peak, bytes, number of blocks.")
-    ] = False,
+    memory: Memory = False,
     fail_on: FailOnCompile = None,
     store: WriteStore = None,
     axes: Axes = None,
@@ -80,7 +79,7 @@ def run(
 
     if on is not None and cores is not None:
         raise typer.BadParameter("--cores are of this machine; --on uses those of its nodes")
-    chosen = chosen_suites(suites, tags)
+    chosen = chosen_suites(suites, tags, more)
     suites, tags = chosen.names, chosen.tags
     if classic:
         tags, wall, instructions = ["classic"], True, False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from photometer.cli.measuring_options import JsonFormat
 from photometer.cli.printing import complain, show_rendered
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def show(
         list[Path], typer.Argument(metavar="FILE…", help="Results files, or folders of runs; equal tasks are merged.")
     ],
     format: Annotated[Format | None, typer.Option("--format", "-f", help="Output format (default: by -o).")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: short for --format json.")] = False,
+    as_json: JsonFormat = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")] = None,
     by_file: Annotated[bool, typer.Option("--by-file", help="Keep files apart: the name is the env.")] = False,
     relative: Annotated[Ratio | None, typer.Option(help="Show ratios too: x (1.25×) or % (+25.0%).")] = None,

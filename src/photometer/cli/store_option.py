@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from photometer.cli.printing import complain
+
+if TYPE_CHECKING:
+    from photometer.ci.project import ProjectSettings
 
 NONE = "none"
 WriteStore = Annotated[
@@ -23,6 +27,15 @@ ReadStore = Annotated[
         "--store", metavar="PLACE", help="History store: a path or URL (default: PHOTOMETER_STORE, then the project's)."
     ),
 ]
+
+
+def store_of(given: str | None, project: ProjectSettings | None = None) -> str | None:
+    """Return the store that is named, or None if PHOTOMETER_STORE names one, or the project's own."""
+    if given is not None or os.environ.get("PHOTOMETER_STORE"):
+        return given
+    from photometer.ci.project import read_project
+
+    return (project or read_project()).store
 
 
 def store_to_write(given: str | None) -> str | None:

@@ -1,8 +1,13 @@
-"""Arguments that several subcommands take alike: which suites, which of their variants, on which cores, how long."""
+"""Arguments that several subcommands take alike: which suites, which of their variants, on which cores, how long.
+
+Every command that uses a suite has `--suite`; those without other arguments take it as SUITE, too. If none is named,
+it is the project's own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import dataclasses
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,13 +18,22 @@ from photometer.cli.printing import complain
 if TYPE_CHECKING:
     from photometer.plan.work_order import WorkOrders
 
-SUITE_HELP = "Suite: a file with BENCHMARKS, module:NAME, or the name of a shipped one."
-
 Suites = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="SUITE…",
         help="Suites: files with BENCHMARKS, module:NAME, or names of shipped ones (default: the project's own).",
+    ),
+]
+MoreSuites = Annotated[
+    list[str] | None, typer.Option("--suite", metavar="SUITE", help="The same as SUITE; repeat for more.")
+]
+OneSuite = Annotated[
+    str | None,
+    typer.Option(
+        "--suite",
+        metavar="SUITE",
+        help="Suite: a file with BENCHMARKS, module:NAME, or the name of a shipped one (default: the project's own).",
     ),
 ]
 Expression = Annotated[
@@ -34,6 +48,39 @@ Cores = Annotated[
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="S", callback=seconds, help="Give up a variant after this many seconds.")
 ]
+
+
+@dataclasses.dataclass(frozen=True)
+class ChosenSuites:
+    """Suites, and the tags that choose among their benchmarks."""
+
+    names: list[str]
+    tags: list[str]
+
+    @property
+    def only(self) -> str:
+        """The suite, of a command that takes one."""
+        (name,) = self.names
+        return name
+
+
+def chosen_suites(
+    suites: Sequence[str] | None, tags: Sequence[str] | None, more: Sequence[str] | None = None
+) -> ChosenSuites:
+    """Return the suites that are named; if none are, the project's own, with the project's tags."""
+    if suites or more:
+        return ChosenSuites([*(suites or ()), *(more or ())], list(tags or ()))
+    from photometer.ci.project import read_project
+
+    project = read_project()
+    if project.suite is None:
+        raise typer.BadParameter("name a SUITE, or set suite in [tool.photometer] of pyproject.toml")
+    return ChosenSuites([project.suite], list(tags or project.tags))
+
+
+def chosen_suite(suite: str | None, tags: Sequence[str] | None) -> ChosenSuites:
+    """Return the one suite of a command whose arguments are something else."""
+    return chosen_suites(None if suite is None else [suite], tags)
 
 
 def saying_selection(

@@ -58,12 +58,6 @@ def sizes_code(point: SizePoint, language: str) -> str:
     return "\n".join(cpp_sizes(point))
 
 
-def with_sizes(point: SizePoint, setup: str, language: str) -> str:
-    if not point:
-        return setup
-    return "\n".join(part for part in (sizes_code(point, language), "" if setup == "pass" else setup) if part)
-
-
 def point_words(point: SizePoint) -> str:
     return ", ".join(f"{name}={value}" for name, value in point)
 

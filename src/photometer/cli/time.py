@@ -7,14 +7,16 @@ import itertools
 import json
 import shutil
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from photometer.cli.numbers import MOST_THREADS, seconds, share
+from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, joined, read_code, read_setup
+from photometer.cli.measuring_options import JsonRecords
+from photometer.cli.numbers import seconds, share
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered, show_text
-from photometer.cli.sweep_options import Axes, Where, chosen_points, point_words, show_growth, with_sizes
+from photometer.cli.sweep_options import Axes, Where, chosen_points, point_words, show_growth, sizes_code
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
@@ -33,54 +35,65 @@ def register(app: typer.Typer) -> None:
 
 
 def time_statements(
-    statements: list[str] = typer.Argument(..., metavar="STMT…", help="Code to time. Several statements make a table."),
-    setup: str = typer.Option(
-        "pass", "--setup", "-s", metavar="CODE", help="Code to run before, untimed; torch is imported."
-    ),
-    num_threads: int = typer.Option(
-        1, "--num-threads", "--threads", "-t", metavar="N", min=1, max=MOST_THREADS, help="Size of torch's thread pool."
-    ),
-    min_run_time: float = typer.Option(
-        0.2, "--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each statement."
-    ),
-    precision: float | None = typer.Option(
-        None,
-        "--precision",
-        metavar="P",
-        callback=share,
-        help="Measure until the 95 % interval is within this share of the median, such as 0.01.",
-    ),
-    max_run_time: float = typer.Option(
-        10.0, "--max-run-time", metavar="S", callback=seconds, help="Most seconds to measure, with --precision."
-    ),
-    label: str | None = typer.Option(None, "--label", metavar="TEXT", help="Title of the table."),
-    device: bool = typer.Option(False, "--device", help="Measure device time on the accelerator."),
-    instructions: bool = typer.Option(
-        False, "--instructions", help="Count instructions (needs Valgrind); of two statements, show what differs."
-    ),
-    number: int = typer.Option(100, "--number", metavar="N", min=1, help="Runs to count, with --instructions."),
-    cpp: bool = typer.Option(False, "--cpp", help="The statements and the setup are C++ (torch/torch.h is included)."),
-    global_setup: str = typer.Option(
-        "", "--global-setup", metavar="CODE", help="C++ at the top of the file, such as #include lines."
-    ),
+    statements: Annotated[
+        list[str], typer.Argument(metavar="STMT…", help="Code to time, or @FILE. Several statements make a table.")
+    ],
+    setup: Setup = "pass",
+    num_threads: NumThreads = 1,
+    min_run_time: Annotated[
+        float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each statement.")
+    ] = 0.2,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            "--precision",
+            metavar="P",
+            callback=share,
+            help="Measure until the 95 % interval is within this share of the median, such as 0.01.",
+        ),
+    ] = None,
+    max_run_time: Annotated[
+        float,
+        typer.Option(
+            "--max-run-time", metavar="S", callback=seconds, help="Most seconds to measure, with --precision."
+        ),
+    ] = 10.0,
+    label: Annotated[str | None, typer.Option("--label", metavar="TEXT", help="Title of the table.")] = None,
+    device: Annotated[bool, typer.Option("--device", help="Measure device time on the accelerator.")] = False,
+    instructions: Annotated[
+        bool,
+        typer.Option(
+            "--instructions", help="Count instructions (needs Valgrind); of two statements, show what differs."
+        ),
+    ] = False,
+    number: Annotated[
+        int, typer.Option("--number", metavar="N", min=1, help="Runs to count, with --instructions.")
+    ] = 100,
+    cpp: Annotated[
+        bool, typer.Option("--cpp", help="The statements and the setup are C++ (torch/torch.h is included).")
+    ] = False,
+    global_setup: GlobalSetup = "",
     axes: Axes = None,
     where: Where = None,
-    as_json: bool = typer.Option(False, "--json", help="Print JSON, one record per line."),
+    as_json: JsonRecords = False,
 ) -> None:
     make_own_code_importable()
     from photometer.timing import Timer, build_together
 
     language = "cpp" if cpp else "python"
     points = chosen_points(axes, where)
+    codes = [read_code(statement) for statement in statements]
+    statements = [code.stmt for code in codes]
+    shared, top = read_setup(setup), read_setup(global_setup)
     timers = []
-    for point, stmt in itertools.product(points, statements):
-        sub_label, description = (point_words(point), stmt) if point else (None, None)
-        before = with_sizes(point, setup, language)
-        with _failures_of(stmt):
+    for point, code in itertools.product(points, codes):
+        sub_label, description = (point_words(point), code.name or code.stmt) if point else (None, code.name or None)
+        before = joined(sizes_code(point, language), shared, code.setup)
+        with _failures_of(code.stmt):
             timer = Timer(
-                stmt,
+                code.stmt,
                 before,
-                global_setup,
+                top,
                 label=label,
                 sub_label=sub_label,
                 description=description,

@@ -1,4 +1,4 @@
-"""Code on the command line: text as it is, or `@FILE` for a file of it.
+"""Code on the command line, which several subcommands take alike: text as it is, or `@FILE` for a file of it.
 
 A line `# ---` (`// ---` in C++) in a file separates what runs before, untimed, from what is timed.
 """
@@ -8,8 +8,34 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
+from typing import Annotated
 
 import typer
+
+from photometer.cli.numbers import MOST_THREADS
+
+Setup = Annotated[
+    str,
+    typer.Option("--setup", "-s", metavar="CODE", help="Code to run before, untimed, or @FILE; torch is imported."),
+]
+GlobalSetup = Annotated[
+    str,
+    typer.Option(
+        "--global-setup", metavar="CODE", help="C++ at the top of the file, such as #include lines, or @FILE."
+    ),
+]
+NumThreads = Annotated[
+    int,
+    typer.Option(
+        "--num-threads",
+        "--threads",
+        "-t",
+        metavar="N",
+        min=1,
+        max=MOST_THREADS,
+        help="Size of torch's thread pool.",
+    ),
+]
 
 _SEPARATOR = re.compile(r"^[ \t]*(#|//)[ \t]*---+[ \t]*$", re.MULTILINE)
 

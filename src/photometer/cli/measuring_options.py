@@ -1,0 +1,37 @@
+"""Options about measuring that several subcommands take alike: with which interpreter, for how long, what."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from photometer.cli.numbers import MOST_REPEATS, seconds
+
+Python = Annotated[
+    str | None,
+    typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used (default: this one)."),
+]
+Wall = Annotated[bool, typer.Option("--wall/--no-wall", help="Measure wall time.")]
+Instructions = Annotated[
+    bool, typer.Option("--instructions/--no-instructions", help="Count instructions (needs Valgrind).")
+]
+Memory = Annotated[
+    bool, typer.Option("--memory", help="Measure what one run allocates: peak, bytes, number of blocks.")
+]
+MinRunTime = Annotated[
+    float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each variant.")
+]
+Repeats = Annotated[
+    int, typer.Option("--repeats", metavar="N", min=1, max=MOST_REPEATS, help="Number of counts of each variant.")
+]
+Limit = Annotated[
+    float | None,
+    typer.Option("--limit", metavar="S", callback=seconds, help="Most seconds in all, start included (default: none)."),
+]
+Install = Annotated[
+    str | None,
+    typer.Option("--install", metavar="CMD", help="Command that installs a commit into a fresh environment."),
+]
+JsonRecords = Annotated[bool, typer.Option("--json", help="Print JSON, one record per line.")]
+JsonFormat = Annotated[bool, typer.Option("--json", help="Print JSON: short for --format json.")]

@@ -70,8 +70,8 @@ def test_nothing_is_next_when_time_is_up_or_all_is_given_up() -> None:
 
 
 def test_a_large_suite_asks_for_more_evidence() -> None:
-    def replicates_until_slower(benchmarks: int) -> int:
-        judge = SuiteJudge(benchmarks, seconds_per_replicate=SECONDS)
+    def replicates_until_slower(benchmarks: int, elsewhere: int = 0) -> int:
+        judge = SuiteJudge(benchmarks, seconds_per_replicate=SECONDS, elsewhere=elsewhere)
         generator = np.random.default_rng(3)
         for count in range(1, 60):
             if judge.add(0, estimate(0.006 + float(generator.normal(0.0, 0.002))), SECONDS).verdict == "slower":
@@ -79,6 +79,27 @@ def test_a_large_suite_asks_for_more_evidence() -> None:
         return 60
 
     assert replicates_until_slower(1) < replicates_until_slower(2000)
+    # A share of a suite of 2000, of which other nodes of a cluster judge the rest.
+    assert replicates_until_slower(2000) == replicates_until_slower(1, elsewhere=1999)
+
+
+def test_a_share_calls_what_stands_in_the_whole_suite_and_no_more() -> None:
+    generator = np.random.default_rng(5)
+    changes = [0.0] * 6 + [0.002, 0.003, 0.004, 0.006, 0.01, 0.03]
+    samples = [[change + float(generator.normal(0.0, 0.003)) for _ in range(12)] for change in changes]
+
+    def changed(places: list[int], elsewhere: int) -> set[int]:
+        judge = SuiteJudge(len(places), seconds_per_replicate=SECONDS, elsewhere=elsewhere)
+        for index, place in enumerate(places):
+            for sample in samples[place]:
+                judge.add(index, estimate(sample), SECONDS)
+        verdicts = judge.verdicts()
+        return {place for place, each in zip(places, verdicts, strict=True) if each and each.verdict == "slower"}
+
+    whole = changed(list(range(12)), 0)
+    shares = [list(range(start, 12, 4)) for start in range(4)]
+    assert set().union(*(changed(share, 9) for share in shares)) <= whole
+    assert 11 in set().union(*(changed(share, 9) for share in shares))
 
 
 def test_one_replicate_alone_decides_nothing() -> None:

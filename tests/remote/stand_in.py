@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from photometer.execution.executor import BuildSnippets, Done, MeasureOrder, Work
+from photometer.execution.executor import BuildSnippets, Done, MeasureOrder, Step, Work
 from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.model.environment import Environment
 from photometer.model.machine import Machine
@@ -24,16 +24,20 @@ def environment(**variables: object) -> Environment:
 
 class StandIn(NodeWorker):
     def __init__(self, request: NodeRequest, shipped: tuple[str, ...]) -> None:
-        self._name, self._core_count = request.name, request.cores
+        self._name, self._core_count, self._gpus = request.name, request.cores, request.gpus
+        self._on_device = 0
         self._told = dict(request.environment.variables)
 
     def hello(self) -> NodeFacts:
-        node = Node(self._name, Machine(cpu_model="stand-in"), self._core_count, toolchain="gcc")
+        node = Node(self._name, Machine(cpu_model="stand-in"), self._core_count, self._gpus, toolchain="gcc")
         facts = FACTS if "TORCH" not in self._told else _with_torch(self._told["TORCH"])
         return NodeFacts(node, tuple(range(self._core_count)), facts, "", own_code_digest(), os.getpid())
 
     def execute(self, work: Work, files: Mapping[str, Any]) -> NodeOutcome:
+        self._on_device += step_of(work) is Step.DEVICE
+        beside = self._on_device
         time.sleep(float(self._told.get("SECONDS", "0")))
+        self._on_device -= step_of(work) is Step.DEVICE
         if label_of(work) and label_of(work) == self._told.get("KILLER"):
             self._die()
         if isinstance(work, BuildSnippets):
@@ -42,7 +46,10 @@ class StandIn(NodeWorker):
         if isinstance(work, MeasureOrder) and work.ready.built is not None:
             assert "/l.so" in files
         record = RECORDS.get(step_of(work))
-        return NodeOutcome(Done() if record is None else Done({**record, "pid": os.getpid()}))
+        if record is None:
+            return NodeOutcome(Done())
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        return NodeOutcome(Done({**record, "pid": os.getpid(), "on_device": beside, "devices": visible}))
 
     def call(self, function: Callable[..., Any], files: Mapping[str, Any], *arguments: Any) -> Any:
         return function(None, *arguments)

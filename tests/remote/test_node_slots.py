@@ -142,3 +142,30 @@ def test_states_say_what_each_node_does(running: int) -> None:
     assert state.name == "a"
     assert len(state.now) == min(running, 3)
     assert ("1 more" in state.now) is (running == 3)
+
+
+def counting(name: str, capability: str = "avx2", valgrind: str = "3.19.0", c_library: str = "glibc 2.36") -> Node:
+    as_ = (f"ATEN_CPU_CAPABILITY={capability}",) if capability else ()
+    return Node(name, Machine(cpu_model="A"), 1, counting_as=as_, c_library=c_library, valgrind=valgrind)
+
+
+@pytest.mark.parametrize("other", [{"capability": ""}, {"valgrind": "3.25.1"}, {"c_library": "glibc 2.31"}])
+def test_counts_come_from_nodes_that_count_alike(other: dict[str, str]) -> None:
+    places = slots(a=counting("a"), b=counting("b"), c=counting("c", **other))
+    taken = [places.take(job()) for _ in range(10)]
+    assert {slot.node for slot in taken if slot} == {"a", "b"}
+    memory = places.take(job(Step.MEMORY))
+    assert memory is not None
+    assert memory.node == "c", "it does everything else"
+
+
+def test_nodes_without_valgrind_do_not_count_even_if_most_have_none() -> None:
+    places = slots(a=counting("a", valgrind=""), b=counting("b", valgrind=""), c=counting("c"))
+    taken = [places.take(job()) for _ in range(5)]
+    assert {slot.node for slot in taken if slot} == {"c"}
+    assert places.counting_type == "avx2, glibc 2.36, 3.19.0"
+
+
+def test_which_nodes_count_does_not_depend_on_who_came_first() -> None:
+    one, other = counting("a"), counting("b", capability="")
+    assert slots(a=one, b=other).counting_type == slots(b=other, a=one).counting_type

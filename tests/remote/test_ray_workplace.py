@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from photometer.remote.cluster import Cluster
 from photometer.remote.node_actors import MOST_RESTARTS, Wanted
 from photometer.remote.ray_workplace import RayWorkplace
 from tests.execution.fake_executor import FACTS, FakeExecutor
+from tests.execution.test_scheduler import ON_DEVICES
 from tests.remote.stand_in import StandIn, environment
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install photometer[ray]")
@@ -49,18 +50,11 @@ def place_on(remarks: list[str] | None = None, most_nodes: int | None = None, **
     return RayWorkplace(Cluster("auto"), wanted, (remarks if remarks is not None else []).append)
 
 
-def run(
-    place: RayWorkplace, benchmarks: dict[str, Any], on_record: Callable[[Record], None] | None = None, **settings: Any
-) -> list[Record]:
+def run(place: RayWorkplace, benchmarks: dict[str, Any], devices: Sequence[str] = (), **settings: Any) -> list[Record]:
     records: list[Record] = []
-
-    def keep(record: Record) -> None:
-        records.append(record)
-        if on_record is not None:
-            on_record(record)
-
     chosen = RunSettings(**{"wall": False, **settings})
-    run_plan(materialize(benchmarks), chosen, FakeExecutor(_never), FACTS, keep, workplace=place)
+    plan = materialize(benchmarks, available_devices=devices) if devices else materialize(benchmarks)
+    run_plan(plan, chosen, FakeExecutor(_never), FACTS, records.append, workplace=place)
     return records
 
 
@@ -138,6 +132,25 @@ def test_another_torch_is_an_error(simulated: Any) -> None:
     place = place_on(most_nodes=1, TORCH="1.0")
     with pytest.raises(WorkerStartError, match=r"another torch than this machine: version 1\.0 and not"):
         place.__enter__()
+
+
+def test_what_runs_on_an_accelerator_is_measured_where_one_is_declared_one_at_a_time(simulated: Any) -> None:
+    extra = simulated.add_node(num_cpus=2, num_gpus=2)
+    try:
+        with place_on(SECONDS=0.05) as place:
+            (name,) = [node.name for node in place.nodes.values() if node.gpus]
+            benchmarks = {f"add {number}": ON_DEVICES for number in range(4)}
+            records = run(place, benchmarks, ["cuda"], wall=True, instructions=True, ladder=False)
+    finally:
+        simulated.remove_node(extra)
+    assert not [record for record in records if record["kind"] == "failure"]
+    on_device = [record for record in records if record["kind"] == "device_measurement"]
+    assert len(on_device) == 4
+    for record in on_device:
+        assert record["nodes"] == [name]
+        assert record["on_device"] == 1
+        assert record["devices"] in ("0", "1"), "Ray gives the node's actor one of its GPUs"
+    assert len({node for record in records for node in record["nodes"]}) > 1, "the others count"
 
 
 @pytest.mark.nightly

@@ -193,22 +193,26 @@ def judge_unpaired(
 
 
 def correct_for_suite(
-    verdicts: Sequence[Verdict], *, rate: float = DEFAULT_FALSE_DISCOVERY_RATE
+    verdicts: Sequence[Verdict], *, rate: float = DEFAULT_FALSE_DISCOVERY_RATE, elsewhere: int = 0
 ) -> tuple[Verdict, ...]:
-    """Take back to "undecided" every slower or faster that does not stand among so many benchmarks (e-BH)."""
+    """Take back to "undecided" every slower or faster that does not stand among so many benchmarks (e-BH).
+
+    `elsewhere` are benchmarks of the suite that others judge: they count as such that show nothing. What stands in each
+    part then also stands in the whole suite.
+    """
     if not 0.0 < rate < 1.0:
         raise DefinitionError(f"A false discovery rate of {rate} is not between 0 and 1.", remedy="Pass 0.05 for 5 %.")
-    adjusted = e_adjusted([verdict.log_evidence for verdict in verdicts])
+    adjusted = e_adjusted([*(verdict.log_evidence for verdict in verdicts), *[0.0] * elsewhere])
     return tuple(
         replace(
             verdict,
             verdict="undecided",
-            reason=reason_for_suite(verdict.verdict, benchmarks=len(verdicts), rate=rate),
+            reason=reason_for_suite(verdict.verdict, benchmarks=len(verdicts) + elsewhere, rate=rate),
             notes=(*verdict.notes, f"alone: {verdict.reason}"),
         )
         if verdict.verdict in ("slower", "faster") and p > rate
         else verdict
-        for verdict, p in zip(verdicts, adjusted, strict=True)
+        for verdict, p in zip(verdicts, adjusted[: len(verdicts)], strict=True)
     )
 
 

@@ -32,7 +32,10 @@ STARVED_SHARE = 0.5
 
 
 class SuiteJudge:
-    """Benchmarks are known by their place, 0 to count - 1. `margins` are theirs, if they differ."""
+    """Benchmarks are known by their place, 0 to count - 1. `margins` are theirs, if they differ.
+
+    `elsewhere` is the number of benchmarks of the same suite that others judge, such as other nodes of a cluster.
+    """
 
     def __init__(
         self,
@@ -42,9 +45,11 @@ class SuiteJudge:
         rate: float = DEFAULT_FALSE_DISCOVERY_RATE,
         seconds_per_replicate: float,
         margins: Sequence[float] = (),
+        elsewhere: int = 0,
     ) -> None:
         self._criteria = criteria
         self._rate = rate
+        self._elsewhere = elsewhere
         self._estimates: list[list[ReplicateEstimate]] = [[] for _ in range(count)]
         self._verdicts: list[Verdict | None] = [None] * count
         self._seconds: list[list[float]] = [[] for _ in range(count)]
@@ -94,7 +99,7 @@ class SuiteJudge:
             for index, estimates in enumerate(self._estimates)
         ]
         present = [verdict for verdict in judged if verdict is not None]
-        corrected = iter(correct_for_suite(present, rate=self._rate) if present else ())
+        corrected = iter(correct_for_suite(present, rate=self._rate, elsewhere=self._elsewhere) if present else ())
         return tuple(None if verdict is None else next(corrected) for verdict in judged)
 
     def _cost(self, index: int) -> float:
@@ -108,6 +113,7 @@ class SuiteJudge:
             for index, verdict in enumerate(self._verdicts)
             if index not in self._given_up
         ]
+        logs += [0.0] * self._elsewhere
         return log_evidence_needed(logs, rate=self._rate, alone=self._criteria.false_alarm)
 
     def _criteria_now(self, index: int) -> Criteria:

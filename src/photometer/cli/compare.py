@@ -209,9 +209,19 @@ def compare(
         project.margin_by_benchmark,
     )
     if len(sides) > 2:
-        given = {"--resume": resume, "--on": on, "--nodes": nodes, "--store": store, "--accepted": accepted}
-        given |= {"--junit": junit, "--gitlab-metrics": gitlab_metrics, "--layouts": layouts}
-        suite = suite_of_many(suite, {**given, "--flame all": flame is Flames.ALL})
+        suite = suite_of_many(
+            suite,
+            {
+                "--resume": resume,
+                "--on": on,
+                "--store": store,
+                "--accepted": accepted,
+                "--junit": junit,
+                "--gitlab-metrics": gitlab_metrics,
+                "--layouts": layouts,
+                "--flame all": flame is Flames.ALL,
+            },
+        )
         planned = plan_suite(suite, expression, tags or ())
         found = compare_many_sides(ManySidesRequest(sides, planned, settings, install), output, format.value)
         judged = gate.judge_matrix(found, {order.id: order for order in planned.plan})

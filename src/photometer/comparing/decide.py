@@ -93,6 +93,7 @@ def decide(
         rate=settings.false_discovery_rate,
         seconds_per_replicate=REPLICATE_SECONDS,
         margins=margins,
+        elsewhere=settings.judged_elsewhere,
     )
     sampler = RecordingSampler(sides, checked, file, core=core)
     told: set[int] = set()

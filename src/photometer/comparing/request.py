@@ -52,6 +52,8 @@ class ComparisonSettings:
     memory: bool = True
     # Margins of benchmarks by their name or a pattern, before those that the suite gives them.
     margin_by_benchmark: tuple[tuple[str, float], ...] = ()
+    # Of a share of a suite: how many benchmarks others compare, so that the false discovery rate holds for all of them.
+    judged_elsewhere: int = 0
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:

@@ -10,6 +10,8 @@ from typing import ClassVar
 
 from photometer.model.machine import Machine
 
+NO_VALGRIND = "no Valgrind"
+
 
 @dataclasses.dataclass(frozen=True)
 class Node:
@@ -36,6 +38,13 @@ class Node:
         machine = self.machine
         cores = f", {machine.logical_cores} processors" if machine.logical_cores else ""
         return f"{machine.cpu_model or 'unknown processor'}{cores}"
+
+    @property
+    def counting_type(self) -> str:
+        """Return what machines have in common whose counts can stand in one table."""
+        capability = dict(part.split("=", 1) for part in self.counting_as if "=" in part).get("ATEN_CPU_CAPABILITY")
+        words = (capability or "no AVX2", self.c_library or "unknown C library", self.valgrind or NO_VALGRIND)
+        return ", ".join(words)
 
 
 def why_counts_differ(here: Node, there: Node) -> list[str]:

@@ -20,10 +20,13 @@ from typing import Any
 from photometer.errors import DefinitionError, ToolMissing, WorkerStartError
 from photometer.model.own_code import git_root
 from photometer.session.cores import usable_cores
+from photometer.session.left_behind import private_folder
 
 INSTALL = "Install it: pip install photometer[ray]"
 # `ray start --resources='{"photometer_shared": 4}'`: photometer may use four cores of a node that others use, too.
 SHARED = "photometer_shared"
+# Ray puts sockets some 65 characters deeper, and the name of one may have 107.
+LONGEST_FOLDER = 42
 # What is not code, or is made again.
 LEFT_AT_HOME = (".git", ".venv", "venv", "__pycache__", "photometer-results", "*.so.*", "node_modules", "build", "dist")
 
@@ -47,6 +50,7 @@ class Cluster:
         self._importable = tuple(importable)
         # Folders of this machine, and what they are called in the folder that Ray unpacks on a node.
         self.shipped: tuple[str, ...] = ()
+        self._open = contextlib.ExitStack()
 
     def __enter__(self) -> Cluster:
         ray = import_ray()
@@ -58,6 +62,8 @@ class Cluster:
         _hush()
         try:
             if self.address == "local":
+                # Ray's logs and sockets are gone with it, and no other program takes this cluster for its own.
+                folder = self._open.enter_context(private_folder())
                 # One CPU per core, not per hyper-thread.
                 ray.init(
                     num_cpus=len(usable_cores()),
@@ -65,6 +71,7 @@ class Cluster:
                     log_to_driver=False,
                     logging_level=logging.ERROR,
                     configure_logging=False,
+                    **({"_temp_dir": str(folder)} if len(str(folder)) <= LONGEST_FOLDER else {}),
                 )
             else:
                 self.shipped = shipped_folders(self._importable)
@@ -76,6 +83,7 @@ class Cluster:
                     runtime_env=runtime_env(self.shipped),
                 )
         except (ConnectionError, TimeoutError, RuntimeError, ValueError, OSError) as error:
+            self._open.close()
             raise WorkerStartError(
                 f"no Ray cluster at {self.address}: {_first_line(error)}",
                 remedy="Start one (`ray start --head`), or leave --on out to measure on this machine.",
@@ -89,6 +97,7 @@ class Cluster:
             # Ends all actors of this driver, and the cluster if it was started here.
             with contextlib.suppress(Exception):
                 import_ray().shutdown()
+            self._open.close()
 
     def nodes(self) -> list[ClusterNode]:
         """Return the nodes that are alive and have CPUs, the largest first."""

@@ -1,7 +1,8 @@
 """Comparisons on a cluster: both sides of a benchmark always on one node; the benchmarks are shared out over the nodes.
 
 In: a ComparisonRequest and a workplace. Out: the verdicts of all shares as one comparison. A share that was lost with
-its node is compared again on another. Times of nodes never meet: each verdict is about one machine.
+its node is compared again on another. Times of nodes never meet: each verdict is about one machine. A node judges its
+share as a part of the whole suite, so that the false discovery rate holds for all benchmarks together.
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ from photometer.session.session import Session
 FEWEST_BENCHMARKS_PER_SHARE = 4
 # A share that was lost with so many nodes is given up.
 MOST_LOSSES = 3
-PER_NODE = "each node judged its own share of the benchmarks: the rate of false alarms holds for every share"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +114,7 @@ class _Shares:
             stack,
         )
         self._ray = import_ray()
-        self._sides = _pinned(request.specs[0]), _pinned(request.specs[1])
+        self._sides = pinned_sides(request)
         self._file: Any = None
         self._done: list[EnvironmentComparison] = []
         self._running: dict[Any, tuple[str, Any, tuple[WorkOrder, ...]]] = {}
@@ -160,7 +160,7 @@ class _Shares:
             self._request.base,
             self._request.branch,
             None,
-            dataclasses.replace(settings, budget_seconds=budget),
+            dataclasses.replace(settings, budget_seconds=budget, judged_elsewhere=len(self._planned.plan) - len(share)),
             install=self._request.install,
             accepted=self._request.accepted,
             sides=self._sides,
@@ -219,8 +219,6 @@ class _Shares:
         failures = [failure for each in self._done for failure in each.failures]
         names = [(each.base, each.branch) for each in self._done] or [(self._sides[0].text, self._sides[1].text)]
         warnings = dict.fromkeys(warning for each in self._done for warning in each.warnings)
-        if len(self._done) > 1:
-            warnings[PER_NODE] = None
         return EnvironmentComparison(
             *names[0],
             self._planned.plan.suite,
@@ -240,6 +238,16 @@ def shares_of(orders: Sequence[WorkOrder], nodes: int) -> list[tuple[WorkOrder, 
     """Return the orders in as many shares as there are nodes, if each is worth the start of both sides."""
     count = max(1, min(nodes, len(orders) // FEWEST_BENCHMARKS_PER_SHARE))
     return [tuple(orders[place::count]) for place in range(count)] if orders else []
+
+
+def pinned_sides(request: ComparisonRequest) -> tuple[EnvironmentSpec, EnvironmentSpec]:
+    """Return both sides by names that mean the same on every node. Raise if one cannot be measured elsewhere."""
+    base, branch = request.specs
+    if not request.is_live:
+        raise EnvironmentSpecError(
+            "a results file is compared on this machine", remedy="Leave --on out: nothing is measured."
+        )
+    return _pinned(base), _pinned(branch)
 
 
 def _pinned(spec: EnvironmentSpec) -> EnvironmentSpec:

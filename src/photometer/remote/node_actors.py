@@ -30,6 +30,7 @@ OTHER_NODES_SECONDS = 60.0
 # How often it is asked which nodes there are.
 LOOK_SECONDS = 5.0
 CLOSING_SECONDS = 5.0
+AT_ONCE_SECONDS = 2.0
 POLL_SECONDS = 0.02
 # How Ray says that an actor did not die, but could not be made.
 IN_CONSTRUCTOR = "error raised in its creation task"
@@ -144,13 +145,13 @@ class NodeActors:
         self._events.put(_Event(name, actor))
 
     def close(self, *, at_once: bool = False) -> None:
-        """End all actors, and with them all servers."""
+        """End all actors, and with them all servers. An actor that is asked to close leaves no folder behind."""
         actors = [member.actor for member in self.members.values()]
+        ready = [member.actor for member in self.members.values() if member.facts is not None]
         self.members.clear()
-        if actors and not at_once:
-            with contextlib.suppress(Exception):
-                closing = [actor.close.remote() for actor in actors]
-                self._ray.wait(closing, num_returns=len(closing), timeout=CLOSING_SECONDS)
+        with contextlib.suppress(Exception):
+            closing = [actor.close.remote() for actor in ready]
+            self._ray.wait(closing, num_returns=len(closing), timeout=AT_ONCE_SECONDS if at_once else CLOSING_SECONDS)
         for actor in actors:
             with contextlib.suppress(Exception):
                 self._ray.kill(actor)

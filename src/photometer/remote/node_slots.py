@@ -2,14 +2,15 @@
 
 Counting, compiling and the like take one core. A timing takes a whole node; on a node that is declared shared, as many
 cores as it has threads, of which each is a physical core, so that no hyper-thread sibling is used meanwhile. What runs
-on an accelerator goes to nodes that have one, one at a time. Times come from machines of one type only.
+on an accelerator goes to nodes that have one, one at a time. Times come from machines of one type only, and counts from
+machines that count alike: with the same CPU capability, C library and Valgrind.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from photometer.execution.agenda import QUIET_STEPS, Job
 from photometer.execution.executor import Step
@@ -54,6 +55,7 @@ class NodeSlots:
     def __init__(self) -> None:
         self._places: dict[str, _Place] = {}
         self._timing_type: str | None = None
+        self._counting_type: str | None = None
 
     def add(self, node: Node, cores: tuple[int, ...]) -> None:
         self._places[node.name] = _Place(node, CorePool(cores))
@@ -86,9 +88,17 @@ class NodeSlots:
     def timing_type(self) -> str | None:
         """Return the type of machine that times are measured on: the one that most nodes have. It does not change."""
         if self._timing_type is None and self._places:
-            types = Counter(place.node.type for place in self._places.values())
-            self._timing_type = types.most_common(1)[0][0]
+            self._timing_type = _most_common(place.node.type for place in self._places.values())
         return self._timing_type
+
+    @property
+    def counting_type(self) -> str | None:
+        """Return what nodes have in common that count: what most have that have Valgrind. It does not change."""
+        if self._counting_type is None and self._places:
+            nodes = [place.node for place in self._places.values()]
+            able = [node for node in nodes if node.valgrind] or nodes
+            self._counting_type = _most_common(node.counting_type for node in able)
+        return self._counting_type
 
     def take(self, job: Job) -> Slot | None:
         """Return where the job can start now. None: not yet."""
@@ -149,6 +159,7 @@ class NodeSlots:
             for place in self._places.values()
             if (place.node.is_shared or not place.quiet)
             and not place.is_draining
+            and (job.step is not Step.COUNT or place.node.counting_type == self.counting_type)
             and len(place.running) < len(place.pool) + AHEAD * _chooses_core(job, place.node)
             and (not _on_device(job) or (place.node.gpus and not place.on_device))
         ]
@@ -159,6 +170,12 @@ class NodeSlots:
             started = [place for place in fit if place.counting < place.counting_servers]
             fit = started or fit
         return min(fit, key=lambda place: len(place.running) / len(place.pool))
+
+
+def _most_common(types: Iterable[str]) -> str:
+    """Return what most have; of several that equally many have, always the same."""
+    found = Counter(types)
+    return max(found, key=lambda each: (found[each], each))
 
 
 def _chooses_core(job: Job, node: Node) -> bool:

@@ -42,7 +42,7 @@ from photometer.model.task import TaskSpec
 from photometer.model.whole_file import write_whole
 from photometer.remote.shipped_commits import unpack_commits
 from photometer.session.cores import usable_cores
-from photometer.session.left_behind import private_folder
+from photometer.session.left_behind import private_folder, remove_own
 from photometer.session.policy import simd_variables
 from photometer.session.session import Session
 from photometer.session.valgrind import find_valgrind
@@ -188,9 +188,12 @@ class NodeWorker:
         return facts
 
     def close(self) -> None:
+        """End all servers and remove what they and this process have on disk. Work under way may go on meanwhile."""
         self._executor.stop()
-        self._executor.close()
-        self._open.close()
+        with contextlib.suppress(PhotometerError, OSError):
+            self._executor.close()
+            self._open.close()
+        remove_own()
 
     def _put(self, path: Path, content: Any) -> None:
         with self._lock:

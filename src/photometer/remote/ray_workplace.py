@@ -70,7 +70,13 @@ class RayWorkplace:
         others = [node for node in self._slots if node.type != self._slots.timing_type]
         if others:
             types = ", ".join(sorted({node.type for node in others}))
-            self._remark(f"times are measured on {self._slots.timing_type} only; {len(others)} nodes ({types}) count")
+            self._remark(f"times are measured on {self._slots.timing_type} only; not on {len(others)} nodes ({types})")
+        others = [node for node in self._slots if node.counting_type != self._slots.counting_type]
+        if others:
+            types = "; ".join(sorted({node.counting_type for node in others}))
+            self._remark(
+                f"instructions are counted with {self._slots.counting_type} only; not on {len(others)} nodes ({types})"
+            )
         return self
 
     def __exit__(

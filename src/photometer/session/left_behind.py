@@ -25,12 +25,18 @@ def make_folder(purpose: str = "") -> Path:
 
 
 @contextlib.contextmanager
-def private_folder(purpose: str) -> Iterator[Path]:
+def private_folder(purpose: str = "") -> Iterator[Path]:
     """Yield a folder for this user alone, which is gone when the block ends."""
     folder = make_folder(purpose)
     try:
         yield folder
     finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_own() -> None:
+    """Remove all folders that this process has made, before it is ended from outside."""
+    for folder in Path(tempfile.gettempdir()).glob(f"photometer-{os.getpid():010d}-*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 

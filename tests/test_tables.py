@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 
 import pytest
@@ -148,3 +149,15 @@ def test_every_form_has_every_number() -> None:
     assert compare._repr_html_() == compare.to_html()
     assert len(compare.to_csv().splitlines()) == 5
     assert len(json.loads(compare.to_json())["tables"]) == 1
+
+
+def test_a_table_is_made_without_numpy_or_torch() -> None:
+    code = (
+        "import sys\n"
+        "from photometer import Compare, EnvironmentComparison, Measurement, Ranking, TaskSpec\n"
+        "table = str(Compare([Measurement(1, [1.0, 1.1, 1.2], TaskSpec('x + 1'))]))\n"
+        "assert 'x + 1' in table\n"
+        "sys.exit(', '.join({'numpy', 'scipy', 'torch', 'rich', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -13,7 +13,6 @@ from typing import Any
 
 from photometer.analysis.order_facts import OrderFacts
 from photometer.model.units import format_seconds
-from photometer.stats.growth import fit_growth
 
 # Two points are a difference, not a curve.
 FEWEST_POINTS = 3
@@ -161,6 +160,9 @@ def _sign(base: CurvePoint, other: CurvePoint) -> int:
 
 def growth_sentence(curve: Curve, axis: str) -> str:
     """Return `eager grows as n^2 above 3.1 us`; empty if no such curve fits."""
+    # Numpy takes longer to import than all else that tables and verdicts need.
+    from photometer.stats.growth import fit_growth
+
     growth = fit_growth([point.x for point in curve.points], [point.y for point in curve.points])
     if growth is None:
         return ""

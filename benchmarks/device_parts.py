@@ -1,0 +1,152 @@
+"""The steps of benchmarks/device_session.py that are Python: `device_parts.py facts|callables|processes`.
+
+facts      what this machine has: torch, CUDA, driver, compilers, versions
+callables  photometer.ab of functions, in a process that has started CUDA: host and device time, two and many
+processes  how far apart processes are that run the same kernel, by events and by graphs of many runs
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import multiprocessing
+import platform
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+PROCESSES = 10
+LAYOUTS = 3
+BLOCKS = 40
+GRAPH_RUNS = 50
+KERNELS = {
+    "spin of 2 us": ("torch.cuda._sleep(3960)", "pass"),
+    "add, 1 Ki": ("y = x + 1", "x = torch.randn(1024, device='cuda')"),
+    "add, 2 Mi": ("torch.add(x, 1, out=y)", "x = torch.randn(2**21, device='cuda'); y = torch.empty_like(x)"),
+    "softmax, 256": ("torch.softmax(x, -1)", "x = torch.randn(256, 256, device='cuda')"),
+}
+
+
+def facts() -> None:
+    import torch
+
+    print(f"Python {platform.python_version()}, torch {torch.__version__}, CUDA {torch.version.cuda}")
+    for tool in ("g++", "nvcc", "valgrind", "ninja", "git"):
+        print(f"{tool}: {shutil.which(tool) or 'missing'}")
+    for module in ("triton", "pytest", "numpy", "scipy", "rich", "typer", "msgspec", "jinja2", "pynvml", "sqlalchemy"):
+        print(f"{module}: {'there' if importlib.util.find_spec(module) else 'missing'}")
+    if torch.cuda.is_available():
+        properties = torch.cuda.get_device_properties(0)
+        print(f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB, {properties.multi_processor_count} SMs")
+
+
+def callables() -> None:
+    import torch
+
+    import photometer
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    x = torch.randn(2048, 1024, device=device)
+
+    def by_hand(x: torch.Tensor) -> torch.Tensor:
+        raised = x.exp()
+        return raised / raised.sum(-1, keepdim=True)
+
+    def built_in(x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x, -1)
+
+    def told(title: str, call: Callable[[], object]) -> None:
+        began = time.perf_counter()
+        try:
+            found = call()
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"
+        print(f"--- {title}: {time.perf_counter() - began:.1f} s\n{found}\n", flush=True)
+        print(getattr(found, "measured_by", ""))
+
+    named = {"built in": built_in, "by hand": by_hand, "exp": torch.exp}
+    told("wall time of two", lambda: photometer.ab(built_in, by_hand, args=(x,), budget=3.0))
+    told("device time of two", lambda: photometer.ab(built_in, by_hand, args=(x,), device="cuda", budget=5.0))
+    told("device time of many", lambda: photometer.ab(named, args=(x,), device="cuda", budget=10.0))
+    told("wall time of many", lambda: photometer.ab(named, args=(x,), budget=5.0))
+
+
+def processes() -> None:
+    """Fork processes that open the device one after the other; print how far they are apart, in per cent."""
+    import torch  # noqa: F401 - before the forks, and without touching the device
+
+    forks = multiprocessing.get_context("fork")
+    found: list[dict[str, dict[str, list[float]]]] = []
+    for number in range(PROCESSES):
+        queue = forks.SimpleQueue()
+        child = forks.Process(target=_measure_all, args=(queue,))
+        began = time.perf_counter()
+        child.start()
+        found.append(queue.get())
+        child.join()
+        print(f"process {number}: {time.perf_counter() - began:.1f} s", flush=True)
+    print(f"\n{PROCESSES} processes, {LAYOUTS} set-ups each; medians in us, deviations in % of the median")
+    print(f"{'kernel':16} {'by':8} {'median':>8} {'processes':>10} {'set-ups':>8}   medians of the processes")
+    for kernel in KERNELS:
+        for method in ("events", "graph"):
+            measured = [each[kernel][method] for each in found]
+            middles = [statistics.median(each) for each in measured]
+            middle = statistics.median(middles)
+            apart = statistics.stdev(middles) / middle * 100
+            within = statistics.mean(statistics.stdev(each) / middle * 100 for each in measured)
+            shown = " ".join(f"{each * 1e6:.3f}" for each in middles)
+            print(f"{kernel:16} {method:8} {middle * 1e6:8.3f} {apart:9.2f}% {within:7.2f}%   {shown}")
+
+
+def _measure_all(queue: Any) -> None:
+    import torch
+
+    queue.put({name: _measure(torch, *code) for name, code in KERNELS.items()})
+
+
+def _measure(torch: Any, stmt: str, setup: str) -> dict[str, list[float]]:
+    """Return the median seconds per run of several set-ups, by method."""
+    from photometer.worker.device_blocks import DeviceBlocks
+
+    found: dict[str, list[float]] = {"events": [], "graph": []}
+    kept = []
+    for layout in range(LAYOUTS):
+        # Another place in the device's memory for each set-up.
+        kept.append(torch.empty((layout + 1) * 3 * 2**20 + 512 * layout, dtype=torch.int8, device="cuda"))
+        namespace: dict[str, Any] = {"torch": torch}
+        exec(setup, namespace)
+        exec(f"def run(number):\n    for _ in range(number):\n        {stmt}", namespace)
+        run = namespace["run"]
+        blocks = DeviceBlocks(run, torch.cuda)
+        blocks(GRAPH_RUNS)
+        taken = [blocks(GRAPH_RUNS) / GRAPH_RUNS for _ in range(BLOCKS)]
+        found["events"].append(statistics.median(taken))
+        found["graph"].append(_by_graph(torch, run))
+    return found
+
+
+def _by_graph(torch: Any, run: Callable[[int], None]) -> float:
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        run(3)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side):
+            run(GRAPH_RUNS)
+        taken = []
+        for _ in range(BLOCKS):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda._sleep(200_000)
+            start.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            taken.append(start.elapsed_time(end) / 1e3 / GRAPH_RUNS)
+    return statistics.median(taken)
+
+
+if __name__ == "__main__":
+    {"facts": facts, "callables": callables, "processes": processes}[sys.argv[1]]()

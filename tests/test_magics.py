@@ -125,7 +125,7 @@ def test_a_real_notebook(tmp_path: Path) -> None:
     assert printed.startswith("slower: +")
     assert len(printed.strip().splitlines()) == 2
     assert "<svg" in shown[4]
-    assert "median_seconds" in shown[5]
+    assert "seconds" in shown[5]
     for text in shown:
         assert "<script" not in text
 

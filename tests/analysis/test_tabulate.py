@@ -168,19 +168,19 @@ def test_a_reference_may_be_missing_from_some_tables() -> None:
     assert [cell.ratio for table in tables for cell in table.cells()] == [1.0, None]
 
 
-def test_indistinguishable_where_intervals_overlap() -> None:
+def test_intervals_that_overlap_are_marked() -> None:
     same, other = made(1.0, "same", spread=0.05), made(1.5, "other", spread=0.05)
     [table] = tabulate([made(1.0, "base", spread=0.05), same, other], TableRequest(reference=Reference(row="base")))
     cells = by_name(table)
-    assert not cells[1, None, "base", "c"].indistinguishable
+    assert not cells[1, None, "base", "c"].overlaps_reference
     assert cells[1, None, "base", "c"].is_reference
-    assert cells[1, None, "same", "c"].indistinguishable
-    assert not cells[1, None, "other", "c"].indistinguishable
+    assert cells[1, None, "same", "c"].overlaps_reference
+    assert not cells[1, None, "other", "c"].overlaps_reference
 
 
 def test_a_single_sample_proves_no_difference() -> None:
     [table] = tabulate([made(1, "a"), made(9, "b", samples=1)], TableRequest(reference=Reference()))
-    assert by_name(table)[1, None, "b", "c"].indistinguishable
+    assert by_name(table)[1, None, "b", "c"].overlaps_reference
 
 
 def test_warnings_and_digits_where_asked() -> None:

@@ -161,7 +161,7 @@ def _ladder(step: LadderStep) -> Iterator[Row]:
         "kind": step.KIND,
         "label": step.call,
         "sub_label": step.rung,
-        "median_seconds": step.seconds,
+        "seconds": step.seconds,
         "below": step.below,
         "added_seconds": step.added_seconds,
         "instructions_per_run": step.instructions,

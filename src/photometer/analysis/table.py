@@ -81,7 +81,7 @@ class Cell:
     standing: Standing | None = None
     ratio: float | None = None
     is_reference: bool = False
-    indistinguishable: bool = False
+    overlaps_reference: bool = False
     warnings: tuple[Suspicion, ...] = ()
 
 

@@ -182,7 +182,7 @@ def _cell(m: Tabled, request: TableRequest, best: float | None, reference: Table
         standing=None if best is None else standing(_figure(m), best),
         ratio=None if reference is None else _share(_figure(m), _figure(reference)),
         is_reference=reference is m,
-        indistinguishable=reference is not None and reference is not m and _overlap(m.interval, reference.interval),
+        overlaps_reference=reference is not None and reference is not m and _overlap(m.interval, reference.interval),
         warnings=m.warnings if request.warnings else (),
     )
 

@@ -56,8 +56,8 @@ def test_ratio(ratio: float, style: str, expected: str) -> None:
     [
         (Cell(1e-6, 9, ratio=1.5), {}, ""),
         (Cell(1e-6, 9, ratio=1.5), {"reference": Reference(), "ratio_style": "×"}, "(1.50×)"),
-        (Cell(1e-6, 9, ratio=1.5, indistinguishable=True), {"reference": Reference(), "ratio_style": "×"}, "(≈1.50×)"),
-        (Cell(1e-6, 9, ratio=1.5, indistinguishable=True), {"reference": Reference()}, "(≈)"),
+        (Cell(1e-6, 9, ratio=1.5, overlaps_reference=True), {"reference": Reference(), "ratio_style": "×"}, "(≈1.50×)"),
+        (Cell(1e-6, 9, ratio=1.5, overlaps_reference=True), {"reference": Reference()}, "(≈)"),
         (Cell(1e-6, 9, ratio=1.5), {"reference": Reference()}, ""),
         (Cell(1e-6, 9, ratio=1.0, is_reference=True), {"reference": Reference()}, "(best)"),
         (Cell(1e-6, 9, ratio=1.0, is_reference=True), {"reference": Reference("r")}, "(base)"),
@@ -85,7 +85,7 @@ def test_notes_are_explained_only_where_they_occur() -> None:
     [alike] = tabulate([made(1, "a", spread=0.3), made(1, "b", spread=0.3)], request)
     assert not any("≈" in line for line in legend_lines(apart))
     assert any(line.startswith("(+25.0%) is 1.25 times the fastest") for line in legend_lines(apart))
-    assert any("No significant difference" in line for line in legend_lines(alike))
+    assert any("intervals overlap" in line for line in legend_lines(alike))
 
 
 def test_each_kind_of_warning_has_its_remedy_once() -> None:

@@ -23,8 +23,8 @@ def test_one_line_per_cell_at_full_precision() -> None:
         ("a", "x", "e", "1"),
         ("b", "y", "", "4"),
     ]
-    assert float(rows[0]["median_seconds"]) == a.median
-    assert rows[0]["ratio"] == rows[0]["no_significant_difference"] == rows[0]["warnings"] == ""
+    assert float(rows[0]["seconds"]) == a.median
+    assert rows[0]["ratio"] == rows[0]["intervals_overlap"] == rows[0]["warnings"] == ""
 
 
 def test_comparison_and_warnings() -> None:
@@ -32,7 +32,7 @@ def test_comparison_and_warnings() -> None:
     rows = read(render_csv(tabulate([made(1, "a", spread=0.5), made(9, "b", spread=0.01)], request)))
     assert rows[0]["warnings"] == "wide-spread"
     assert float(rows[1]["ratio"]) > 5
-    assert rows[1]["no_significant_difference"] == "no"
+    assert rows[1]["intervals_overlap"] == "no"
     assert float(rows[1]["low_seconds"]) < 9 < float(rows[1]["high_seconds"])
 
 
@@ -53,12 +53,12 @@ def test_csv_without_tables_has_only_the_heads() -> None:
 def test_json_is_nested_as_the_table_is() -> None:
     a = made(1e-6, "a", "x", env="e")
     document = json.loads(render_json(tabulate([a, made(2e-6, "b", "y", env="e")])))
-    assert (document["format"], document["version"]) == ("photometer-table", 1)
+    assert (document["format"], document["version"]) == ("photometer-table", 2)
     [table] = document["tables"]
     assert table["columns"] == ["x", "y"]
     [group] = table["blocks"][0]["groups"]
     assert group["env"] == "e"
-    assert group["rows"][0] == {"name": "a", "cells": [{"median_seconds": a.median, "samples": 40}, None]}
+    assert group["rows"][0] == {"name": "a", "cells": [{"seconds": a.median, "samples": 40}, None]}
 
 
 def test_everything_asked_for_is_there_and_infinity_is_null() -> None:
@@ -66,7 +66,7 @@ def test_everything_asked_for_is_there_and_infinity_is_null() -> None:
     [table] = json.loads(render_json(tabulate([made(1, "a"), made(2, "b", samples=1)], request)))["tables"]
     best, single = (row["cells"][0] for row in table["blocks"][0]["groups"][0]["rows"])
     assert best["is_baseline"]
-    assert single["no_significant_difference"]
+    assert single["intervals_overlap"]
     assert single["interval_seconds"][1] is None
     assert single["warnings"][0]["kind"] == "too-few-runs"
     assert best["standing"] == "best"

@@ -57,7 +57,7 @@ def ratio_note(cell: Cell, table: Table) -> str:
     if cell.is_reference:
         return "(best)" if request.reference.is_fastest else "(base)"
     ratio = "" if cell.ratio is None or request.ratio_style is None else ratio_text(cell.ratio, request.ratio_style)
-    note = ("≈" if cell.indistinguishable else "") + ratio
+    note = ("≈" if cell.overlaps_reference else "") + ratio
     return f"({note})" if note else ""
 
 
@@ -82,9 +82,9 @@ def legend_lines(table: Table) -> list[str]:
         if style is not None:
             example = "(1.25×)" if style == "×" else "(+25.0%)"
             lines.append(f"{example} is 1.25 times {reference_words(reference)}.")
-        if any(cell.indistinguishable for cell in table.cells()):
-            why = "the repeats overlap" if table.has_counts else "the 95 % intervals overlap"
-            lines.append(f"(≈) No significant difference: {why}.")
+        if any(cell.overlaps_reference for cell in table.cells()):
+            overlapping = "The repeats" if table.has_counts else "The 95 % intervals"
+            lines.append(f"(≈) {overlapping} overlap, which does not show that the two are equal; `ab` compares them.")
     return lines + _warning_lines(table)
 
 

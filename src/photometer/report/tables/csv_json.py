@@ -23,20 +23,21 @@ CSV_FIELDS = (
     "env",
     "row",
     "column",
-    "median_seconds",
+    "seconds",
     "samples",
     "significant_figures",
     "spread",
     "low_seconds",
     "high_seconds",
     "ratio",
-    "no_significant_difference",
+    "intervals_overlap",
     "warnings",
     "instructions_per_run",
 )
 _TEXT_FIELDS = frozenset({"label", "env", "row", "column"})
 JSON_FORMAT = "photometer-table"
-JSON_VERSION = 1
+# Version 2 calls the figure of a cell `seconds`: of a run it is not the median, but the time without disturbances.
+JSON_VERSION = 2
 
 
 def cell_rows(tables: Iterable[Table]) -> Iterator[dict[str, Any]]:
@@ -47,21 +48,23 @@ def cell_rows(tables: Iterable[Table]) -> Iterator[dict[str, Any]]:
             for head, cell in zip(table.columns, row.cells, strict=True):
                 if cell is None:
                     continue
-                seconds = (None, (None, None)) if table.has_counts else (cell.value, cell.interval or (None, None))
+                value, (low, high) = (
+                    (None, (None, None)) if table.has_counts else (cell.value, cell.interval or (None, None))
+                )
                 yield {
                     "label": table.label,
                     "num_threads": block.num_threads,
                     "env": group.env,
                     "row": row.name,
                     "column": head,
-                    "median_seconds": seconds[0],
+                    "seconds": value,
                     "samples": cell.samples,
                     "significant_figures": cell.significant_figures,
                     "spread": cell.spread,
-                    "low_seconds": seconds[1][0],
-                    "high_seconds": seconds[1][1],
+                    "low_seconds": low,
+                    "high_seconds": high,
                     "ratio": cell.ratio,
-                    "no_significant_difference": cell.indistinguishable if compared else None,
+                    "intervals_overlap": cell.overlaps_reference if compared else None,
                     "warnings": " ".join(suspicion.kind.value for suspicion in cell.warnings),
                     "instructions_per_run": cell.value if table.has_counts else None,
                 }
@@ -134,12 +137,12 @@ def _cell_json(cell: Cell | None, table: Table) -> dict[str, Any] | None:
     record.update({name: value for name, value in optional.items() if value is not None})
     if cell.is_reference:
         record["is_baseline"] = True
-    if cell.indistinguishable:
-        record["no_significant_difference"] = True
+    if cell.overlaps_reference:
+        record["intervals_overlap"] = True
     if cell.warnings:
         record["warnings"] = [to_record(suspicion) for suspicion in cell.warnings]
     return record
 
 
 def _value_name(table: Table) -> str:
-    return "instructions_per_run" if table.has_counts else "median_seconds"
+    return "instructions_per_run" if table.has_counts else "seconds"

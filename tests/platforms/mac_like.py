@@ -46,7 +46,8 @@ def _hide_folders() -> None:
         return call
 
     builtins.open = io.open = checked(io.open)
-    os.listdir = checked(os.listdir)
+    for name in ("listdir", "scandir", "stat", "lstat", "access", "readlink"):
+        setattr(os, name, checked(getattr(os, name)))
 
 
 def _name_system() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from photometer.model.diagnosis import Conditions
 from photometer.model.machine import Machine, TorchBuild
-from photometer.report.page.view_machine import machine_view, quietness
+from photometer.report.page.view_machine import disturbances_of, machine_view
 
 
 def test_facts_are_what_is_known() -> None:
@@ -29,15 +29,16 @@ def test_a_comparison_says_what_its_sides_are() -> None:
     assert machine_view("f", None, [], header).facts == (("Base", "git:main, commit 0123456789"), ("Branch", "current"))
 
 
-def test_quiet_and_not_quiet() -> None:
+def test_what_the_instruments_noticed_is_said_without_a_judgement() -> None:
     calm = [Conditions(wall_seconds=1.0, cpu_seconds=0.999)] * 3
     busy = [Conditions(wall_seconds=1.0, cpu_seconds=0.9, preempted_blocks=4)] * 3
-    assert quietness(None, calm) == "Quiet: the benchmarks were off their core for 0.1 % of the time."
-    sentence = quietness(Machine(stolen_share=0.02), busy)
-    assert sentence.startswith("Not quiet: ")
+    said = "While they were measured, the benchmarks were off their core for 0.1 % of the time."
+    assert disturbances_of(None, calm) == said
+    sentence = disturbances_of(Machine(stolen_share=0.02), busy)
+    assert "uiet" not in sentence
     assert "10.0 % of the time" in sentence
     assert "12 interrupted blocks were set aside" in sentence
     assert "the hypervisor took 2.0 %" in sentence
-    assert quietness(None, []) == ""
+    assert disturbances_of(None, []) == ""
     # More processor time than wall time: several threads.
-    assert "0.0 %" in quietness(None, [Conditions(wall_seconds=1.0, cpu_seconds=2.0)])
+    assert "0.0 %" in disturbances_of(None, [Conditions(wall_seconds=1.0, cpu_seconds=2.0)])

@@ -1,4 +1,4 @@
-"""MachineView: the machine and software of a measurement, and how quiet the machine was, in words.
+"""MachineView: the machine and software of a measurement, and how it was disturbed, in words.
 
 In: the machine facts of a results file, and the conditions of its measurements. Out: names with values, and a sentence.
 """
@@ -13,18 +13,16 @@ from typing import Any
 from photometer.model.diagnosis import Conditions
 from photometer.model.machine import Machine
 
-# With a larger share, lost processor time reaches the third digit of a median.
-NOISY_SHARE = 0.01
 _GIB = 2**30
 
 
 @dataclasses.dataclass(frozen=True)
 class MachineView:
-    """`name` is the file's; `facts` are pairs for a list of definitions; `quietness` is a sentence or empty."""
+    """`name` is the file's; `facts` are pairs for a list of definitions; `disturbances` is a sentence or empty."""
 
     name: str
     facts: tuple[tuple[str, str], ...]
-    quietness: str = ""
+    disturbances: str = ""
     summary: str = ""
 
 
@@ -34,7 +32,7 @@ def machine_view(
     facts = () if machine is None else _facts(machine)
     short = [dict(facts)[key] for key in ("Processor", "Date") if key in dict(facts)]
     short[1:1] = [f"{key} {dict(facts)[key]}" for key in ("torch", "Python") if key in dict(facts)]
-    return MachineView(name, (*sides_of(header or {}), *facts), quietness(machine, conditions), " · ".join(short))
+    return MachineView(name, (*sides_of(header or {}), *facts), disturbances_of(machine, conditions), " · ".join(short))
 
 
 def sides_of(header: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -92,8 +90,8 @@ def _date(date: str | None) -> str | None:
     return f"{parsed:%Y-%m-%d %H:%M} {zone}".strip()
 
 
-def quietness(machine: Machine | None, conditions: Sequence[Conditions]) -> str:
-    """Return one sentence on what else the machine was doing, from what the instruments noticed."""
+def disturbances_of(machine: Machine | None, conditions: Sequence[Conditions]) -> str:
+    """Return one sentence on what the instruments noticed; no judgement, which the warnings of the run already are."""
     stolen = None if machine is None else machine.stolen_share
     wall = sum(c.wall_seconds for c in conditions if c.wall_seconds and c.cpu_seconds is not None)
     cpu = sum(c.cpu_seconds for c in conditions if c.wall_seconds and c.cpu_seconds is not None)
@@ -108,5 +106,4 @@ def quietness(machine: Machine | None, conditions: Sequence[Conditions]) -> str:
         parts.append(f"the hypervisor took {stolen * 100:.1f} %")
     if not parts:
         return ""
-    noisy = max(waited or 0.0, float(stolen or 0.0)) >= NOISY_SHARE
-    return f"{'Not quiet' if noisy else 'Quiet'}: {', '.join(parts)}."
+    return f"While they were measured, {', '.join(parts)}."

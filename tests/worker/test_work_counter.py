@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from photometer.worker.figure_messages import CountWork, Observe, Work
-from photometer.worker.observed_values import number_in, observe
 from photometer.worker.python_loop import PythonLoop
-from photometer.worker.work_counter import count_work
+from photometer.worker.work_counter import count_work, number_in, observe
 
 FLOAT = 4
 

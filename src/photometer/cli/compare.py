@@ -10,7 +10,6 @@ import enum
 import json
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,17 +17,16 @@ import typer
 
 from photometer.cli.ci_output import EXIT_OF, CiFiles, commands_held, gate_of, margins_of, tell_gate, write_for_ci
 from photometer.cli.cluster_option import Nodes, On, compare_on, refuse_on_cluster
-from photometer.cli.compare_many import compare_many_sides, sides_of, suite_of_many
+from photometer.cli.compare_many import calibrate_side, compare_many_sides, sides_of, suite_of_many
 from photometer.cli.measuring_options import Install, JsonFormat, Limit
 from photometer.cli.numbers import MOST_REPEATS, seconds, share
-from photometer.cli.printing import complain, say_aside, show_rendered, show_text
+from photometer.cli.printing import complain, say_aside, show_rendered
 from photometer.cli.store_option import WriteStore, hidden, store_of, store_to_write
 from photometer.cli.suite_options import Expression, OneSuite, Tags
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
     from photometer.analysis.comparison_result import EnvironmentComparison
-    from photometer.comparing.calibrate import Calibration
     from photometer.comparing.live import LiveComparison
     from photometer.comparing.request import ComparisonRequest
     from photometer.pull_request import Compared
@@ -184,7 +182,7 @@ def compare(
     sides = sides_of([side for side in (base, branch, *(more or ())) if side is not None], matrix or [])
     refuse_on_cluster(on, nodes, {"--calibrate": calibrate, "--flame all": flame is Flames.ALL})
     if calibrate and sides:
-        _calibrate(
+        calibrate_side(
             *(sides[0], suite), expression=expression, tags=tags or [], budget=budget, margin=for_all, install=install
         )
         return
@@ -361,43 +359,3 @@ def _write_markdown(comparison: EnvironmentComparison, folder: Path) -> None:
     except OSError as error:
         raise not_written(path, error, remedy="Name another folder.") from error
     write_text_whole(path, render_verdicts_markdown(comparison))
-
-
-def _calibrate(
-    base: str,
-    suite: str | None,
-    *,
-    expression: str | None,
-    tags: Sequence[str],
-    budget: float | None,
-    margin: float | None,
-    install: str | None,
-) -> None:
-    """Compare a side with itself, and print the rate of false alarms."""
-    if suite is None:
-        raise typer.BadParameter("--calibrate needs --suite SUITE")
-    from photometer.cli.progress import comparison_progress
-    from photometer.comparing.calibrate import calibrate_environment
-
-    given = {"budget": budget, "margin": margin}
-    with comparison_progress() as observer:
-        calibration = calibrate_environment(
-            base,
-            suite,
-            expression=expression,
-            tags=tags,
-            install=install,
-            observer=observer,
-            **{name: value for name, value in given.items() if value is not None},
-        )
-    show_text(_calibration_text(calibration))
-
-
-def _calibration_text(calibration: Calibration) -> str:
-    rate = calibration.rate
-    return (
-        f"{rate.alarms} false alarms in {rate.comparisons} comparisons of identical sides: "
-        f"{100 * rate.rate:.1f} % (95 % interval {100 * rate.interval[0]:.1f} to {100 * rate.interval[1]:.1f} %)\n"
-        f"{calibration.same} same, {calibration.undecided} undecided, {calibration.measuring_seconds:.0f} s measured; "
-        f"replicates scatter by {100 * calibration.replicate_spread:.2f} %"
-    )

@@ -1,21 +1,22 @@
-"""`photometer compare A B C … --suite S` and `--matrix`: many sides at once, the first being the reference."""
+"""`photometer compare` of other than two sides: many at once (`--matrix`), or one with itself (`--calibrate`)."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from photometer.cli.printing import say_aside, show_rendered
+from photometer.cli.printing import say_aside, show_rendered, show_text
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
     from photometer.analysis.matrix_result import MatrixComparison
+    from photometer.comparing.calibrate import Calibration
     from photometer.comparing.many_environments import ManySidesRequest
 
 FILE_NAME = "matrix.json"
@@ -91,3 +92,43 @@ def _write(matrix: MatrixComparison, folder: Path) -> None:
     machine = save_matrix(folder / FILE_NAME, matrix)
     write_text_whole(folder / MARKDOWN_NAME, render_matrix_markdown(matrix))
     write_text_whole(folder / PAGE_NAME, render_matrix_page(matrix, machine.summary()))
+
+
+def calibrate_side(
+    base: str,
+    suite: str | None,
+    *,
+    expression: str | None,
+    tags: Sequence[str],
+    budget: float | None,
+    margin: float | None,
+    install: str | None,
+) -> None:
+    """Compare a side with itself, and print the rate of false alarms."""
+    if suite is None:
+        raise typer.BadParameter("--calibrate needs --suite SUITE")
+    from photometer.cli.progress import comparison_progress
+    from photometer.comparing.calibrate import calibrate_environment
+
+    given = {"budget": budget, "margin": margin}
+    with comparison_progress() as observer:
+        calibration = calibrate_environment(
+            base,
+            suite,
+            expression=expression,
+            tags=tags,
+            install=install,
+            observer=observer,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    show_text(_calibration_text(calibration))
+
+
+def _calibration_text(calibration: Calibration) -> str:
+    rate = calibration.rate
+    return (
+        f"{rate.alarms} false alarms in {rate.comparisons} comparisons of identical sides: "
+        f"{100 * rate.rate:.1f} % (95 % interval {100 * rate.interval[0]:.1f} to {100 * rate.interval[1]:.1f} %)\n"
+        f"{calibration.same} same, {calibration.undecided} undecided, {calibration.measuring_seconds:.0f} s measured; "
+        f"replicates scatter by {100 * calibration.replicate_spread:.2f} %"
+    )

@@ -1,34 +1,40 @@
 """The results file of a run: made anew with all that the run is about in its header, or opened again to be continued.
 
-In: where, the plan, the facts of the environment. Out: the file to append to, and the steps it already has.
+In: where, the plan, the facts of the environment. Out: the file to append to, and the steps it already has. A suite
+whose labels were edited is continued, not begun anew: an order is the same if its code is (statement, set-up, threads,
+device, and how it runs).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import re
 import time
 import uuid
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from photometer.errors import DefinitionError
 from photometer.execution.agenda import finished_steps
-from photometer.execution.renamed_orders import renamed_records
+from photometer.execution.order_record import identified, task_spec_of
 from photometer.execution.run_settings import RunSettings
 from photometer.instruments.cpp.torch_build import build_fingerprint
 from photometer.instruments.machine_facts import gather_machine, short_flags
 from photometer.model.machine import Machine, TorchBuild
+from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_folder import make_results_folder
 from photometer.model.results_reader import load_results
 from photometer.model.whole_file import not_written
-from photometer.plan.work_order import WorkOrders
+from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.worker.messages import TorchFacts
 
 RESULTS_NAME = "results.json"
+_CODE = ("stmt", "setup", "global_setup", "num_threads")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,3 +142,44 @@ def machine_of(facts: TorchFacts) -> Machine:
         cxx_flags=short_flags(build),
     )
     return dataclasses.replace(gather_machine(), python=facts.python, torch=torch)
+
+
+def renamed_records(records: Sequence[Mapping[str, Any]], plan: WorkOrders) -> list[dict[str, Any]]:
+    """Return the records of the plan's orders; those of others are left out.
+
+    Records without an order (peaks, ladder steps, speed-ups) name ids or pairs of the former plan, and are measured
+    again. If two orders have the same code, their results are not told apart by it, and neither is kept.
+    """
+    codes = Counter(_code_of_order(order) for order in plan)
+    by_code = {code: order for order in plan if codes[code := _code_of_order(order)] == 1}
+    by_id = {order.id: order for order in plan}
+    former = {}
+    for record in records:
+        order, spec = record.get("order"), record.get("task_spec")
+        if isinstance(order, Mapping) and isinstance(spec, Mapping):
+            former[str(order.get("id"))] = _code(spec, order.get("auto"))
+    kept = []
+    for record in records:
+        order = record.get("order")
+        identity = str(order.get("id")) if isinstance(order, Mapping) else ""
+        now = by_id.get(identity) or by_code.get(former.get(identity, ""))
+        if now is not None:
+            kept.append(_renamed(record, now))
+    return kept
+
+
+def _renamed(record: Mapping[str, Any], order: WorkOrder) -> dict[str, Any]:
+    named = identified(record, order)
+    if isinstance(record.get("task_spec"), Mapping):
+        named["task_spec"] = to_record(task_spec_of(order))
+    return named
+
+
+def _code_of_order(order: WorkOrder) -> str:
+    return _code(to_record(task_spec_of(order)), to_record(order.auto))
+
+
+def _code(spec: Mapping[str, Any], auto: object) -> str:
+    """Return what makes an order what it is; what has its default is left out of records."""
+    told = {name: value for name in _CODE if (value := spec.get(name)) not in (None, "", "pass", 1)}
+    return json.dumps([told, auto], sort_keys=True, default=str)

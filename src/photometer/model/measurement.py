@@ -12,11 +12,10 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from photometer.errors import MeasurementError
 from photometer.model.diagnosis import WIDE_SPREAD, Conditions, Suspicion, diagnose, diagnose_visits
-from photometer.model.fixed_list import FixedList
 from photometer.model.records import NotNegative, Positive
 from photometer.model.task import TaskSpec
 from photometer.model.torch_results import adopted
@@ -33,6 +32,28 @@ MOST_SIGNIFICANT_FIGURES = 4
 # Below this no clock of a usual machine resolves a difference, however many samples agree. torch says 25 ns for one
 # sample; the interval of a block of n runs is n times finer, so ours is the clock's step.
 SMALLEST_INTERVAL_SECONDS = 1e-10
+_Item = TypeVar("_Item")
+
+
+class FixedList(list[_Item]):
+    """A list that cannot be changed; `copy()`, `list(x)` and `x + [...]` give plain lists.
+
+    Code written for torch.utils.benchmark uses `raw_times` as a list: adds lists to it, compares it, sorts a copy. All
+    that works. What would change it is an error that says what to do.
+    """
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise dataclasses.FrozenInstanceError(
+            "what was measured cannot be changed: change a copy, list(m.raw_times), "
+            "or put measurements together with Measurement.merge"
+        )
+
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+    def __reduce__(self) -> tuple[type[FixedList[_Item]], tuple[list[_Item]]]:
+        # Pickle and copy would otherwise append the items one by one.
+        return FixedList, (list(self),)
 
 
 @dataclasses.dataclass(init=False, repr=False, eq=True)
@@ -45,7 +66,7 @@ class Measurement:
     KIND: ClassVar[str] = "measurement"
 
     number_per_run: Positive
-    # As in torch, but it cannot be changed (see fixed_list.py).
+    # As in torch, but it cannot be changed (FixedList).
     raw_times: list[NotNegative]
     task_spec: TaskSpec
     metadata: dict[Any, Any] | None = None

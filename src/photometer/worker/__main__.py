@@ -23,12 +23,10 @@ SIBLINGS = (
     "own_trampolines",
     "python_frames",
     "valgrind_requests",
-    "scripted_model",
     "memory",
     "compile_report",
     "scatter",
     "work_counter",
-    "observed_values",
     "child",
     "server",
 )

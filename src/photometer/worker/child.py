@@ -52,14 +52,13 @@ from .messages import (
     encode_reply,
 )
 from .native_loop import NativeLoop
-from .observed_values import observe
 from .protocol import Disconnected, receive_message, send_message
 from .python_frames import PythonFrames
 from .python_loop import PythonLoop
 from .scatter import call_deeper, make_room_for, scatter_memory, stack_levels
 from .user_error import describe_exception
 from .valgrind_requests import count_blocks, hooks
-from .work_counter import count_work
+from .work_counter import count_work, observe
 
 RunBlock = Callable[[int], float]
 

@@ -176,9 +176,12 @@ def make_importable(folders: list[str]) -> None:
     sys.path[place:place] = [folder for folder in folders if folder not in sys.path]
 
 
+# The profiling executor optimises after two runs; the third and fourth run what it made.
+SCRIPTED_RUNS = 4
+
+
 def run_common_operations(torch: Any) -> None:
     """Make Valgrind translate the code that most statements share, once, before children inherit it."""
-    from .scripted_model import run_scripted_model
     from .valgrind_requests import running_on_valgrind, start_instrumentation
 
     start_instrumentation()
@@ -199,6 +202,31 @@ def run_common_operations(torch: Any) -> None:
     PythonLoop(request.stmt, request.setup, globals={"torch": torch}).timeit(10)
     running_on_valgrind()
     run_scripted_model(torch)
+
+
+def run_scripted_model(torch: Any) -> None:
+    """Save, load and run a small TorchScript model, which touches a hundred thousand lines that nothing else does.
+
+    Translated once, they are inherited: counting a scripted statement then takes a second instead of four.
+    """
+    import io
+    import warnings
+
+    class Layer(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x, w):  # type: ignore[no-untyped-def]
+            return torch.relu(torch.mm(x, w) + x)
+
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        # TorchScript says that it is no longer developed; who measures it knows.
+        warnings.simplefilter("ignore")
+        torch.jit.save(torch.jit.script(Layer()), buffer)
+        buffer.seek(0)
+        model = torch.jit.load(buffer)
+    x = torch.ones(4, 4)
+    w = torch.ones(4, 4, requires_grad=True)
+    for _ in range(SCRIPTED_RUNS):
+        model(x, w).sum().backward()
 
 
 def serve_children(start: Callable[[], int]) -> None:

@@ -1,5 +1,7 @@
 """What one run of a statement works on: its FLOPs by torch's own counter, and the bytes that it must move.
 
+And what a statement leaves in its variables: own metrics, and marks of phases.
+
 Bytes are those that cannot be avoided: each input is read once, each output is written once, and what lives only
 between two operations is not counted. An input is memory that an operation reads and none has made; an output is memory
 that an operation has written and none has read after that, or that was there before.
@@ -10,7 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .figure_messages import CountWork, Work
+from .figure_messages import CountWork, Observe, Observed, Work
+
+# A metric beyond this is a mistake, and no file of numbers has room for infinity.
+LARGEST = 1e30
 
 
 def count_work(run_block: Callable[[int], float], request: CountWork) -> Work:
@@ -156,3 +161,26 @@ def _elements(shape: Any) -> int:
     for size in shape:
         product *= size
     return product
+
+
+def observe(run_block: Callable[[int], float], variable: Callable[[str], Any], request: Observe) -> Observed:
+    """Run it so often; `variable` returns the value that a name has after the last run."""
+    for _ in range(request.warmup_runs):
+        run_block(1)
+    values: list[list[float]] = [[] for _ in request.names]
+    for _ in range(request.runs):
+        run_block(1)
+        for found, name in zip(values, request.names):  # noqa: B905 - Python 3.9 may run this
+            found.append(number_in(variable(name), name))
+    return Observed(values)
+
+
+def number_in(value: Any, name: str) -> float:
+    """Return a number, or the one element of a tensor, as a float."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"the metric {name} is {type(value).__name__}, not a number: {error}") from None
+    if not abs(number) <= LARGEST:
+        raise ValueError(f"the metric {name} is {number}: not a finite number")
+    return number

@@ -6,8 +6,7 @@ In: one of the records. Out: a fragment without script and without outside resou
 from photometer.report.notebook.counts import counts_html
 from photometer.report.notebook.device import device_html
 from photometer.report.notebook.measurement import measurement_html
-from photometer.report.notebook.ranking import ranking_html
-from photometer.report.notebook.verdict import comparison_html, result_html, verdict_html
+from photometer.report.notebook.verdict import comparison_html, ranking_html, result_html, verdict_html
 
 __all__ = [
     "comparison_html",

@@ -8,12 +8,11 @@ from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.device_mode import MODE_MEANS, DeviceMode
 from photometer.model.units import format_seconds
 from photometer.report.escape import html_lines, html_text
-from photometer.report.notebook.look import SOFT, row, table, warning
+from photometer.report.notebook.look import SOFT, bar, row, table, warning
 
 # Names of template kernels have hundreds of characters; the whole is shown when the mouse rests on it.
 WIDEST_KERNEL_NAME = 90
 MOST_KERNELS = 8
-BAR_WIDTH = 120
 
 
 def device_html(m: DeviceMeasurement) -> str:
@@ -38,12 +37,11 @@ def _mode(mode: DeviceMode, longest: float) -> str:
     low, high = mode.interval
     interval = f"{format_seconds(low)} to {format_seconds(high)}" if math.isfinite(high) else "one block only"
     source = html_text(mode.source.value) if mode.source is not None else ""
-    width = BAR_WIDTH * mode.seconds / longest if longest > 0 else 0.0
-    bar = (
-        f'<svg width="{BAR_WIDTH}" height="12" aria-hidden="true" style="display:block">'
-        f'<rect width="{max(width, 1.0):.1f}" height="12" fill="currentColor" opacity=".45"/></svg>'
+    return row(
+        (name, bar(mode.seconds, longest)),
+        (f"<b>{format_seconds(mode.seconds)}</b>", interval, source),
+        title=MODE_MEANS[mode.name],
     )
-    return row((name, bar), (f"<b>{format_seconds(mode.seconds)}</b>", interval, source), title=MODE_MEANS[mode.name])
 
 
 def _kernels(m: DeviceMeasurement) -> list[str]:

@@ -23,6 +23,8 @@ CELL = "padding:.2em .8em;text-align:left"
 NUMBER = "padding:.2em .8em;text-align:right;white-space:nowrap"
 SOFT = "opacity:.75;font-size:.9em"
 
+BAR_WIDTH = 120
+
 
 def badge(word: str) -> str:
     """Return the word on the background of its verdict."""
@@ -64,3 +66,12 @@ def signed(ratio: float) -> str:
 
 def signed_seconds(seconds: float) -> str:
     return f"{'+' if seconds > 0 else '−' if seconds < 0 else ''}{format_seconds(abs(seconds), 3)}"
+
+
+def bar(value: float, longest: float) -> str:
+    """Return a bar as long as the value's share of the longest."""
+    width = BAR_WIDTH * value / longest if longest > 0 else 0.0
+    return (
+        f'<svg width="{BAR_WIDTH}" height="12" aria-hidden="true" style="display:block">'
+        f'<rect width="{max(width, 1.0):.1f}" height="12" fill="currentColor" opacity=".45"/></svg>'
+    )

@@ -1,15 +1,17 @@
-"""Verdicts in a notebook: one, with a picture of its interval, and those of a comparison of two environments."""
+"""Verdicts in a notebook: one, with a picture of its interval, those of two environments, a ranking of statements."""
 
 from __future__ import annotations
 
 import math
 
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
+from photometer.analysis.ranking import RankedStatement, Ranking
 from photometer.analysis.verdict import Verdict
 from photometer.analysis.verdict_reason import percent, span
 from photometer.model.units import format_seconds
-from photometer.report.escape import html_text
-from photometer.report.notebook.look import SOFT, badge, row, signed, signed_seconds, table
+from photometer.report.escape import html_lines, html_text
+from photometer.report.notebook.look import SOFT, badge, bar, row, signed, signed_seconds, table
+from photometer.report.ranking_text import headline
 
 # A notebook cell is no place for hundreds of rows; benchmarks without a change are left out first.
 MOST_ROWS = 40
@@ -90,3 +92,26 @@ def _row(result: ComparisonResult) -> str:
     figures = (signed(result.ratio), html_text(span(result.interval)), signed_seconds(result.difference_seconds))
     words = (badge(result.verdict), html_text(result.title))
     return row(words, (*figures, instructions), title=result.judged.reason)
+
+
+def ranking_html(ranking: Ranking) -> str:
+    """Return the answer, a row per statement, and what was noticed."""
+    longest = max((statement.seconds for statement in ranking), default=0.0)
+    rows = [_ranked(statement, longest) for statement in ranking]
+    heads = ("rank", "statement", "verdict", "", "per run", "change", "interval", "difference")
+    notes = [note for note in (ranking.measured_by, *ranking.notes) if note]
+    return (
+        f'<div style="overflow-x:auto"><b>{html_text(headline(ranking))}</b>{table(heads, rows, words=4)}'
+        f'<div style="{SOFT}">{"<br>".join(html_text(note) for note in notes)}</div></div>'
+    )
+
+
+def _ranked(statement: RankedStatement, longest: float) -> str:
+    drawn = bar(statement.seconds, longest)
+    name = f"<code>{html_lines(statement.name)}</code>"
+    time = f"<b>{format_seconds(statement.seconds)}</b>"
+    verdict = statement.verdict
+    if verdict is None:
+        return row((str(statement.rank), name, badge("reference"), drawn), (time, "", "", ""))
+    figures = (signed(verdict.ratio), html_text(span(verdict.interval)), signed_seconds(verdict.difference_seconds))
+    return row((str(statement.rank), name, badge(verdict.verdict), drawn), (time, *figures), title=verdict.reason)

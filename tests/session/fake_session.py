@@ -88,6 +88,7 @@ class Behaviour:
     graph_breaks: int = 0
     raises: str = ""
     dies: bool = False
+    graphs: bool = True
     metric: float = 1.0
 
 
@@ -129,6 +130,8 @@ class FakeChild:
     def _prepare(self, request: Prepare) -> Prepared:
         self._behaviour = self._server.behaviours.get(request.stmt, Behaviour())
         self._run()
+        if request.by_graph and not self._behaviour.graphs:
+            raise SnippetError("operation not permitted when stream is capturing", exception_type="RuntimeError")
         return Prepared(0.0)
 
     def _run(self) -> None:

@@ -19,6 +19,7 @@ SIBLINGS = (
     "python_loop",
     "native_loop",
     "device_blocks",
+    "graph_blocks",
     "device_modes",
     "own_trampolines",
     "python_frames",

@@ -24,6 +24,7 @@ from .compile_report import report_compile, use_compile_cache
 from .device_blocks import DeviceBlocks
 from .device_modes import measure_modes
 from .figure_messages import CountWork, Observe
+from .graph_blocks import GraphBlocks
 from .memory import measure_memory
 from .messages import (
     Count,
@@ -208,10 +209,15 @@ class Child:
         self._python_frames = PythonFrames() if request.python_frames else None
         if request.device.startswith("cuda:"):
             torch.cuda.set_device(request.device)
+        if request.by_graph:
+            # The default stream, and what a set-up ties to it (gradients of leaves), cannot be captured.
+            self._opened.enter_context(torch.cuda.stream(torch.cuda.Stream()))
         run_block = self._opened.enter_context(self._open_loop(request, torch))
         if BEFORE_BLOCK in self._names:
             run_block = after(self._names[BEFORE_BLOCK], run_block)
-        self._run_block = DeviceBlocks(run_block, torch.cuda) if request.device_time else run_block
+        if request.device_time:
+            run_block = (GraphBlocks if request.by_graph else DeviceBlocks)(run_block, torch.cuda)
+        self._run_block = run_block
         first_seconds = self._run_block(1) if request.warmup_runs else 0.0
         if request.warmup_runs > 1:
             self._run_block(request.warmup_runs - 1)

@@ -16,7 +16,7 @@ import typing
 from typing import Any, ClassVar, Generic, TypeVar, Union
 
 # The near side refuses a worker that speaks another version.
-PROTOCOL_VERSION = 4
+PROTOCOL_VERSION = 5
 
 # What is known of the memory of one run, in this order: see MeasuredMemory.
 MEMORY_FIGURES = 4
@@ -192,10 +192,11 @@ class Prepare(Request[Prepared]):
     # What it imports from, and the folder it runs in, if not the server's.
     path: tuple[str, ...] = ()
     folder: str = ""
-    # An accelerator: its name, whether the clock waits for it, whether it times the blocks itself.
+    # An accelerator: its name, whether the clock waits for it, whether it times the blocks itself, and as graphs.
     device: str = ""
     synchronize: bool = False
     device_time: bool = False
+    by_graph: bool = False
     # The folder for what torch.compile keeps, if not the user's own.
     compile_cache: str = ""
     # Under Callgrind: whether Python's frames are to be seen in its call tree.

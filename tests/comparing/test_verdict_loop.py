@@ -171,3 +171,24 @@ def test_what_is_settled_otherwise_adds_nothing_to_the_budget_of_the_rest() -> N
 
     run_to_verdicts(2, sampler, watcher, budget_seconds=lambda timed: 3.5 * SECONDS * timed, gate=SettlesTheFirst())
     assert [benchmark for benchmark, _ in sampler.taken] == [1, 1, 1]
+
+
+def test_what_was_held_until_counting_ended_is_sampled_then() -> None:
+    watcher, sampler = judge(2), FakeSampler()
+
+    class HoldsTheSecond(NoGate):
+        """Holds it until it is waited for; by then nothing more can come."""
+
+        waited = False
+
+        def held(self) -> frozenset[int]:
+            return frozenset() if self.waited else frozenset({1})
+
+        def wait(self) -> bool:
+            self.waited = True
+            return False
+
+    run_to_verdicts(2, sampler, watcher, budget_seconds=100.0, gate=HoldsTheSecond())
+    order = [benchmark for benchmark, _ in sampler.taken]
+    assert order == sorted(order)
+    assert set(order) == {0, 1}

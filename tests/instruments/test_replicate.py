@@ -108,6 +108,17 @@ def test_several_threads_get_as_many_cores(monkeypatch: pytest.MonkeyPatch) -> N
     assert set(pinned) == {(1, 2)}
 
 
+def test_blocks_of_several_threads_are_longer() -> None:
+    """Longer than the other side's threads spin for."""
+    runs = []
+    for threads in (1, 2):
+        with FakeServers({"fake": {"x": Behaviour(1e-5)}}).session() as session:
+            sides = [Side(session, Prepare("x", num_threads=threads))] * 2
+            taken = take_replicate(sides, kind=ServerKind(), core=None, order=random.Random(0), seconds=0.0)
+        runs.append(max(taken.runs_per_block))
+    assert runs[1] > 2 * runs[0]
+
+
 def test_blocks_alternate_and_share_the_time() -> None:
     """On a fake clock: one statement takes 1 ms per run, the other 3 ms."""
     now = 0.0

@@ -99,7 +99,7 @@ def compare(
         typer.Option(
             "--margin",
             metavar="[TAG=]P",
-            help="Relative change that does not matter, for all or for a tag (default: 0.3%).",
+            help="Relative change that does not matter, for all or for a tag (default: 0.3%; 2% with several threads).",
         ),
     ] = None,
     fdr: Annotated[
@@ -169,7 +169,7 @@ def compare(
     format = Format.JSON if as_json else format  # noqa: A001 - the name of the option
     if resume and output is None:
         raise typer.BadParameter("--resume continues what is in -o DIR; give that folder")
-    from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN
+    from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE
     from photometer.ci.default_sides import default_sides
     from photometer.ci.project import read_project
 
@@ -196,7 +196,7 @@ def compare(
 
     settings = ComparisonSettings(
         project.budget if budget is None else budget,
-        DEFAULT_MARGIN if for_all is None else for_all,
+        for_all,
         DEFAULT_FALSE_DISCOVERY_RATE if fdr is None else fdr,
         instructions,
         DEFAULT_LAYOUTS if layouts is None else layouts,

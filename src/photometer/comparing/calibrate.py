@@ -6,9 +6,9 @@ In: an environment, a suite, seconds. Out: a Calibration. Every alarm is false, 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from photometer.analysis.judge import DEFAULT_MARGIN, Criteria
+from photometer.analysis.judge import Criteria
 from photometer.analysis.verdict import Verdict
 from photometer.comparing.fork_sampler import ForkSampler
 from photometer.comparing.live import LiveComparison
@@ -44,7 +44,7 @@ def calibrate_environment(
     expression: str | None = None,
     tags: Collection[str] = (),
     budget: float = DEFAULT_BUDGET_SECONDS,
-    margin: float = DEFAULT_MARGIN,
+    margin: float | None = None,
     install: str | None = None,
     observer: Observer | None = None,
 ) -> Calibration:
@@ -64,7 +64,8 @@ def calibrate_environment(
             )
         observer.stage("comparing the environment with itself")
         sampler = ForkSampler(checked.contestants(live.sides, checked.orders), core=quietest_core())
-        return _rounds(checked, sampler, Criteria(margin=margin), budget, observer)
+        criteria = [Criteria(margin=request.settings.margin_of(order)) for order in checked.orders]
+        return _rounds(checked, sampler, criteria, budget, observer)
 
 
 class _OneOrder:
@@ -81,7 +82,7 @@ class _OneOrder:
 
 
 def _rounds(
-    checked: CheckedPlan, sampler: ForkSampler, criteria: Criteria, budget: float, observer: Observer
+    checked: CheckedPlan, sampler: ForkSampler, criteria: Sequence[Criteria], budget: float, observer: Observer
 ) -> Calibration:
     words: list[str] = []
     log_ratios: list[float] = []
@@ -95,7 +96,7 @@ def _rounds(
         def tell(verdict: Verdict, title: str = title, before: float = spent, one: _OneOrder = one) -> None:
             observer.replicate(title, verdict, before + sum(s.seconds for s in one.samples), budget)
 
-        verdict = verdict_of_one(one, criteria, budget=SECONDS_PER_COMPARISON, callback=tell)
+        verdict = verdict_of_one(one, criteria[index], budget=SECONDS_PER_COMPARISON, callback=tell)
         turns[index] += len(one.samples)
         spent += sum(sample.seconds for sample in one.samples)
         words.append(verdict.verdict)

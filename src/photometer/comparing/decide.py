@@ -185,13 +185,15 @@ class CountGate:
     def held(self) -> frozenset[int]:
         if self._settings.time == "none":
             return frozenset(range(len(self._orders)))
+        return frozenset(place for place, order in enumerate(self._orders) if self._is_held(place, order))
+
+    def _is_held(self, place: int, order: WorkOrder) -> bool:
+        if order.args.num_threads > 1:
+            # Its threads need all cores, and counting has one or two of them.
+            return not self._counts.is_finished
         if self._settings.time == "all":
-            return frozenset()
-        return frozenset(
-            place
-            for place, order in enumerate(self._orders)
-            if self._counts.is_pending(order.id) and len(self._judge.estimates(place)) >= REPLICATES_WHILE_COUNTING
-        )
+            return False
+        return self._counts.is_pending(order.id) and len(self._judge.estimates(place)) >= REPLICATES_WHILE_COUNTING
 
     def wait(self) -> bool:
         return self._counts.wait(WAIT_SECONDS)

@@ -181,7 +181,7 @@ class LiveComparison:
             failures=(*checked.failures, *gave_up),
             not_reached=tuple(self._titles[order.id] for order in decided.not_reached),
             warnings=(*checked.warnings, *warnings, *self._memory.warnings, *noise_warnings(decided.noise)),
-            margin=self.request.settings.margin,
+            margin=self.request.settings.common_margin,
             false_discovery_rate=self.request.settings.false_discovery_rate,
             measuring_seconds=decided.measuring_seconds,
             noise=decided.noise,
@@ -221,7 +221,7 @@ class LiveComparison:
             "branch": branch.identity(),
             "suite": self.planned.plan.suite,
             "fingerprint": self.planned.plan.fingerprint,
-            "margin": self.request.settings.margin,
+            "margin": self.request.settings.common_margin,
             "false_discovery_rate": self.request.settings.false_discovery_rate,
         }
 

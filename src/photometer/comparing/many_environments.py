@@ -129,7 +129,7 @@ class ManySides:
             suite=self.request.planned.plan.suite,
             rows=tuple(self._row(order, checked, counts, measured) for order in self.request.planned.plan),
             warnings=(*checked.warnings, *warnings, *noise_warnings(measured.noise)),
-            margin=settings.margin,
+            margin=settings.common_margin,
             false_discovery_rate=settings.false_discovery_rate,
             measuring_seconds=measured.measuring_seconds,
             noise=measured.noise,

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN, Criteria
+from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN, Criteria, default_margin
 from photometer.ci.acceptance import Acceptance
 from photometer.ci.benchmark_pattern import names_benchmark
 from photometer.definition.loading import load_suite
@@ -37,7 +37,8 @@ class ComparisonSettings:
     """`budget_seconds` is for the whole suite, in measuring time; None is ten seconds per benchmark to be timed."""
 
     budget_seconds: float | None = None
-    margin: float = DEFAULT_MARGIN
+    # Of benchmarks without one of their own; None is the default for their number of threads.
+    margin: float | None = None
     false_discovery_rate: float = DEFAULT_FALSE_DISCOVERY_RATE
     instructions: bool = True
     layouts: int = DEFAULT_LAYOUTS
@@ -81,12 +82,18 @@ class ComparisonSettings:
                 return margin
         if order.margin is not None:
             return order.margin
-        return max((self.margin_by_tag[tag] for tag in order.tags if tag in self.margin_by_tag), default=self.margin)
+        otherwise = default_margin(order.args.num_threads) if self.margin is None else self.margin
+        return max((self.margin_by_tag[tag] for tag in order.tags if tag in self.margin_by_tag), default=otherwise)
+
+    @property
+    def common_margin(self) -> float:
+        """Return the margin of most benchmarks: those of one thread that have none of their own."""
+        return DEFAULT_MARGIN if self.margin is None else self.margin
 
     @property
     def criteria(self) -> Criteria:
         """Return when to call what."""
-        return Criteria(margin=self.margin)
+        return Criteria(margin=self.common_margin)
 
 
 @dataclasses.dataclass(frozen=True)

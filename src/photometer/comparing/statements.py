@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
-from photometer.analysis.judge import Criteria
+from photometer.analysis.judge import Criteria, default_margin
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.verdict import Verdict
 from photometer.comparing.callables import open_source
@@ -144,7 +144,7 @@ def ab(
         globals: objects that text may use.
         budget: most seconds of measuring; by default 10 per statement beside the first, 5 on a device.
         limit: most seconds by the clock on the wall, starting included; at least one replicate is taken.
-        margin: relative change that does not matter; 0.003 (0.3 %) by default.
+        margin: relative change that does not matter; 0.003 (0.3 %) by default, 0.02 with several threads.
         device: "cuda", "cuda:1", …: compare the time of the accelerator, not of the host. "any" takes the one there is.
         cold: with `device`: flush its cache before each run.
         source: with `device`: "events", "profiler", or "auto".
@@ -158,7 +158,11 @@ def ab(
     contenders = gather_contenders(statements, setup=setup, setup_b=setup_b, args=args, kwargs=kwargs, globals=globals)
     request = AbRequest(
         contenders,
-        Stopping(default_budget(len(contenders), device) if budget is None else budget, limit, criteria_for(margin)),
+        Stopping(
+            default_budget(len(contenders), device) if budget is None else budget,
+            limit,
+            criteria_for(margin, num_threads),
+        ),
         Language.parse(language),
         global_setup,
         whole_number("num_threads", num_threads),
@@ -212,8 +216,8 @@ def default_budget(statements: int, device: str | None = None) -> float:
     return each * max(statements - 1, 1)
 
 
-def criteria_for(margin: float | None) -> Criteria:
-    return Criteria() if margin is None else Criteria(margin=margin)
+def criteria_for(margin: float | None, num_threads: int) -> Criteria:
+    return Criteria(margin=default_margin(num_threads) if margin is None else margin)
 
 
 def _calling(callback: Callable[[Any], Any] | None, only_two: bool) -> OnLook | None:

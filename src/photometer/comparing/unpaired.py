@@ -98,7 +98,7 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
         ),
         failures=(*sides[0].failures, *sides[1].failures, *timeless),
         warnings=tuple(warnings),
-        margin=settings.margin,
+        margin=settings.common_margin,
         false_discovery_rate=settings.false_discovery_rate,
     )
 

@@ -113,9 +113,10 @@ def run_to_verdicts(
         timed = [each for each in range(benchmarks) if not judge.is_settled(each * others)]
         budget = budget_seconds(len(timed)) if callable(budget_seconds) else budget_seconds
         left = budget - sum(seconds[each] for each in timed)
-        contest = judge.next(min(left, wall_seconds_left()), gate.held())
+        held = gate.held()
+        contest = judge.next(min(left, wall_seconds_left()), held)
         if contest is None:
-            if wall_seconds_left() > 0.0 and gate.wait():
+            if wall_seconds_left() > 0.0 and (gate.wait() or gate.held() != held):
                 continue
             break
         benchmark = contest // others

@@ -25,6 +25,9 @@ from photometer.worker.messages import Prepare, Time
 # Long enough that reading the clock and the messages around a block (0.1 ms) do not show in it, short enough that the
 # blocks of a round meet the same machine: interrupts come every few milliseconds.
 BLOCK_SECONDS = 5e-4
+# With several threads: those of the side that was measured before wait for more work, spinning for some tenths of a
+# millisecond (session/policy.py). Blocks of 0.5 ms showed it, and so few fit of 5 ms that a replicate has no floor.
+THREADS_BLOCK_SECONDS = 2e-3
 # CPython's specialising interpreter needs some tens of runs to settle; 100 are enough.
 WARMUP_RUNS = 100
 # Blocks that are run and forgotten before those that count: caches and branch predictors of a fresh fork.
@@ -73,11 +76,13 @@ class Replicate:
     runs_per_block: tuple[int, ...]
     measuring_seconds: float
     whole_seconds: float
+    # How long a block was to be.
+    block_seconds: float = BLOCK_SECONDS
 
     def sizes_to_use_again(self) -> tuple[int, ...]:
         """Return the runs per block if they filled blocks as wished for, else nothing: the next replicate chooses."""
         longest = max(min(side) * runs for side, runs in zip(self.seconds_per_run, self.runs_per_block, strict=True))
-        fit = BLOCK_SECONDS / SIZE_DRIFT < longest < BLOCK_SECONDS * SIZE_DRIFT
+        fit = self.block_seconds / SIZE_DRIFT < longest < self.block_seconds * SIZE_DRIFT
         return self.runs_per_block if fit or max(self.runs_per_block) == 1 else ()
 
 
@@ -109,8 +114,14 @@ def take_replicate(
         seed = order.randrange(1, LARGEST_SEED) if scatter else 0
         prepares = [dataclasses.replace(side.prepare, warmup_runs=1, layout_seed=seed) for side in sides]
         _prepare_all(children, prepares, timeout_seconds)
-        time_blocks = [_block_of(child, timeout_seconds) for child in children]
-        blocks = alternate(time_blocks, seconds=seconds, order=order, runs_per_block=runs_per_block)
+        time_blocks = [_block_of(child, timeout_seconds, wakes=threads > 1) for child in children]
+        blocks = alternate(
+            time_blocks,
+            seconds=seconds,
+            order=order,
+            runs_per_block=runs_per_block,
+            block_seconds=THREADS_BLOCK_SECONDS if threads > 1 else BLOCK_SECONDS,
+        )
     return dataclasses.replace(blocks, whole_seconds=time.perf_counter() - began)
 
 
@@ -133,15 +144,16 @@ def alternate(
     seconds: float,
     order: random.Random,
     runs_per_block: Sequence[int] = (),
+    block_seconds: float = BLOCK_SECONDS,
     clock: Clock = time.perf_counter,
 ) -> Replicate:
     """Run blocks of all sides in turn, in random order, for about `seconds`.
 
     How many runs fill a block is chosen first, unless an earlier replicate has shown it.
     """
-    numbers = list(runs_per_block) or _runs_per_block(time_blocks)
+    numbers = list(runs_per_block) or _runs_per_block(time_blocks, block_seconds)
     if runs_per_block or max(numbers) > 1:
-        _warm_up(time_blocks, numbers)
+        _warm_up(time_blocks, numbers, block_seconds)
     rounds: list[list[float]] = []
     places = list(range(len(time_blocks)))
     started = clock()
@@ -152,14 +164,21 @@ def alternate(
             blocks[place] = max(time_blocks[place](numbers[place]), 1e-9) / numbers[place]
         rounds.append(blocks)
     spent = clock() - started
-    return Replicate(tuple(zip(*rounds, strict=True)), tuple(numbers), spent, spent)
+    return Replicate(tuple(zip(*rounds, strict=True)), tuple(numbers), spent, spent, block_seconds)
 
 
-def _block_of(child: ChildProcess, timeout_seconds: float) -> Callable[[int], float]:
-    return lambda number: child.ask(Time(number), timeout_seconds).seconds
+def _block_of(child: ChildProcess, timeout_seconds: float, *, wakes: bool) -> Callable[[int], float]:
+    """Return what times a block; with `wakes`, after a run that wakes the statement's threads."""
+
+    def time_block(number: int) -> float:
+        if wakes:
+            child.ask(Time(1), timeout_seconds)
+        return child.ask(Time(number), timeout_seconds).seconds
+
+    return time_block
 
 
-def _runs_per_block(time_blocks: Sequence[TimeBlock]) -> list[int]:
+def _runs_per_block(time_blocks: Sequence[TimeBlock], block_seconds: float) -> list[int]:
     """Return how many runs fill a block; the same on all sides if they are alike, so that what surrounds weighs alike.
 
     Sides that are not (a rung of overriding may take 50 times as long as the one below) have a number each: with one
@@ -172,31 +191,31 @@ def _runs_per_block(time_blocks: Sequence[TimeBlock]) -> list[int]:
 
     def undisturbed(first: list[float]) -> list[float]:
         """Return the best of three, if that costs nothing: one interruption must not make like sides look unlike."""
-        tries = [first, once(), once()] if max(first) < SLOW_BLOCKS * BLOCK_SECONDS else [first]
+        tries = [first, once(), once()] if max(first) < SLOW_BLOCKS * block_seconds else [first]
         return [min(each) for each in zip(*tries, strict=True)]
 
     while True:
         seconds = once()
-        if max(seconds) >= BLOCK_SECONDS / 4:
+        if max(seconds) >= block_seconds / 4:
             seconds = undisturbed(seconds)
-        if max(seconds) >= BLOCK_SECONDS / 4 or number >= MOST_RUNS_PER_BLOCK:
+        if max(seconds) >= block_seconds / 4 or number >= MOST_RUNS_PER_BLOCK:
             break
         number *= 2
     # A few runs more settle the interpreter before the size is fixed.
-    if number < WARMUP_RUNS and max(seconds) < BLOCK_SECONDS:
+    if number < WARMUP_RUNS and max(seconds) < block_seconds:
         for time_block in time_blocks:
             time_block(WARMUP_RUNS)
         seconds = undisturbed(once())
-    filling = [max(round(number * BLOCK_SECONDS / max(each, 1e-9)), 1) for each in seconds]
+    filling = [max(round(number * block_seconds / max(each, 1e-9)), 1) for each in seconds]
     return filling if max(filling) > LIKE_SIDES * min(filling) else [max(filling)] * len(filling)
 
 
-def _warm_up(time_blocks: Sequence[TimeBlock], numbers: Sequence[int]) -> None:
+def _warm_up(time_blocks: Sequence[TimeBlock], numbers: Sequence[int], block_seconds: float) -> None:
     """Run some blocks of all sides and forget them; one, if a single run is slow.
 
     Choosing the sizes has run a slow statement already.
     """
     for _ in range(WARMUP_BLOCKS):
         seconds = [time_block(runs) for time_block, runs in zip(time_blocks, numbers, strict=True)]
-        if max(seconds) >= SLOW_BLOCKS * BLOCK_SECONDS:
+        if max(seconds) >= SLOW_BLOCKS * block_seconds:
             return

@@ -83,7 +83,6 @@ class ComparedRun:
             terminalreporter.write_line(f"results: {self._config.option.photometer_json}")
 
     def _request(self, items: list[pytest.Item]) -> Any:
-        from photometer.analysis.judge import DEFAULT_MARGIN
         from photometer.ci.acceptance import find_acceptances
         from photometer.comparing.request import BUDGET_SECONDS_PER_BENCHMARK, ComparisonSettings
         from photometer.environments.spec import parse_environment
@@ -98,7 +97,7 @@ class ComparedRun:
         branch = parse_environment(asked_for, self._config.invocation_params.dir)
         settings = ComparisonSettings(
             budget_seconds=option.photometer_budget or BUDGET_SECONDS_PER_BENCHMARK,
-            margin=DEFAULT_MARGIN if option.photometer_margin is None else option.photometer_margin,
+            margin=option.photometer_margin,
             instructions=not option.photometer_no_instructions,
         )
         file = Path(option.photometer_json) if option.photometer_json else None

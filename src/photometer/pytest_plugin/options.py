@@ -19,18 +19,26 @@ import pytest
 DEFAULT_MIN_TIME_SECONDS = 0.2
 FIXTURES = ("photometer", "benchmark")
 
+# What pytest-benchmark's mark says that means something here, and what it is called here: its `max_time` is how long
+# a test is repeated, its `min_time` the length of a round, which photometer finds by itself.
+FOREIGN_NAMES = {"group": "group", "max_time": "min_time", "timer": "timer", "cprofile": "cprofile"}
+CPROFILE_COLUMNS = ("ncalls", "ncalls_recursion", "tottime", "tottime_per", "cumtime", "cumtime_per", "function_name")
+LEAST_SECONDS = 1e-3
+
 MARK = (
     "photometer(group='', threads=1, device='', margin=None, min_time=None, instructions=None): how a benchmark is "
     "measured: its table, size of torch's thread pool, accelerator, relative change that does not matter, seconds to "
     "measure, and whether its instructions are counted."
 )
 BENCHMARK_MARK = (
-    "benchmark(group=None, min_time=None, timer=None, …): settings of pytest-benchmark, as far as they apply."
+    "benchmark(group=None, max_time=None, timer=None, …): settings of pytest-benchmark, as far as they apply."
 )
 # pytest-benchmark's options that mean nothing here, with and without a value; None is one that may have either.
 IGNORED_WITH_VALUE = (
-    "max-time",
+    "min-time",
     "min-rounds",
+    "precision",
+    "confidence",
     "timer",
     "calibration-precision",
     "warmup-iterations",
@@ -40,16 +48,12 @@ IGNORED_WITH_VALUE = (
     "name",
     "time-unit",
     "storage",
-    "netrc",
     "save",
     "compare-fail",
-    "cprofile",
     "cprofile-loops",
-    "cprofile-top",
-    "cprofile-dump",
 )
 IGNORED_FLAGS = ("disable-gc", "verbose", "quiet", "autosave", "save-data")
-IGNORED_EITHER = ("warmup", "compare", "histogram")
+IGNORED_EITHER = ("warmup", "compare", "histogram", "netrc", "cprofile-dump")
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -86,7 +90,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--photometer-margin",
         metavar="SHARE",
         type=share,
-        help="With --photometer-compare: relative change that does not matter (default: 0.003).",
+        help="With --photometer-compare: change that does not matter (default: 0.003; 0.02 with several threads).",
     )
     add(
         "--photometer-budget",
@@ -109,7 +113,14 @@ def _add_foreign_options(parser: pytest.Parser) -> None:
     group.addoption("--benchmark-skip", action="store_true", help="The same as --photometer-skip.")
     group.addoption("--benchmark-disable", action="store_true", help="The same as --photometer-off.")
     group.addoption("--benchmark-enable", action="store_true", help="Measure in spite of --benchmark-disable.")
-    group.addoption("--benchmark-min-time", type=seconds, help="The same as --photometer-min-time.")
+    group.addoption("--benchmark-max-time", type=seconds, help="The same as --photometer-min-time.")
+    group.addoption(
+        "--benchmark-cprofile",
+        metavar="COLUMN",
+        choices=CPROFILE_COLUMNS,
+        help="Run each benchmark once more under cProfile, and show its functions by this column.",
+    )
+    group.addoption("--benchmark-cprofile-top", metavar="COUNT", type=int, default=25, help=argparse.SUPPRESS)
     group.addoption("--benchmark-json", metavar="FILE", help=argparse.SUPPRESS)
     for name in IGNORED_WITH_VALUE:
         group.addoption(f"--benchmark-{name}", default=None, help=argparse.SUPPRESS)
@@ -206,6 +217,7 @@ class Asked:
     # Counted in a comparison unless it is False; in a run only if it is True.
     instructions: bool | None = None
     timer: Callable[[], float] | None = None
+    cprofile: bool = False
 
     def __post_init__(self) -> None:
         problem = ""
@@ -219,6 +231,9 @@ class Asked:
             problem = "group and device are names; give them as text"
         if problem:
             raise ValueError(f"mark photometer: {problem}")
+        if self.device.split(":")[0] == "cpu":
+            # Measured by the host's clock, as without a device.
+            object.__setattr__(self, "device", "")
 
 
 def asked_of(item: pytest.Item) -> Asked:
@@ -226,9 +241,12 @@ def asked_of(item: pytest.Item) -> Asked:
     told: dict[str, Any] = {}
     known = {field.name for field in dataclasses.fields(Asked)}
     for mark in item.iter_markers("benchmark"):
-        for name in ("group", "min_time", "timer"):
-            if mark.kwargs.get(name) is not None:
-                told.setdefault(name, mark.kwargs[name])
+        for foreign, name in FOREIGN_NAMES.items():
+            if mark.kwargs.get(foreign) is not None:
+                told.setdefault(name, mark.kwargs[foreign])
+    if "min_time" in told:
+        # There 0 means as few rounds as possible.
+        told["min_time"] = max(told["min_time"], LEAST_SECONDS)
     own: dict[str, Any] = {}
     for mark in item.iter_markers("photometer"):
         strange = sorted(set(mark.kwargs) - known)

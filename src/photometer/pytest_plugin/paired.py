@@ -134,7 +134,7 @@ class PairedTests:
             results=tuple(each.result for each in judged if each.result is not None),
             failures=tuple(each.failure for each in judged if each.failure is not None),
             warnings=(*dict.fromkeys(self.warnings), *self._same_code_warning()),
-            margin=settings.margin,
+            margin=settings.common_margin,
             false_discovery_rate=settings.false_discovery_rate,
             measuring_seconds=sum(each.measuring_seconds for each in judged),
         )
@@ -246,7 +246,7 @@ class PairedTests:
             "branch": branch.identity(),
             "suite": "pytest",
             "fingerprint": "",
-            "margin": self._request.settings.margin,
+            "margin": self._request.settings.common_margin,
             "false_discovery_rate": self._request.settings.false_discovery_rate,
         }
         file = ComparisonFile()

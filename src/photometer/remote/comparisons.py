@@ -226,7 +226,7 @@ class _Shares:
             tuple(_titled(failure, titles) for failure in failures),
             tuple(title for each in self._done for title in each.not_reached),
             tuple(warnings),
-            self._request.settings.margin,
+            self._request.settings.common_margin,
             self._request.settings.false_discovery_rate,
             sum(each.measuring_seconds for each in self._done),
             sweeps=tuple(sweep for each in self._done for sweep in each.sweeps),

@@ -8,9 +8,9 @@ from photometer.analysis.cause import InstructionChange
 from photometer.analysis.changed_code import ChangedCode
 from photometer.analysis.comparison_result import ComparisonResult
 from photometer.analysis.memory_change import MemoryChange
-from photometer.ci.fail_rules import parse_rules
 from photometer.ci.gate import Gate
 from photometer.ci.review import Review
+from photometer.model.fail_rules import parse_rules
 from photometer.model.memory_measurement import MemoryFigures
 from tests.analysis.verdicts import comparison
 

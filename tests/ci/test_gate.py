@@ -9,12 +9,22 @@ import pytest
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, Outcome
 from photometer.analysis.matrix_result import MatrixCell, MatrixComparison, MatrixRow
 from photometer.analysis.verdict import VerdictWord
-from photometer.ci.fail_rules import parse_rules
 from photometer.ci.gate import Gate
 from photometer.ci.project import Threshold
 from photometer.cli.ci_output import EXIT_OF
+from photometer.definition import GroupedStmts
+from photometer.definition.suite import Suite
+from photometer.model.fail_rules import parse_rules
+from photometer.plan.expand import materialize
+from photometer.plan.work_order import WorkOrder
 from tests.analysis.verdicts import comparison, result, verdict
 from tests.ci.reviews import memory, more_instructions
+
+
+def order(name: str, *tags: str, fail_on: tuple[str, ...] | None = None) -> WorkOrder:
+    """Return an order as the plan of a suite has it."""
+    made = Suite.from_benchmarks({name: GroupedStmts("pass", tags=tags, fail_on=fail_on)})
+    return materialize(made)[0]
 
 
 @pytest.mark.parametrize(
@@ -79,10 +89,41 @@ def test_benchmarks_have_thresholds_of_their_own_by_name_and_tag() -> None:
         (Threshold(tag="noisy", rules=parse_rules(["slower:10%"])), Threshold("div", rules=parse_rules(["never"]))),
     )
     made = comparison(result("slower", 1.05, "add"), result("slower", 1.05, "mul"), result("slower", 2.0, "div"))
-    verdict = gate.judge(made, {"id of mul": ("noisy",), "id of div": ("noisy",)})
+    verdict = gate.judge(made, {"id of mul": order("mul", "noisy"), "id of div": order("div", "noisy")})
     assert [(each.title, each.rule) for each in verdict.breaches] == [("add", "slower")]
     assert "slower by 5.0 %" in verdict.breaches[0].sentence
-    assert dataclasses.replace(gate, rules=()).judge(made).outcome == "fine"
+    assert dataclasses.replace(gate, is_open=True).judge(made).outcome == "fine"
+
+
+def test_a_suite_says_what_a_benchmark_fails_on() -> None:
+    """After the tags', before what is said of its name; whatever the suite says, --fail-on never is never."""
+    orders = {
+        "id of add": order("add", fail_on=("slower:10%",)),
+        "id of mul": order("mul", "strict", fail_on=("never",)),
+        "id of div": order("div", fail_on=("slower:10%", "instructions:1%")),
+    }
+    made = comparison(
+        result("slower", 1.05, "add"),
+        result("slower", 1.05, "mul"),
+        result("slower", 1.05, "div", instructions=more_instructions(0.02)),
+    )
+    gate = Gate(thresholds=(Threshold(tag="strict", rules=parse_rules(["slower"])),))
+    assert [(each.title, each.rule) for each in gate.judge(made, orders).breaches] == [("div", "instructions:1%")]
+    by_name = dataclasses.replace(gate, thresholds=(Threshold("a*", rules=parse_rules(["slower:1%"])),))
+    assert [each.rule for each in by_name.judge(made, orders).breaches] == ["slower:1%", "instructions:1%"]
+    assert gate.only({"slower"}).judge(made, orders).outcome == "fine"
+    assert dataclasses.replace(gate, is_open=True).judge(made, orders).outcome == "fine"
+    matrix = MatrixComparison(
+        ("a", "b"), "suite", (MatrixRow("id of mul", "mul", (MatrixCell(1, verdict("slower")),)),)
+    )
+    assert Gate().judge_matrix(matrix, orders).outcome == "fine"
+    assert Gate().judge_matrix(matrix).outcome == "slower"
+
+
+def test_a_project_that_never_fails_may_have_benchmarks_that_do() -> None:
+    gate = Gate((), (Threshold("add", rules=parse_rules(["slower:1%"])),))
+    assert gate.judge(comparison(result("slower", 1.05, "add"))).outcome == "slower"
+    assert gate.judge(comparison(result("slower", 1.05, "mul"))).outcome == "fine"
 
 
 def test_what_is_not_measured_is_left_out_of_the_projects_rules() -> None:

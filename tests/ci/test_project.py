@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from photometer.ci.fail_rules import FailRule
 from photometer.ci.project import ProjectSettings, read_project, rules_for
 from photometer.errors import DefinitionError
+from photometer.model.fail_rules import FailRule
 
 SECTION = """
 [tool.photometer]

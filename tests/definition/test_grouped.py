@@ -150,3 +150,15 @@ def test_brackets_in_strings_and_comments_do_not_count() -> None:
 def test_setup_without_text_is_an_error() -> None:
     with pytest.raises(DefinitionError, match="py_setup is 3"):
         GroupedSetup(3)  # type: ignore[arg-type]
+
+
+def test_what_fails_is_written_as_for_the_command() -> None:
+    assert stmts().fail_on is None
+    assert stmts(fail_on="slower:5%").fail_on == ("slower:5%",)
+    assert stmts(fail_on=("slower", "memory:0")) == stmts(fail_on="never")
+
+
+@pytest.mark.parametrize("wrong", ["faster", "", (), 5, "slower:5%, slower:6%", "never, slower"])
+def test_what_cannot_fail_is_refused_where_it_is_written(wrong: Any) -> None:
+    with pytest.raises(DefinitionError, match=r"test_grouped.py.*fail_on"):
+        stmts(fail_on=wrong)

@@ -55,7 +55,14 @@ def test_a_setup_may_make_no_arguments() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"iterations": 0}, {"rounds": 0}, {"warmup_rounds": -1}, {"setup": lambda: None, "iterations": 2}],
+    [
+        {"iterations": 0},
+        {"rounds": 0},
+        {"rounds": "3"},
+        {"iterations": 1.5},
+        {"warmup_rounds": -1},
+        {"setup": lambda: None, "iterations": 2},
+    ],
 )
 def test_rounds_that_cannot_be_meant(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"iterations|rounds"):
@@ -107,3 +114,8 @@ def test_stats_by_name() -> None:
     with pytest.raises(KeyError):
         stats["fastest"]
     assert Stats([2.0], 1).stddev == 0.0
+    odd = Stats([1.0, 1.1, 1.2, 1.3, 9.0], 1)
+    assert (odd.ld15iqr, odd.hd15iqr, odd["outliers"]) == (1.0, 9.0, "1;0")
+    far = Stats([1.0, 1.1, 1.2, 1.1, 1.0, 1.2, 9.0], 1)
+    assert (far.hd15iqr, far.iqr_outliers) == (1.2, 1)
+    assert Stats([0.1] * 7, 1).outliers == "0;0"

@@ -43,7 +43,8 @@ def test_the_nearest_mark_wins_and_others_fill_in() -> None:
 
 def test_the_mark_of_pytest_benchmark_is_understood() -> None:
     mark = benchmark_mark(group="old", min_time=0.5, max_time=1.0, min_rounds=7, disable_gc=True)
-    assert asked_of(item(mark)) == Asked(group="old", min_time=0.5)
+    assert asked_of(item(mark)) == Asked(group="old", min_time=1.0)
+    assert asked_of(item(benchmark_mark(max_time=0))) == Asked(min_time=0.001)
     assert asked_of(item(mark, photometer_mark(group="new"))).group == "new"
 
 

@@ -1,4 +1,4 @@
-"""Gate: whether a comparison may pass, by the rules of --fail-on and of pyproject.toml.
+"""Gate: whether a comparison may pass, by the rules of --fail-on, of pyproject.toml and of the suite.
 
 In: an EnvironmentComparison (or a MatrixComparison) and rules. Out: a GateVerdict: what breaks a rule and is not
 accepted, what is, and the outcome that an exit status tells. Nothing here prints.
@@ -15,12 +15,13 @@ from photometer.analysis.matrix_result import MatrixComparison
 from photometer.analysis.memory_change import MemoryChange
 from photometer.analysis.verdict import Verdict
 from photometer.analysis.verdict_reason import percent
-from photometer.ci.fail_rules import FailRule
 from photometer.ci.project import Threshold, rules_for
+from photometer.model.fail_rules import WATCHED, FailRule, parse_rules
 from photometer.model.memory_measurement import format_bytes
+from photometer.plan.work_order import WorkOrder
 
 SLOWER = FailRule("slower")
-NOTHING_TAGGED: Mapping[str, tuple[str, ...]] = {}
+NO_ORDERS: Mapping[str, WorkOrder] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,30 +49,38 @@ class GateVerdict:
 
 @dataclasses.dataclass(frozen=True)
 class Gate:
-    """The rules for all benchmarks, and those for some of them. Without rules, only failures fail."""
+    """The rules for all benchmarks, and those for some of them. Without rules, only failures fail.
+
+    `is_open` is `--fail-on never`: nothing that the project or the suite asks for counts.
+    """
 
     rules: tuple[FailRule, ...] = (SLOWER,)
     thresholds: tuple[Threshold, ...] = ()
+    measured: Set[str] = frozenset(WATCHED)
+    is_open: bool = False
 
-    def rules_of(self, title: str, tags: tuple[str, ...]) -> tuple[FailRule, ...]:
-        # `--fail-on never` means it for every benchmark.
-        return rules_for(self.rules, self.thresholds, title, tags) if self.rules else ()
+    def rules_of(self, title: str, order: WorkOrder | None) -> tuple[FailRule, ...]:
+        if self.is_open:
+            return ()
+        if order is None:
+            return rules_for(self.rules, self.thresholds, title, ())
+        own = None if order.fail_on is None else _only(parse_rules(order.fail_on), self.measured)
+        return rules_for(self.rules, self.thresholds, title, order.tags, own)
 
     def only(self, measured: Set[str]) -> Gate:
         """Return the gate without rules about what is not measured."""
-        rules = _only(self.rules, measured)
         return Gate(
-            rules or (),
+            _only(self.rules, measured) or (),
             tuple(dataclasses.replace(each, rules=_only(each.rules, measured)) for each in self.thresholds),
+            measured,
+            self.is_open,
         )
 
-    def judge(
-        self, comparison: EnvironmentComparison, tags: Mapping[str, tuple[str, ...]] = NOTHING_TAGGED
-    ) -> GateVerdict:
-        """Judge a comparison of two sides. `tags` are those of each benchmark, by its order's id."""
+    def judge(self, comparison: EnvironmentComparison, orders: Mapping[str, WorkOrder] = NO_ORDERS) -> GateVerdict:
+        """Judge a comparison of two sides. The orders, by id, have the tags and rules of the suite."""
         breaches: list[Breach] = []
         accepted: list[Breach] = []
-        rules = {each.order_id: self.rules_of(each.title, tags.get(each.order_id, ())) for each in comparison.results}
+        rules = {each.order_id: self.rules_of(each.title, orders.get(each.order_id)) for each in comparison.results}
         for result in comparison.by_importance:
             found = list(_breaches(result, rules[result.order_id]))
             (accepted if result.accepted else breaches).extend(found)
@@ -88,14 +97,12 @@ class Gate:
             outcome = "fine"
         return GateVerdict(outcome, tuple(breaches), tuple(accepted), unjudged)
 
-    def judge_matrix(
-        self, matrix: MatrixComparison, tags: Mapping[str, tuple[str, ...]] = NOTHING_TAGGED
-    ) -> GateVerdict:
+    def judge_matrix(self, matrix: MatrixComparison, orders: Mapping[str, WorkOrder] = NO_ORDERS) -> GateVerdict:
         """Judge many sides, each against the first."""
         breaches = []
         missing = False
         for row in matrix.by_importance:
-            rules = self.rules_of(row.title, tags.get(row.order_id, ()))
+            rules = self.rules_of(row.title, orders.get(row.order_id))
             for cell in row.cells:
                 missing |= cell.judged is None and any(rule.watched == "undecided" for rule in rules)
                 for rule in rules:

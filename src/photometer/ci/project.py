@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from photometer.ci.benchmark_pattern import names_benchmark
-from photometer.ci.fail_rules import FailRule, parse_rules, parse_share
 from photometer.errors import DefinitionError
+from photometer.model.fail_rules import FailRule, parse_rules, parse_share
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -220,14 +220,22 @@ class _Table:
 
 
 def rules_for(
-    rules: tuple[FailRule, ...], thresholds: tuple[Threshold, ...], title: str, tags: tuple[str, ...]
+    rules: tuple[FailRule, ...],
+    thresholds: tuple[Threshold, ...],
+    title: str,
+    tags: tuple[str, ...],
+    own: tuple[FailRule, ...] | None = None,
 ) -> tuple[FailRule, ...]:
-    """Return the rules for one benchmark: those of its tags replace the general ones of their kind, those of its name
-    both. The last one that applies counts.
+    """Return the rules for one benchmark: the general ones, then those of its tags, of its suite (`own`), of its name.
+
+    Each replaces those before it that watch the same; no rules replace all. Among equals the last one counts.
     """
-    for threshold in sorted(thresholds, key=lambda each: not each.tag):
-        if threshold.rules is not None and threshold.applies_to(title, tags):
-            replaced = {rule.watched for rule in threshold.rules}
+    apply = [each for each in thresholds if each.applies_to(title, tags)]
+    by_tag = [each.rules for each in apply if each.tag]
+    by_name = [each.rules for each in apply if not each.tag]
+    for replacing in (*by_tag, own, *by_name):
+        if replacing is not None:
+            replaced = {rule.watched for rule in replacing}
             kept = tuple(rule for rule in rules if rule.watched not in replaced)
-            rules = (*kept, *threshold.rules) if threshold.rules else ()
+            rules = (*kept, *replacing) if replacing else ()
     return rules

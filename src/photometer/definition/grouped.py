@@ -15,7 +15,15 @@ from photometer.definition.compile_variant import CompiledArgument, CompileVaria
 from photometer.definition.paired_code import paired_cases, parse_block
 from photometer.definition.place import caller_place, definition_error
 from photometer.definition.signature import Signature, parse_signature
-from photometer.definition.sweep import SizePoint, SizesArgument, device_names, size_points, tag_names, thread_counts
+from photometer.definition.sweep import (
+    SizePoint,
+    SizesArgument,
+    device_names,
+    fail_words,
+    size_points,
+    tag_names,
+    thread_counts,
+)
 from photometer.definition.timer_args import clean_code
 from photometer.model.language import Language
 
@@ -54,11 +62,12 @@ class GroupedBenchmark:
     devices: tuple[str, ...] = ()
     sizes: tuple[SizePoint, ...] = NO_SIZES
     # These do not change what is measured: what else is asked of it, how it is selected, its time limit, the change
-    # that does not matter in a comparison, its place.
+    # that does not matter in a comparison, what fails there (None: as for the others), its place.
     figures: AskedFigures = dataclasses.field(default=NO_FIGURES, compare=False)
     tags: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     timeout_seconds: float | None = dataclasses.field(default=None, compare=False)
     margin: float | None = dataclasses.field(default=None, compare=False)
+    fail_on: tuple[str, ...] | None = dataclasses.field(default=None, compare=False)
     defined_at: str = dataclasses.field(default="", compare=False)
 
     @property
@@ -154,6 +163,7 @@ class GroupedBenchmark:
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
         margin: float | None = None,
+        fail_on: str | tuple[str, ...] | None = None,
         flops: Amount | None = None,
         bytes: Amount | None = None,
         metrics: str | tuple[str, ...] = (),
@@ -174,6 +184,7 @@ class GroupedBenchmark:
             tags=tag_names(tags),
             timeout_seconds=timeout_seconds,
             margin=margin,
+            fail_on=fail_words(fail_on),
             figures=asked_figures(flops=flops, bytes=bytes, metrics=metrics, instructions=instructions),
         )
 
@@ -196,6 +207,7 @@ class GroupedBenchmark:
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
         margin: float | None = None,
+        fail_on: str | tuple[str, ...] | None = None,
         flops: Amount | None = None,
         bytes: Amount | None = None,
         metrics: str | tuple[str, ...] = (),
@@ -228,6 +240,7 @@ class GroupedBenchmark:
             tags=tag_names(tags),
             timeout_seconds=timeout_seconds,
             margin=margin,
+            fail_on=fail_words(fail_on),
             figures=asked_figures(flops=flops, bytes=bytes, metrics=metrics, instructions=instructions),
         )
 
@@ -243,6 +256,7 @@ class GroupedBenchmark:
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
         margin: float | None = None,
+        fail_on: str | tuple[str, ...] | None = None,
     ) -> dict[Label, GroupedBenchmark]:
         """Make a group for every line of the blocks, under the label above the line: a dict, to be put into a suite."""
         python = parse_block(clean_code(py_block, "py_block"), Language.PYTHON)
@@ -259,6 +273,7 @@ class GroupedBenchmark:
                 tags=tags,
                 timeout_seconds=timeout_seconds,
                 margin=margin,
+                fail_on=fail_on,
             )
             for case in paired_cases(python, cpp)
         }

@@ -29,7 +29,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 MOST_LEVELS = 100
 MOST_LABELS_SHOWN = 10
 # These fields say what else is asked of a benchmark, how it is selected and where it is defined.
-_NOT_CONTENT = ("figures", "tags", "timeout_seconds", "margin", "defined_at")
+_NOT_CONTENT = ("figures", "tags", "timeout_seconds", "margin", "fail_on", "defined_at")
 
 
 @dataclasses.dataclass(frozen=True)

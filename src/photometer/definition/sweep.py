@@ -1,4 +1,4 @@
-"""What a benchmark is repeated over: threads, devices and sizes.
+"""What a benchmark is repeated over (threads, devices, sizes), and the words it is chosen and judged by.
 
 In comes what the author wrote (a number or a tuple, a mapping of tuples or a list of mappings); out come tuples.
 """
@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from photometer.definition.place import definition_error
 from photometer.definition.signature import RESERVED_NAMES, RESERVED_PREFIX
 from photometer.definition.timer_args import check_thread_count
+from photometer.errors import DefinitionError
+from photometer.model.fail_rules import parse_rules
 
 SizeValue = int | float | bool | str | tuple[int, ...]
 # One point of a sweep: (("n", 64), ("m", 8)).
@@ -49,6 +51,20 @@ def tag_names(tags: object) -> tuple[str, ...]:
     if names is None or not all(isinstance(name, str) and name and not any(map(str.isspace, name)) for name in names):
         raise definition_error(f"tags is {tags!r}", remedy='Write tags=("quick", "alloc"): words without spaces.')
     return tuple(sorted(set(names)))
+
+
+def fail_words(rules: object) -> tuple[str, ...] | None:
+    """Return what a benchmark fails on in a comparison, as it is written; None leaves it to the project."""
+    if rules is None:
+        return None
+    words = (rules,) if isinstance(rules, str) else tuple(rules) if isinstance(rules, (tuple, list)) else ()
+    if not words or not all(isinstance(word, str) and word.strip() for word in words):
+        raise definition_error(f"fail_on is {rules!r}", remedy='Write fail_on="slower:5%", or "never".')
+    try:
+        parse_rules(words)
+    except DefinitionError as error:
+        raise definition_error(f"fail_on: {error.message}", remedy=error.remedy or "") from None
+    return words
 
 
 def size_points(sizes: object) -> tuple[SizePoint, ...]:

@@ -16,7 +16,7 @@ from photometer.definition.grouped import GroupedBenchmark, GroupedSetup
 from photometer.definition.place import definition_error
 from photometer.definition.python_names import ALWAYS_THERE, check_python_syntax, names_of
 from photometer.definition.signature import Signature
-from photometer.definition.sweep import SizesArgument, device_names, size_points, tag_names, thread_counts
+from photometer.definition.sweep import SizesArgument, device_names, fail_words, size_points, tag_names, thread_counts
 from photometer.definition.timer_args import clean_code
 
 AutocastType = Literal["bfloat16", "float16"]
@@ -68,6 +68,7 @@ def TrainingStep(  # noqa: N802, PLR0913 - written like GroupedStmts, beside it
     tags: str | tuple[str, ...] = (),
     timeout_seconds: float | None = None,
     margin: float | None = None,
+    fail_on: str | tuple[str, ...] | None = None,
     flops: Amount | None = None,
     bytes: Amount | None = None,
     metrics: str | tuple[str, ...] = ("loss",),
@@ -100,6 +101,7 @@ def TrainingStep(  # noqa: N802, PLR0913 - written like GroupedStmts, beside it
         tags=tag_names(tags),
         timeout_seconds=timeout_seconds,
         margin=margin,
+        fail_on=fail_words(fail_on),
     )
 
 

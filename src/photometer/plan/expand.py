@@ -116,6 +116,7 @@ def _order(entry: SuiteEntry, auto: AutoLabels, args: TimerArgs, *, timeout_seco
         timeout_seconds=timeout_seconds,
         retries=retries,
         margin=None if grouped is None else grouped.margin,
+        fail_on=None if grouped is None else grouped.fail_on,
         figures=None if grouped is None else order_figures(grouped, auto),
     )
 

@@ -60,6 +60,8 @@ class WorkOrder:
     retries: int = DEFAULT_RETRIES
     # The relative change that does not matter in a comparison, if the author said so.
     margin: float | None = None
+    # What it fails on there, in the words of --fail-on, if the author said so.
+    fail_on: tuple[str, ...] | None = None
     # What else is to be known of it, if anything.
     figures: OrderFigures | None = None
     # Of the first compiled size of a sweep: code that calls it with the others.

@@ -7,8 +7,9 @@ the near side ask. Standard library and pytest only: an environment that is comp
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import pytest
@@ -41,15 +42,14 @@ class Call:
     warmup_rounds: int = 0
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise TypeError(f"what is measured must be a function, not {type(self.function).__name__}")
-        for name, least in (("iterations", 1), ("warmup_rounds", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}")
-        if self.rounds is not None and self.rounds < 1:
-            raise ValueError("rounds must be at least 1")
+        for name, least in (("iterations", 1), ("warmup_rounds", 0), ("rounds", 1)):
+            value = getattr(self, name)
+            if (name, value) != ("rounds", None) and (not isinstance(value, int) or value < least):
+                raise ValueError(f"{name} is {value!r}; give a whole number from {least} up")
         if self.setup is not None and self.iterations != 1:
             raise ValueError("a setup makes arguments for one run: leave iterations at 1")
+        if not callable(self.function):
+            raise TypeError(f"what is measured must be a function, not {type(self.function).__name__}")
 
     def new_arguments(self) -> Arguments:
         """Return the arguments of the next round; `setup` may return `args, kwargs`, or None if it makes none."""
@@ -104,7 +104,10 @@ def statement_of(call: Call) -> Statement:
 class Stats:
     """Seconds per round by the names that pytest-benchmark has: `stats.mean`, `stats["median"]`, `stats.stats.min`."""
 
-    FIELDS = ("min", "max", "mean", "stddev", "rounds", "median", "iqr", "q1", "q3", "ops", "total", "iterations")
+    FIELDS = (
+        *("min", "max", "mean", "stddev", "rounds", "median", "iqr", "q1", "q3", "ops", "total", "iterations"),
+        *("ld15iqr", "hd15iqr", "iqr_outliers", "stddev_outliers", "outliers"),
+    )
 
     def __init__(self, data: Sequence[float], iterations: int) -> None:
         self.data = list(data)
@@ -117,6 +120,14 @@ class Stats:
         self.q1, self.q3 = several[0], several[2]
         self.iqr = self.q3 - self.q1
         self.ops = 1.0 / self.mean if self.mean else 0.0
+        # Tukey's fences: the least and largest round within 1.5 interquartile ranges of the middle half.
+        within = [each for each in self.data if self.q1 - 1.5 * self.iqr <= each <= self.q3 + 1.5 * self.iqr]
+        # Quartiles of equal numbers may differ from them by rounding.
+        within = within or self.data
+        self.ld15iqr, self.hd15iqr = min(within), max(within)
+        self.iqr_outliers = self.rounds - len(within)
+        self.stddev_outliers = sum(abs(each - self.mean) > self.stddev for each in self.data)
+        self.outliers = f"{self.stddev_outliers};{self.iqr_outliers}"
 
     @property
     def stats(self) -> Stats:
@@ -213,7 +224,7 @@ class PhotometerFixture:
 
 
 class BenchmarkFixture:
-    """pytest-benchmark's fixture, as far as its documentation describes it; `weave` and `patch` are left out."""
+    """pytest-benchmark's fixture, as far as its documentation describes it."""
 
     def __init__(self, bench: Bench) -> None:
         item = bench.item
@@ -223,6 +234,7 @@ class BenchmarkFixture:
         self.fullname = item.nodeid
         self.param = None if callspec is None else callspec.id
         self.params = None if callspec is None else dict(callspec.params)
+        self._woven: list[Any] = []
 
     def __call__(self, function_to_benchmark: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         return self._bench.measure(Call(function_to_benchmark, Arguments(args, kwargs)), "benchmark(…)")
@@ -242,6 +254,27 @@ class BenchmarkFixture:
         arguments = Arguments(tuple(args), dict(kwargs or {}))
         call = Call(target, arguments, setup, teardown, rounds, iterations, warmup_rounds)
         return self._bench.measure(call, "benchmark.pedantic(…)")
+
+    def weave(self, target: Any, **options: Any) -> None:
+        """Measure what `target` names when something else calls it, until the test is over."""
+        if importlib.util.find_spec("aspectlib") is None:
+            pytest.fail(
+                "benchmark.weave needs aspectlib: run `pip install aspectlib`, or call the function by benchmark(…)",
+                pytrace=False,
+            )
+        import aspectlib
+
+        def measured(function: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda *args, **kwargs: self(function, *args, **kwargs)
+
+        self._woven.append(aspectlib.weave(target, measured, **options))
+
+    patch = weave
+
+    def unweave(self) -> None:
+        """Put back what `weave` has replaced, the last first."""
+        while self._woven:
+            self._woven.pop().rollback()
 
     @property
     def group(self) -> str | None:
@@ -295,15 +328,22 @@ class Fixtures:
 
 
 class BenchmarkFixtures:
-    """A plugin with pytest-benchmark's fixture `benchmark`."""
+    """A plugin with pytest-benchmark's fixtures `benchmark` and `benchmark_weave`."""
 
     def __init__(self, make_engine: Callable[[pytest.Item, Asked], Engine]) -> None:
         self._make_engine = make_engine
 
     @pytest.fixture(name="benchmark")
-    def benchmark_fixture(self, request: pytest.FixtureRequest) -> BenchmarkFixture:
+    def benchmark_fixture(self, request: pytest.FixtureRequest) -> Iterator[BenchmarkFixture]:
         """Measure a call, as pytest-benchmark does: benchmark(function, *args, **kwargs); benchmark.pedantic(…)."""
-        return BenchmarkFixture(_bench(request, self._make_engine))
+        fixture = BenchmarkFixture(_bench(request, self._make_engine))
+        yield fixture
+        fixture.unweave()
+
+    @pytest.fixture(name="benchmark_weave")
+    def weave_fixture(self, benchmark: BenchmarkFixture) -> Callable[..., None]:
+        """Measure a function when something else calls it: benchmark_weave(target, **options of aspectlib)."""
+        return benchmark.weave
 
 
 def _bench(request: pytest.FixtureRequest, make_engine: Callable[[pytest.Item, Asked], Engine]) -> Bench:

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from photometer.pytest_plugin.fixtures import FUNCTION, Bench, Call, Statement, Stats, statement_of
-from photometer.pytest_plugin.options import DEFAULT_MIN_TIME_SECONDS, Asked, own_id
+from photometer.pytest_plugin.options import DEFAULT_MIN_TIME_SECONDS, Asked, asked_of, own_id
+from photometer.pytest_plugin.profiled import PROFILE, profile_call
 
 if TYPE_CHECKING:
     import pytest
@@ -21,6 +22,18 @@ if TYPE_CHECKING:
     from photometer.model.device_measurement import DeviceMeasurement
     from photometer.model.measurement import Measurement
     from photometer.plan.work_order import WorkOrder
+
+
+# The variable of the loop that holds what the function returned.
+RETURNED = "photometer_returned"
+
+
+@dataclasses.dataclass(frozen=True)
+class Rounds:
+    """Rounds whose number the test gave, and what the function returned."""
+
+    measurement: Measurement
+    returned: Any
 
 
 class Measuring:
@@ -35,20 +48,21 @@ class Measuring:
         self._taken: Measurement | DeviceMeasurement | None = None
         self.rankings: list[Ranking] = []
         self.stats: Stats | None = None
+        self.profile: list[dict[str, Any]] = []
 
     def measure(self, call: Call) -> Any:
         from photometer.model.measurement import Measurement
 
-        result = call.run_once()
-        if self._asked.device:
-            self._taken = self._measure_device(call)
-        elif call.rounds is not None:
-            self._taken = self._measure_rounds(call, call.rounds)
+        if call.rounds is not None and not self._asked.device:
+            rounds = self._measure_rounds(call, call.rounds)
+            result, self._taken = rounds.returned, rounds.measurement
         else:
-            timer = self._timer(call)
-            self._taken = timer.blocked_autorange(min_run_time=self._min_time_seconds)
+            result = call.run_once()
+            self._taken = self._measure_device(call) if self._asked.device else self._measure_time(call)
         if isinstance(self._taken, Measurement):
             self.stats = Stats(self._taken.times, self._taken.number_per_run)
+        if self._asked.cprofile:
+            self.profile = profile_call(call)
         return result
 
     def ab(self, statements: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -86,23 +100,25 @@ class Measuring:
             timer=self._asked.timer or timer,
         )
 
-    def _measure_device(self, call: Call) -> DeviceMeasurement:
-        import pytest
-
-        from photometer.errors import DeviceMissing
-
-        if call.setup is not None:
-            pytest.fail("a setup for each round cannot be kept out of device time: make the arguments before")
-        try:
-            taken: DeviceMeasurement = self._timer(call).measure_device(
-                self._asked.device, min_run_time=self._min_time_seconds
-            )
-        except DeviceMissing as error:
-            pytest.skip(str(error))
+    def _measure_time(self, call: Call) -> Measurement:
+        taken: Measurement = self._timer(call).blocked_autorange(min_run_time=self._min_time_seconds)
         return taken
 
-    def _measure_rounds(self, call: Call, rounds: int) -> Measurement:
-        """Time so many rounds; what `setup` and `teardown` do is outside the clock."""
+    def _measure_device(self, call: Call) -> DeviceMeasurement:
+        if call.setup is not None:
+            import pytest
+
+            pytest.fail("a setup for each round cannot be kept out of device time: make the arguments before")
+        taken: DeviceMeasurement = self._timer(call).measure_device(
+            self._asked.device, min_run_time=self._min_time_seconds
+        )
+        return taken
+
+    def _measure_rounds(self, call: Call, rounds: int) -> Rounds:
+        """Time so many rounds and no other; what `setup` and `teardown` do is outside the clock.
+
+        The value is that of the last round; if a round has several iterations, that of one more run, as there.
+        """
         from photometer.instruments.clock import choose_clock, timer
         from photometer.model.measurement import Measurement
         from photometer.worker.python_loop import PythonLoop
@@ -110,16 +126,39 @@ class Measuring:
 
         clock = choose_clock(self._asked.timer or timer)
         seconds = []
+        returned: Any = None
         with set_torch_threads(self._asked.threads):
             for number in range(call.warmup_rounds + rounds):
                 arguments = call.new_arguments()
                 statement = statement_of(Call(call.function, arguments))
-                taken = PythonLoop(statement.text, "pass", clock, dict(statement.names)).timeit(call.iterations)
+                loop = PythonLoop(f"{RETURNED} = {statement.text}", "pass", clock, dict(statement.names))
+                with loop.open_blocks() as run_block:
+                    taken = run_block(call.iterations)
+                    returned = loop.variable(RETURNED)
                 call.tear_down(arguments)
                 if number >= call.warmup_rounds:
                     seconds.append(max(taken, 1e-9))
+            if call.iterations > 1:
+                returned = call.run_once()
         spec = dataclasses.replace(self._timer(call).task_spec, stmt=shown(call, statement))
-        return Measurement(call.iterations, seconds, spec)
+        return Rounds(Measurement(call.iterations, seconds, spec), returned)
+
+
+def skip_without_device(item: pytest.Item) -> None:
+    """Skip a test whose accelerator this machine, or this torch, does not have. Wrong marks are told by the fixture."""
+    import pytest
+
+    from photometer.errors import DeviceMissing
+    from photometer.instruments.device.torch_accelerator import open_accelerator
+
+    try:
+        device = asked_of(item).device
+        if device:
+            open_accelerator(device)
+    except DeviceMissing as error:
+        pytest.skip(str(error))
+    except (TypeError, ValueError):
+        return
 
 
 def shown(call: Call, statement: Statement) -> str:
@@ -142,7 +181,8 @@ def records_of(bench: Bench) -> list[dict[str, Any]]:
     if taken is not None:
         record = {**to_record(taken), "test": test}
         record["task_spec"] = {**record["task_spec"], "label": order.label[0], "sub_label": order.label[1]}
-        metadata = {**(record.get("metadata") or {}), **_plain(bench.extra_info)}
+        profile = {PROFILE: engine.profile} if engine.profile else {}
+        metadata = {**(record.get("metadata") or {}), **_plain(bench.extra_info), **profile}
         records.append(identified({**record, **({"metadata": metadata} if metadata else {})}, order))
     records += [{**to_record(ranking), "test": test} for ranking in engine.rankings]
     return [_plain(record) for record in records]

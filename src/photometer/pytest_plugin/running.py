@@ -6,6 +6,7 @@ photometer beyond this package is imported before a test measures something.
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import tempfile
 from collections.abc import Generator
@@ -73,7 +74,9 @@ class BenchmarkRun:
         from photometer.pytest_plugin.measuring import Measuring
 
         option = vars(self._config.option)
-        return Measuring(item, asked, option["photometer_min_time"] or option.get("benchmark_min_time"))
+        if option.get("benchmark_cprofile") and not has_pytest_benchmark(self._config):
+            asked = dataclasses.replace(asked, cprofile=True)
+        return Measuring(item, asked, option["photometer_min_time"] or option.get("benchmark_max_time"))
 
     def pytest_report_header(self) -> list[str]:
         ignored = ignored_options(self._config)
@@ -102,7 +105,8 @@ class BenchmarkRun:
         self._counted = [item for item in session.items if is_benchmark(item) and asks_for_instructions(item)]
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        only, skip = is_given(self._config, "only"), is_given(self._config, "skip")
+        only = is_given(self._config, "only")
+        skip = is_given(self._config, "skip") and not only
         if not only and not skip:
             return
         for item in items:
@@ -110,6 +114,14 @@ class BenchmarkRun:
                 item.add_marker(pytest.mark.skip(reason="benchmarks are skipped (--photometer-skip)"))
             elif not is_benchmark(item) and only:
                 item.add_marker(pytest.mark.skip(reason="only benchmarks run (--photometer-only)"))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Skip a test of an accelerator that is not there, before its fixtures put something on it."""
+        if any(mark.kwargs.get("device") for mark in item.iter_markers("photometer")) and is_benchmark(item):
+            from photometer.pytest_plugin.measuring import skip_without_device
+
+            skip_without_device(item)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
@@ -132,10 +144,18 @@ class BenchmarkRun:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self._kept is None:
             return
-        from photometer.pytest_plugin.summary import run_lines
+        from photometer.pytest_plugin.summary import profile_lines, run_lines
 
         terminalreporter.section("benchmarks")
         for line in run_lines(self._kept.records, terminalreporter._tw.fullwidth):
+            terminalreporter.write_line(line)
+        given = vars(self._config.option)
+        for line in profile_lines(
+            self._kept.records,
+            given.get("benchmark_cprofile"),
+            given.get("benchmark_cprofile_top"),
+            terminalreporter._tw.fullwidth,
+        ):
             terminalreporter.write_line(line)
         for line in self._kept.said():
             terminalreporter.write_line(line)

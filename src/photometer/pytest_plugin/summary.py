@@ -11,10 +11,12 @@ from photometer.model.measurement import Measurement
 from photometer.model.records import from_record
 from photometer.model.units import format_seconds
 from photometer.model.visible_text import visible_line
+from photometer.pytest_plugin.profiled import DEFAULT_COLUMN, DEFAULT_TOP, PROFILE, top_rows
 from photometer.report.text_columns import text_columns
 from photometer.report.verdict_text import duration
 
 HEADS = ("benchmark", "median", "95 % interval", "fastest", "blocks × runs", "instructions", "note")
+PROFILE_HEADS = ("function", "calls", "own", "per call", "in all", "per call")
 # Names of tests are long, and figures narrow.
 INDENT = "  "
 
@@ -58,6 +60,24 @@ def _instructions(records: Sequence[dict[str, Any]]) -> dict[str, str]:
     return {
         record["test"]: f"{from_record(InstructionCounts, record).outside_allocator_per_run:,.0f}" for record in counted
     }
+
+
+def profile_lines(records: Sequence[dict[str, Any]], column: str | None, most: int | None, width: int) -> list[str]:
+    """Return the functions of each test that was profiled, the first ones by a column of cProfile's."""
+    lines: list[str] = []
+    column = column or DEFAULT_COLUMN
+    for record in records:
+        rows = (record.get("metadata") or {}).get(PROFILE)
+        if rows:
+            cells = [_profiled(row) for row in top_rows(rows, column, most or DEFAULT_TOP)]
+            lines += ["", f"{visible_line(record['test'])}: cProfile by {column}"]
+            lines += [INDENT + line for line in text_columns(PROFILE_HEADS, cells, width - len(INDENT))]
+    return lines
+
+
+def _profiled(row: dict[str, Any]) -> tuple[str, ...]:
+    seconds = [format_seconds(row[name], 3) for name in ("tottime", "tottime_per", "cumtime", "cumtime_per")]
+    return (row["function_name"], row["ncalls_recursion"], *seconds)
 
 
 def _verdicts(records: Sequence[dict[str, Any]]) -> Iterator[str]:

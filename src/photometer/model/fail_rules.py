@@ -1,6 +1,6 @@
 """What makes a comparison fail, as it is written: `slower:5%`, `instructions:1%`, `memory:64KiB`, `undecided`, `never`.
 
-In: the words of --fail-on or of pyproject.toml. Out: FailRules, one per kind of change.
+In: the words of --fail-on, of pyproject.toml or of a suite. Out: FailRules, one per kind of change.
 """
 
 from __future__ import annotations

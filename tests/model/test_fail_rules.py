@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.ci.fail_rules import FailRule, parse_rules, parse_share
 from photometer.errors import DefinitionError
+from photometer.model.fail_rules import FailRule, parse_rules, parse_share
 
 
 @pytest.mark.parametrize(

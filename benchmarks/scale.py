@@ -2,10 +2,12 @@
 
     python benchmarks/scale.py                        10,000 orders over 1, 2, 4 and 8 simulated nodes, and the model
     python benchmarks/scale.py --orders 1000 --nodes 1,4
+    python benchmarks/scale.py --orders 0             only what a real order costs, without a cluster
 
 Nodes are Ray's own processes on this machine, with one lane each. The instrument is a stand-in that sleeps for 10 ms
 and returns a count of usual size; all else is real: scheduler, Ray, results file. A simulated node takes processor time
-of the same machine as the driver, so that the figures for many nodes are worse than with real ones.
+of the same machine as the driver, so that the figures for many nodes are worse than with real ones. The model stands on
+what the driver took per order here, and on what real orders of the standard suite cost on this machine.
 """
 
 from __future__ import annotations
@@ -18,27 +20,32 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from photometer.definition import TimerArgs
-from photometer.execution.executor import Done, Executor, Work
+from photometer.definition.loading import load_suite
+from photometer.execution.executor import Done, Executor, Work, describe
+from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
 from photometer.model.environment import Environment
 from photometer.model.machine import Machine
 from photometer.model.node import Node
 from photometer.model.results_file import ResultsFile
+from photometer.model.results_format import encode_record
 from photometer.model.results_reader import LARGEST_FILE_BYTES
-from photometer.plan import materialize
+from photometer.plan import materialize, select
 from photometer.remote.cluster import Cluster, import_ray
 from photometer.remote.node_actors import Wanted
 from photometer.remote.node_worker import NodeFacts, NodeOutcome, NodeRequest, NodeWorker, own_code_digest
 from photometer.remote.ray_workplace import RayWorkplace
 from photometer.remote.record_writer import RecordWriter
+from photometer.session.cores import usable_cores
+from photometer.session.session import Session
 from photometer.worker.messages import TorchFacts
 
 WORK_SECONDS = 0.010
@@ -46,10 +53,9 @@ WORK_SECONDS = 0.010
 RECORD_BYTES = 10_000
 FACTS = TorchFacts("3.11.7", sys.executable, "2.13.0", "/torch", "abc", False, None, "", "", True, 1, ["cpu"])
 
-# The paper model. Seconds of one order as docs/scale.md has them, on one core and on a node of its own.
 MODEL_ORDERS, MODEL_COMMITS, MODEL_NODES, MODEL_CORES = 100_000, 1_000, 200, 16
-COUNT_SECONDS, TIME_SECONDS = 1.0, 0.6
-COUNT_RECORD_BYTES, TIME_RECORD_BYTES = 10_000, 2_500
+# Orders whose cost is measured: a part of the standard suite that compiles nothing.
+PRICED = "pointwise and not cpp"
 
 
 class StandIn(NodeWorker):
@@ -161,26 +167,55 @@ def _run(place: RayWorkplace, orders: int, path: Path) -> Measured:
     return Measured(nodes, orders, wall, time.process_time() - cpu, tuple(memory), path.stat().st_size)
 
 
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """What one order takes: on one core, its server running; and of a results file."""
+
+    orders: int
+    seconds: float
+    record_bytes: float
+
+
+def price(settings: RunSettings) -> Costs:
+    """Run the priced orders on one core of this machine, and return their mean cost without that of the start."""
+    stamps: list[float] = []
+    sizes: list[int] = []
+
+    def keep(record: dict[str, Any]) -> None:
+        stamps.append(time.perf_counter())
+        sizes.append(len(encode_record(record)))
+
+    with LocalExecutor(Session(settings.environment)) as executor:
+        facts = describe(executor)
+        plan = select(materialize(load_suite("standard"), available_devices=facts.devices), PRICED)
+        start = time.perf_counter()
+        run_plan(plan, settings, executor, facts, keep)
+    # Counts come one by one, the first of them with the start of its server; times come when all visits are done.
+    spent = stamps[-1] - stamps[0] if settings.instructions else stamps[-1] - start
+    orders = len(stamps) - 1 if settings.instructions else len(stamps)
+    return Costs(orders, spent / orders, sum(sizes) / len(sizes))
+
+
 def _resident_megabytes() -> float:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
 
 
-def model(measured: Sequence[Measured]) -> str:
-    """Return the paper model of a large run, from what an order was measured to cost the driver."""
-    driver = min(each.driver_milliseconds for each in measured) / 1e3
+def model(driver: float, count: Costs, timing: Costs) -> str:
+    """Return the paper model of a large run, from what an order was measured to cost nodes, driver and file."""
     runs = MODEL_ORDERS * MODEL_COMMITS
-    counting = runs * COUNT_SECONDS / (MODEL_NODES * MODEL_CORES) / 3600
-    timing = runs * TIME_SECONDS / MODEL_NODES / 3600
+    counting_hours = runs * count.seconds / (MODEL_NODES * MODEL_CORES) / 3600
+    timing_hours = runs * timing.seconds / MODEL_NODES / 3600
     driving = 2 * runs * driver / 3600
-    size = runs * (COUNT_RECORD_BYTES + TIME_RECORD_BYTES) / 1e12
-    per_second = (1 / COUNT_SECONDS) * MODEL_NODES * MODEL_CORES
+    size = runs * (count.record_bytes + timing.record_bytes) / 1e12
+    per_second = MODEL_NODES * MODEL_CORES / count.seconds
     lines = [
         f"{MODEL_ORDERS:,} orders x {MODEL_COMMITS:,} commits on {MODEL_NODES} nodes of {MODEL_CORES} cores:",
-        f"  counting   {counting:8.0f} h   {COUNT_SECONDS:g} s each, on every core",
-        f"  timing     {timing:8.0f} h   {TIME_SECONDS:g} s each, a node at a time",
+        f"  counting   {counting_hours:8.0f} h   {count.seconds:.2f} s each, on every core",
+        f"  timing     {timing_hours:8.0f} h   {timing.seconds:.2f} s each, a node at a time",
         f"  driver     {driving:8.0f} h   {1e3 * driver:.2f} ms each, by one process, beside the nodes",
-        f"  results    {size:8.1f} TB  {COUNT_RECORD_BYTES / 1e3:g} kB per count, {TIME_RECORD_BYTES / 1e3:g} per time",
+        f"  results    {size:8.1f} TB  {count.record_bytes / 1e3:.1f} kB per count, "
+        f"{timing.record_bytes / 1e3:.1f} per time",
         f"  while it counts, nodes finish {per_second:,.0f} orders per second; a driver takes {1 / driver:,.0f}",
         f"  a commit's file has {1e3 * size / MODEL_COMMITS:.2f} GB; {LARGEST_FILE_BYTES / 2**30:.2f} GB are read",
     ]
@@ -192,13 +227,20 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=10_000)
     parser.add_argument("--nodes", default="1,2,4,8")
     options = parser.parse_args()
+    core = usable_cores()[-1:]
+    count = price(RunSettings(wall=False, cores=core))
+    timing = price(RunSettings(instructions=False, compiled=False, cores=core))
+    for name, costs in (("count", count), ("timing", timing)):
+        print(f"a {name}: {costs.seconds:.2f} s on one core, {costs.record_bytes:,.0f} bytes ({costs.orders} orders)")
+    if not options.orders:
+        return
     print("| nodes | seconds | orders per second | overhead per order, ms | efficiency | driver per order, ms | MB |")
     print("| --- | --- | --- | --- | --- | --- | --- |", flush=True)
     found = []
     for nodes in map(int, options.nodes.split(",")):
         found.append(measure(nodes, options.orders))
         print(found[-1].row(), flush=True)
-    print(model(found))
+    print(model(min(each.driver_milliseconds for each in found) / 1e3, count, timing))
 
 
 if __name__ == "__main__":

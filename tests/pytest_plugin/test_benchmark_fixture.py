@@ -211,15 +211,15 @@ def test_woven_functions_are_measured_when_they_are_called(tmp_path: Path, monke
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "aspectlib", raising=False)
     code = """
-        import math
+        import cmath
 
         def test_woven(benchmark_weave, benchmark):
-            benchmark_weave("math.sqrt")
-            assert math.sqrt(4.0) == 2.0
+            benchmark_weave("cmath.sqrt")
+            assert cmath.sqrt(4.0) == 2.0
             assert benchmark.stats.rounds > 1
 
         def test_put_back():
-            assert type(math.sqrt).__name__ == "builtin_function_or_method"
+            assert type(cmath.sqrt).__name__ == "builtin_function_or_method"
     """
     done = run_nested(tmp_path, code, FAST)
     assert set(done.outcomes.values()) == {"passed"}, done.texts

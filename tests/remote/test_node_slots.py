@@ -163,7 +163,7 @@ def test_nodes_without_valgrind_do_not_count_even_if_most_have_none() -> None:
     places = slots(a=counting("a", valgrind=""), b=counting("b", valgrind=""), c=counting("c"))
     taken = [places.take(job()) for _ in range(5)]
     assert {slot.node for slot in taken if slot} == {"c"}
-    assert places.counting_type == "avx2, glibc 2.36, 3.19.0"
+    assert places.counting_type == "avx2, glibc 2.36, Valgrind 3.19.0"
 
 
 def test_which_nodes_count_does_not_depend_on_who_came_first() -> None:

@@ -137,15 +137,15 @@ def test_another_torch_is_an_error(simulated: Any) -> None:
 def test_what_runs_on_an_accelerator_is_measured_where_one_is_declared_one_at_a_time(simulated: Any) -> None:
     extra = simulated.add_node(num_cpus=2, num_gpus=2)
     try:
-        with place_on(SECONDS=0.05) as place:
+        with place_on(SECONDS=0.01) as place:
             (name,) = [node.name for node in place.nodes.values() if node.gpus]
-            benchmarks = {f"add {number}": ON_DEVICES for number in range(4)}
+            benchmarks = {f"add {number}": ON_DEVICES for number in range(3)}
             records = run(place, benchmarks, ["cuda"], wall=True, instructions=True, ladder=False)
     finally:
-        simulated.remove_node(extra)
+        simulated.remove_node(extra, allow_graceful=False)
     assert not [record for record in records if record["kind"] == "failure"]
     on_device = [record for record in records if record["kind"] == "device_measurement"]
-    assert len(on_device) == 4
+    assert len(on_device) == 3
     for record in on_device:
         assert record["nodes"] == [name]
         assert record["on_device"] == 1

@@ -10,8 +10,6 @@ from typing import ClassVar
 
 from photometer.model.machine import Machine
 
-NO_VALGRIND = "no Valgrind"
-
 
 @dataclasses.dataclass(frozen=True)
 class Node:
@@ -43,7 +41,11 @@ class Node:
     def counting_type(self) -> str:
         """Return what machines have in common whose counts can stand in one table."""
         capability = dict(part.split("=", 1) for part in self.counting_as if "=" in part).get("ATEN_CPU_CAPABILITY")
-        words = (capability or "no AVX2", self.c_library or "unknown C library", self.valgrind or NO_VALGRIND)
+        words = (
+            capability or "no AVX2",
+            self.c_library or "unknown C library",
+            f"Valgrind {self.valgrind}" if self.valgrind else "no Valgrind",
+        )
         return ", ".join(words)
 
 

@@ -158,7 +158,12 @@ class NodeActors:
 
     def _look_for_nodes(self) -> None:
         self._looked = time.monotonic()
-        for place in self._cluster.nodes():
+        places = self._cluster.nodes()
+        alive = {place.name for place in places}
+        # One that is idle when it dies is not heard of otherwise.
+        for name, member in [each for each in self.members.items() if each[0] not in alive]:
+            self._lose(name, member, None)
+        for place in places:
             if self._wanted.most_nodes is not None and len(self.members) >= self._wanted.most_nodes:
                 return
             if self._wanted.only not in (None, place.name):

@@ -1,6 +1,7 @@
 """Device time beside its peers on a real GPU, in one run: torch's profiler, torch's Timer, triton's do_bench.
 
     python benchmarks/gpu_modes.py [modes] [ab] [compat] [shapes] [--repetitions 5] [--trials 20] [--null-trials 100]
+    python benchmarks/gpu_modes.py --figures FILE.json    what a run has kept in $OUT, as the tables of README and docs
 
 modes    six operations, hot and cold: ours within 3 % of the profiler's kernel time (or 0.1 us)?
 ab       +5 % of device work found within 5 s; identical statements not called different
@@ -236,6 +237,67 @@ def ab(trials: int, null_trials: int) -> list[dict[str, Any]]:
     return rows
 
 
+def span(seconds: list[float]) -> str:
+    """Lowest to highest in microseconds, as the pages show them; one figure if both are written alike."""
+    ends = [1e6 * min(seconds), 1e6 * max(seconds)]
+    low, high = (f"{end:.{0 if end >= 1000 else 1 if end >= 100 else 2}f}" for end in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+# Rows that README has room for, and the columns that it shows of them.
+SHORT_ROWS = ("add, 1 KB", "softmax, 8 MB", "matmul 512, bf16", "matmul 8192, bf16")
+COLUMNS = {
+    "torch Timer": lambda row: row["torch_timer"],
+    "do_bench": lambda row: row["do_bench"],
+    "do_bench_cudagraph": lambda row: row["do_bench_cudagraph"],
+    "profiler, hot": lambda row: sum(row["profiler_hot"]) / 2,
+    "ours, hot": lambda row: row["ours"]["device hot"],
+    "profiler, cold": lambda row: sum(row["profiler_cold"]) / 2,
+    "ours, cold": lambda row: row["ours"]["device cold"],
+}
+
+
+def write_tables(path: Path) -> None:
+    """Write docs/figures/gpu_*.json from what a run on a GPU has kept."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from benchmarks.figures import write_figures
+
+    results = json.loads(path.read_text())
+    machine = results["machine"]
+    if "modes" in results:
+        taken = results["modes"]
+        by_name = {name: [row for row in taken if row["operation"] == name] for name in SETUPS}
+        table = {name: [span([get(row) for row in rows]) for get in COLUMNS.values()] for name, rows in by_name.items()}
+        write_figures("gpu_modes", list(COLUMNS), table, kept=path, machine=machine)
+        shown = [column for column in COLUMNS if not column.startswith("profiler")]
+        short = {
+            name: [cell for column, cell in zip(COLUMNS, table[name], strict=True) if column in shown]
+            for name in SHORT_ROWS
+        }
+        write_figures("gpu_modes_short", shown, short, kept=path, machine=machine)
+        errors, own = [], []
+        for row, kind in ((row, kind) for row in taken for kind in ("hot", "cold")):
+            first, second = row[f"profiler_{kind}"]
+            errors.append(abs(2 * row["ours"][f"device {kind}"] / (first + second) - 1.0))
+            own.append(max(first, second) / min(first, second) - 1.0)
+        values = [str(len(errors)), f"{100 * max(errors):.1f} %", f"{100 * max(own):.1f} %"]
+        heads = ["comparisons", "worst error", "the profiler's own figures differ by up to"]
+        write_figures("gpu_agreement", heads, {"agreement": values}, kept=path, machine=machine)
+    if "ab" in results:
+        rows = {}
+        for name in AB_CASES:
+            cells = []
+            for what, is_found in (("+5 %", "slower"), ("identical", "")):
+                (row,) = (row for row in results["ab"] if (row["case"], row["what"]) == (name, what))
+                called = {word: n for word, n in row["verdicts"].items() if word in ("slower", "faster")}
+                number = called.get(is_found, 0) if is_found else sum(called.values())
+                walls = row["wall"]
+                cells += [f"{number} of {len(walls)}", f"{min(walls):.1f} to {max(walls):.1f}"]
+            rows[name] = cells
+        heads = ["+5 % of work found", "seconds", "identical called different", "seconds"]
+        write_figures("gpu_ab", heads, rows, kept=path, machine=machine)
+
+
 def compat() -> None:
     import torch.utils.benchmark
 
@@ -296,13 +358,18 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--null-trials", type=int, default=100)
+    parser.add_argument("--figures", type=Path, metavar="FILE", help="Write docs/figures from what a run has kept.")
     asked = parser.parse_args()
+    if asked.figures is not None:
+        write_tables(asked.figures)
+        return
     import torch
 
     if not torch.cuda.is_available():
         sys.exit("gpu_modes needs a CUDA device; there is none that this torch can use")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d', time.gmtime())}")
-    results: dict[str, Any] = {}
+    date = time.strftime("%Y-%m-%d", time.gmtime())
+    results: dict[str, Any] = {"machine": f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {date}"}
     if "compat" in asked.parts:
         compat()
     if "modes" in asked.parts:

@@ -1,12 +1,19 @@
-"""Figures on pages are those that a benchmark script wrote: docs/figures/NAME.json, named in a comment.
+"""Every figure on a page has a source: a table that a benchmark script wrote, or a comment that says where it is from.
 
-`<!-- figures: NAME -->` stands before a table whose first cells, joined by a comma, are the names of the file's rows.
-`<!-- figure: NAME#ROW, NAME#ROW -->` stands before a paragraph or an item that has all values of these rows.
-README has no other figures of speed or precision. Pages that are not held yet are listed here.
+Before the table, paragraph or list with the figures stands one of
+
+    <!-- figures: NAME -->                        a table of docs/figures/NAME.json: first cells are names of its rows
+    <!-- figure: NAME#ROW, NAME#ROW -->           a paragraph or item that has all values of these rows
+    <!-- measured: benchmarks/X.py, DATE -->      taken by that script, which the page names; not compared
+    <!-- measured: by hand, DATE -->              seen once, without a script: about so much
+    <!-- no measurement: WORD -->                 a setting, a definition, an example or a model on paper
+
+README has held figures only.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator
@@ -18,31 +25,26 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs" / "figures"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-COMMENT = re.compile(r"^<!-- figures?: (?P<names>.+?) -->$")
+COMMENT = re.compile(r"^<!-- (?P<kind>figures?|measured|no measurement): (?P<names>.+?) -->$")
+COMMENT_LINES = re.compile(r"^<!--.*-->$", re.MULTILINE)
+DATE = re.compile(r"20\d\d-\d\d-\d\d")
+NO_MEASUREMENT = ("setting", "definition", "example", "model")
 OUTPUT = re.compile(r"^<!-- output: (\S+) -->\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A number with a unit of speed, size or share, in running text or a table.
 FIGURE = re.compile(r"\d[\d,.]* ?(?:%|(?:ns|us|ms|s|min|seconds?|minutes?|times|MB|MiB|GB|instructions)\b)")
-# Tables of these are not held, or not all: they need a GPU, hours, or a script that keeps its data; or are advice.
-NOT_HELD = {
-    "ab.md",  # advice
-    "compare-environments.md",  # detection_power: hours; its trials were not kept
-    "cpp.md",  # cpp_build
-    "doctor.md",
-    "gpu.md",  # gpu_modes: a GPU
-    "history-site.md",  # change_points, history_site
-    "instruction-counts.md",  # instruction_counts, exactness
-    "overrides.md",  # overrides_tables
-    "performance.md",  # standard_suite: an hour
-    "rates.md",
-    "repeatability.md",
-    "scale.md",
-    "pytest.md",
-    "ray.md",
-    "ci.md",
-    "what-noise-is.md",  # a summary of figures on other pages
-}
-# So many figures make a table one of results and not of examples.
-FEWEST_FIGURES = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A paragraph, list or table: what the comment before it says, if there is one."""
+
+    kind: str
+    names: str
+    text: str
+
+    @property
+    def is_held(self) -> bool:
+        return self.kind.startswith("figure")
 
 
 def table_of(name: str) -> dict[str, Any]:
@@ -53,9 +55,9 @@ def table_of(name: str) -> dict[str, Any]:
     return table
 
 
-def blocks(page: Path) -> Iterator[tuple[str | None, str]]:
-    """Yield paragraphs and tables, with what the comment before each names; blocks of code are left out."""
-    names: str | None = None
+def blocks(page: Path) -> Iterator[Block]:
+    """Yield paragraphs, lists and tables; blocks of code are left out."""
+    kind = names = ""
     lines: list[str] = []
     code = False
     for line in [*page.read_text().splitlines(), ""]:
@@ -64,9 +66,9 @@ def blocks(page: Path) -> Iterator[tuple[str | None, str]]:
         found = COMMENT.match(line)
         if found or not line.strip() or line.lstrip().startswith("```"):
             if lines:
-                yield names, "\n".join(lines)
-                names, lines = None, []
-            names = found["names"] if found else names
+                yield Block(kind, names, "\n".join(lines))
+                kind, names, lines = "", "", []
+            kind, names = (found["kind"], found["names"]) if found else (kind, names)
         elif not code:
             lines.append(line)
 
@@ -92,13 +94,11 @@ def check_paragraph(names: str, text: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_figures_are_those_of_the_scripts(page: Path) -> None:
-    for names, text in blocks(page):
-        if names is None:
-            continue
-        if text.startswith("|"):
-            check_table(names, text)
-        else:
-            check_paragraph(names, text)
+    for block in blocks(page):
+        if block.is_held and block.text.startswith("|"):
+            check_table(block.names, block.text)
+        elif block.is_held:
+            check_paragraph(block.names, block.text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -109,23 +109,34 @@ def test_outputs_are_those_that_were_captured(page: Path) -> None:
 
 
 def test_every_file_of_figures_is_shown() -> None:
-    shown = " ".join(names for page in PAGES for names, _ in blocks(page) if names is not None)
+    shown = " ".join(block.names for page in PAGES for block in blocks(page) if block.is_held)
     for path in FIGURES.glob("*.json"):
         assert path.stem in shown, f"no page shows {path.name}"
 
 
-def test_readme_has_no_figure_without_a_source() -> None:
-    for names, text in blocks(ROOT / "README.md"):
-        if names is None and not text.startswith("<!-- not held:"):
-            found = FIGURE.findall(text)
-            assert not found, f"{found} in README.md: name the file and the row in a comment, or leave it out: {text}"
+def test_readme_has_held_figures_only() -> None:
+    for block in blocks(ROOT / "README.md"):
+        found = FIGURE.findall(block.text)
+        assert block.is_held or not found, f"{found} in README.md: name the file and the row, or leave it out"
 
 
 @pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
-def test_tables_of_figures_are_held_or_listed(page: Path) -> None:
-    free = [
-        text
-        for names, text in blocks(page)
-        if names is None and text.startswith("|") and len(FIGURE.findall(text)) >= FEWEST_FIGURES
-    ]
-    assert not free or page.name in NOT_HELD, f"{page.name}: name where the figures are from: {free[0][:200]}"
+def test_every_figure_has_a_source(page: Path) -> None:
+    for block in blocks(page):
+        found = FIGURE.findall(block.text)
+        assert block.kind or not found, f"{page.name}: name where {found[:3]} are from: {block.text[:200]}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sources_exist(page: Path) -> None:
+    for block in blocks(page):
+        if block.kind == "measured":
+            script, comma, date = block.names.rpartition(", ")
+            assert comma, f"{page.name}: {block.names} has no date"
+            assert DATE.fullmatch(date), f"{page.name}: {date} is no date"
+            assert script == "by hand" or (ROOT / script).is_file(), f"{page.name}: there is no {script}"
+            assert script == "by hand" or Path(script).stem in COMMENT_LINES.sub("", page.read_text()), (
+                f"{page.name}: readers are not told of {script}"
+            )
+        elif block.kind == "no measurement":
+            assert block.names in NO_MEASUREMENT, f"{page.name}: {block.names}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from pathlib import Path
 
 import pytest
 
 from photometer.errors import DefinitionError, ToolMissing
-from photometer.remote.cluster import import_ray, parse_address, runtime_env, shipped_folders, unpacked
+from photometer.remote.cluster import check_client, import_ray, parse_address, runtime_env, shipped_folders, unpacked
 
 
 @pytest.mark.parametrize(
@@ -16,6 +17,23 @@ from photometer.remote.cluster import import_ray, parse_address, runtime_env, sh
 )
 def test_addresses(text: str, address: str) -> None:
     assert parse_address(text) == address
+
+
+def test_nobody_there_is_said_at_once() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    with pytest.raises(OSError, match="refused"):
+        check_client(f"ray://127.0.0.1:{port}")
+
+
+def test_a_port_that_listens_and_a_missing_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("grpc", reason="Ray's client is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        check_client(f"ray://127.0.0.1:{server.getsockname()[1]}")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ToolMissing, match=r"pip install photometer\[ray\]"):
+        check_client("ray://127.0.0.1:1")
 
 
 @pytest.mark.parametrize("text", ["", "raay", "http://head", "ray://", "ray://a b", "10.0.0.1:6379"])

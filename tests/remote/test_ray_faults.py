@@ -81,9 +81,12 @@ def test_nodes_that_die_change_nothing_of_the_standard_suite(tmp_path: Path) -> 
     settings = RunSettings(wall=False, repeats=1)
     here = run_suite("standard", tmp_path / "here", settings, expression=PYTHON_HALF)
     assert here.results is not None
-    counted = counts(there.results)
+    counted, expected = counts(there.results), counts(here.results)
     assert len(counted) == len(there.plan)
-    assert counted == counts(here.results)
+    # Which of two threads waits for the other is chance, and so are some instructions of it.
+    single = [order for order in there.plan if order.args.num_threads == 1]
+    assert len(single) > 70
+    assert [order.title for order in single if counted[order.id] != expected[order.id]] == []
     timed = [record["order"]["id"] for record in load_results(there.results).records if record["kind"] == "measurement"]
     assert len(timed) == len(set(timed)) == len(there.plan)
 

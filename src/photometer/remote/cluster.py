@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib.util
 import logging
 import os
 import re
+import socket
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +27,9 @@ from photometer.session.left_behind import private_folder
 INSTALL = "Install it: pip install photometer[ray]"
 # `ray start --resources='{"photometer_shared": 4}'`: photometer may use four cores of a node that others use, too.
 SHARED = "photometer_shared"
+# What addresses of clients begin with, and the port if none is given.
+CLIENT, CLIENT_PORT = "ray://", 10001
+CONNECT_SECONDS = 10.0
 # Ray puts sockets some 65 characters deeper, and the name of one may have 107.
 LONGEST_FOLDER = 42
 # What is not code, or is made again.
@@ -74,6 +79,8 @@ class Cluster:
                     **({"_temp_dir": str(folder)} if len(str(folder)) <= LONGEST_FOLDER else {}),
                 )
             else:
+                if self.address.startswith(CLIENT):
+                    check_client(self.address)
                 self.shipped = shipped_folders(self._importable)
                 ray.init(
                     address=self.address,
@@ -122,6 +129,16 @@ def parse_address(text: str) -> str:
     raise DefinitionError(
         f"{text!r} names no cluster", remedy="Give ray (one on this machine), ray://HOST:10001, or auto (the one here)."
     )
+
+
+def check_client(address: str) -> None:
+    """Raise at once if nothing listens at ray://HOST:PORT, or if Ray's client is not installed: Ray tries for 30 s."""
+    if importlib.util.find_spec("grpc") is None:
+        raise ToolMissing("the client of Ray is not installed", remedy=INSTALL)
+    host, _, port = address.removeprefix(CLIENT).rpartition(":")
+    if not host or not port.isdigit():
+        host, port = address.removeprefix(CLIENT), str(CLIENT_PORT)
+    socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
 def import_ray() -> Any:

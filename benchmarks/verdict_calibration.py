@@ -65,6 +65,7 @@ KEEP = Path("test-output/verdict-calibration.jsonl")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=12, help="Comparisons per statement and kind (default: 12).")
+    parser.add_argument("--kind", choices=KINDS, action="append", help="Only this kind; repeat for more.")
     parser.add_argument("--quick", action="store_true", help="One round of a few statements.")
     parser.add_argument("--load", action="store_true", help="Keep each core busy with another process.")
     parser.add_argument("--workers", type=int, default=1, help="Comparisons at the same time, each on its own core.")
@@ -84,7 +85,7 @@ def measure(options: argparse.Namespace) -> None:
     names = list(STATEMENTS)[:: len(STATEMENTS) // QUICK_STATEMENTS] if options.quick else list(STATEMENTS)
     rounds = 1 if options.quick else options.rounds
     # Round by round, so that a run that is stopped has all of them.
-    work = [(name, kind) for _ in range(rounds) for kind in KINDS for name in names]
+    work = [(name, kind) for _ in range(rounds) for kind in options.kind or KINDS for name in names]
     # One thread of work needs a core for the statement and, best, one for the process that asks.
     cores = usable_cores()[1 :: 2 if options.workers > 1 else 1] or usable_cores()
     shares = [work[worker :: options.workers] for worker in range(options.workers)]

@@ -60,7 +60,7 @@ def test_everyone_is_begun_before_anyone_is_preferred() -> None:
 
 
 def test_one_that_cannot_be_decided_does_not_get_what_others_have_left() -> None:
-    judge = SuiteJudge(1, seconds_per_replicate=SECONDS, most_seconds_each=10 * SECONDS)
+    judge = SuiteJudge(1, seconds_per_replicate=SECONDS, most_seconds_each=9.5 * SECONDS)
     generator = np.random.default_rng(0)
     while (index := judge.next(1e6)) is not None:
         judge.add(index, estimate(float(generator.normal(0.0, 0.1))), SECONDS)

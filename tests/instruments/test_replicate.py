@@ -158,3 +158,12 @@ def test_sizes_of_an_earlier_replicate_are_used_again_while_they_fit() -> None:
     assert sides[0].runs - runs == (WARMUP_BLOCKS + FEWEST_ROUNDS) * first.runs_per_block[0]
     drifted = alternate([FakeBlock(5e-6)] * 2, seconds=0.0, order=random.Random(0), runs_per_block=again.runs_per_block)
     assert drifted.sizes_to_use_again() == ()
+
+
+def test_sizes_that_a_disturbance_made_unequal_are_not_used_again() -> None:
+    """Sides that are alike have blocks of one size: a shorter block of one of them is a bias."""
+    sides = [FakeBlock(1e-6), FakeBlock(1e-6)]
+    disturbed = alternate(sides, seconds=0.0, order=random.Random(0), runs_per_block=(500, 300))
+    assert disturbed.sizes_to_use_again() == ()
+    unlike = alternate([FakeBlock(1e-6), FakeBlock(1e-5)], seconds=0.0, order=random.Random(0))
+    assert unlike.sizes_to_use_again() == unlike.runs_per_block

@@ -44,6 +44,8 @@ DEFAULT_FALSE_DISCOVERY_RATE = 0.05
 SCATTER_ALLOWANCE = 1.0
 # Replicates that show whether what executes the same instructions takes the same time: two may both be strays.
 IDENTICAL_REPLICATES = 3
+# If they were apart, what else ran for a moment may be why: looks follow at twice as many each, up to this.
+MOST_IDENTICAL_REPLICATES = 12
 # Memory layouts alone move a single replicate by a few per cent; more is worth a full measurement.
 APART = 0.05
 # A p-value p is turned into evidence κ·p**(κ−1); one half is the usual choice between weak and strong p-values.

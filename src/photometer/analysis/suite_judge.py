@@ -35,6 +35,7 @@ class SuiteJudge:
     """Benchmarks are known by their place, 0 to count - 1. `margins` are theirs, if they differ.
 
     `elsewhere` is the number of benchmarks of the same suite that others judge, such as other nodes of a cluster.
+    `most_seconds_each` is what one benchmark may have, even if others leave more.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class SuiteJudge:
         seconds_per_replicate: float,
         margins: Sequence[float] = (),
         elsewhere: int = 0,
+        most_seconds_each: float = math.inf,
     ) -> None:
         self._criteria = criteria
         self._rate = rate
@@ -54,6 +56,7 @@ class SuiteJudge:
         self._verdicts: list[Verdict | None] = [None] * count
         self._seconds: list[list[float]] = [[] for _ in range(count)]
         self._first_guess_seconds = seconds_per_replicate
+        self._most_seconds_each = most_seconds_each
         self._given_up: set[int] = set()
         self._settled: set[int] = set()
         self._margins = tuple(margins) or (criteria.margin,) * count
@@ -84,7 +87,11 @@ class SuiteJudge:
 
     def next(self, seconds_left: float, held: frozenset[int] = frozenset()) -> int | None:
         """Return who gets the next replicate, but none of those `held` back; None if nobody should."""
-        running = [index for index in range(len(self._verdicts)) if index not in self._given_up | held]
+        running = [
+            index
+            for index in range(len(self._verdicts))
+            if index not in self._given_up | held and sum(self._seconds[index]) < self._most_seconds_each
+        ]
         needed = self._needed()
         suite = [Progress(self._verdicts[index], self._cost(index), needed) for index in running]
         order = order_by_need(suite, seconds_left=seconds_left)

@@ -12,7 +12,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 
-from photometer.analysis.judge import APART, IDENTICAL_REPLICATES, judge_identical
+from photometer.analysis.judge import APART, IDENTICAL_REPLICATES, MOST_IDENTICAL_REPLICATES, judge_identical
 from photometer.analysis.suite_judge import SuiteJudge
 from photometer.analysis.verdict import Verdict, VerdictWord
 from photometer.analysis.verdict_reason import reason_for_identical, reason_for_not_timed
@@ -93,6 +93,7 @@ def decide(
         rate=settings.false_discovery_rate,
         seconds_per_replicate=REPLICATE_SECONDS,
         margins=margins,
+        most_seconds_each=settings.most_seconds_each,
         elsewhere=settings.judged_elsewhere,
     )
     sampler = RecordingSampler(sides, checked, file, core=core)
@@ -161,6 +162,8 @@ class CountGate:
         self._places = {order.id: index for index, order in enumerate(orders)}
         # Instructions per run of what executes the same on both sides and has not been settled yet.
         self._identical: dict[int, float] = {}
+        # Replicates after which to look again at those whose times were apart.
+        self._looks: dict[int, int] = {}
         self.settled: dict[int, Verdict] = {}
 
     def update(self) -> None:
@@ -179,7 +182,7 @@ class CountGate:
         for place, per_run in list(self._identical.items()):
             if self._settings.time == "none":
                 self._settle_untimed(place, reason_for_identical(per_run, 0), "identical")
-            elif len(self._judge.estimates(place)) >= IDENTICAL_REPLICATES:
+            elif len(self._judge.estimates(place)) >= self._looks.get(place, IDENTICAL_REPLICATES):
                 self._look(place, per_run)
 
     def held(self) -> frozenset[int]:
@@ -205,11 +208,17 @@ class CountGate:
         )
 
     def _look(self, place: int, per_run: float) -> None:
-        """Call it identical, unless its times are apart: it is then timed like the others."""
-        del self._identical[place]
-        verdict = judge_identical(self._judge.estimates(place), per_run, self._settings.criteria)
+        """Call it identical, unless its times are apart; if they still are later, it is timed like the others."""
+        estimates = self._judge.estimates(place)
+        verdict = judge_identical(estimates, per_run, self._settings.criteria)
         if verdict is not None:
+            del self._identical[place]
             self._settle(place, verdict)
+        elif len(estimates) >= MOST_IDENTICAL_REPLICATES:
+            del self._identical[place]
+        else:
+            # What else ran for a moment may have kept them apart.
+            self._looks[place] = 2 * len(estimates)
 
     def _settle_untimed(self, place: int, reason: str, word: VerdictWord) -> None:
         self._identical.pop(place, None)

@@ -6,6 +6,7 @@ In: descriptions of two sides, a suite, and how to compare. Out: specs of the si
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -73,6 +74,11 @@ class ComparisonSettings:
     def budget_for(self, benchmarks: int) -> float:
         """Return the seconds of measuring for so many benchmarks."""
         return BUDGET_SECONDS_PER_BENCHMARK * benchmarks if self.budget_seconds is None else self.budget_seconds
+
+    @property
+    def most_seconds_each(self) -> float:
+        """Return what one benchmark may have of the default budget: the noisiest would otherwise have all of it."""
+        return 2.0 * BUDGET_SECONDS_PER_BENCHMARK if self.budget_seconds is None else math.inf
 
     def margin_of(self, order: WorkOrder) -> float:
         """Return the margin for its name, its own, the largest that a tag of it has, or the one for all."""

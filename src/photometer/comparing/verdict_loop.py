@@ -61,7 +61,7 @@ class NoGate:
 
 
 OnVerdict = Callable[[int, Verdict, float], object]
-"""Index of the contest, its verdict so far, and the measuring seconds spent in all."""
+"""Index of the contest, its verdict so far, and the measuring seconds spent on all that were not settled otherwise."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,9 +101,10 @@ def run_to_verdicts(
         turns[sample.benchmark] += 1
         seconds[sample.benchmark] += sample.seconds
         spent += sample.seconds
+        on_the_rest = sum(each for place, each in enumerate(seconds) if not judge.is_settled(place * others))
         for other, estimate in enumerate(sample.estimates):
             contest = sample.benchmark * others + other
-            on_verdict(contest, judge.add(contest, estimate, sample.seconds), spent)
+            on_verdict(contest, judge.add(contest, estimate, sample.seconds), on_the_rest)
 
     for sample in known:
         add(sample)

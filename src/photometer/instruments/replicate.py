@@ -80,10 +80,15 @@ class Replicate:
     block_seconds: float = BLOCK_SECONDS
 
     def sizes_to_use_again(self) -> tuple[int, ...]:
-        """Return the runs per block if they filled blocks as wished for, else nothing: the next replicate chooses."""
-        longest = max(min(side) * runs for side, runs in zip(self.seconds_per_run, self.runs_per_block, strict=True))
-        fit = self.block_seconds / SIZE_DRIFT < longest < self.block_seconds * SIZE_DRIFT
-        return self.runs_per_block if fit or max(self.runs_per_block) == 1 else ()
+        """Return the runs per block if they are about what these times ask for, else nothing: the next one chooses.
+
+        Sizes that were chosen while something else ran may differ between sides that are alike, which is a bias.
+        """
+        wanted = _filling([min(side) for side in self.seconds_per_run], self.block_seconds)
+        both = list(zip(self.runs_per_block, wanted, strict=True))
+        fit = all(max(runs, want) <= SIZE_DRIFT * min(runs, want) for runs, want in both)
+        same_kind = len(set(self.runs_per_block)) == len(set(wanted))
+        return self.runs_per_block if fit and same_kind else ()
 
 
 def take_replicate(
@@ -206,7 +211,12 @@ def _runs_per_block(time_blocks: Sequence[TimeBlock], block_seconds: float) -> l
         for time_block in time_blocks:
             time_block(WARMUP_RUNS)
         seconds = undisturbed(once())
-    filling = [max(round(number * block_seconds / max(each, 1e-9)), 1) for each in seconds]
+    return _filling([each / number for each in seconds], block_seconds)
+
+
+def _filling(seconds_per_run: Sequence[float], block_seconds: float) -> list[int]:
+    """Return how many runs of each side fill a block; the same number if the sides are alike."""
+    filling = [max(round(block_seconds / max(each, 1e-12)), 1) for each in seconds_per_run]
     return filling if max(filling) > LIKE_SIDES * min(filling) else [max(filling)] * len(filling)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from .compile_report import report_compile, use_compile_cache
 from .device_blocks import DeviceBlocks
 from .device_modes import measure_modes
-from .figure_messages import CountWork, Observe
+from .figure_messages import CountWork, MeasureDevice, Observe
 from .graph_blocks import GraphBlocks
 from .memory import measure_memory
 from .messages import (
@@ -34,7 +34,6 @@ from .messages import (
     Failed,
     Hello,
     LookAround,
-    MeasureDevice,
     MeasureMemory,
     Prepare,
     Prepared,
@@ -213,6 +212,7 @@ class Child:
             # The default stream, and what a set-up ties to it (gradients of leaves), cannot be captured.
             self._opened.enter_context(torch.cuda.stream(torch.cuda.Stream()))
         run_block = self._opened.enter_context(self._open_loop(request, torch))
+        _leave_collector_alone()
         if BEFORE_BLOCK in self._names:
             run_block = after(self._names[BEFORE_BLOCK], run_block)
         if request.device_time:
@@ -246,9 +246,6 @@ class Child:
 
     def _count(self, run_block: RunBlock, request: Count) -> Counted:
         """Count blocks. Nothing here depends on the clock: a reply of another length would be another layout."""
-        if not gc.isenabled():
-            # How many objects the set-up has made must not matter: past the threshold each new one takes another path.
-            gc.set_threshold(HIGHEST_THRESHOLD)
         frames = self._python_frames
         if frames is not None:
             frames.before_counting(run_block)
@@ -259,6 +256,15 @@ class Child:
             toggles_itself=isinstance(self._loop, NativeLoop),
         )
         return Counted(dumps, "" if frames is None else frames.take_map())
+
+
+def _leave_collector_alone() -> None:
+    """Unless the set-up has switched it on, how many objects that made must not matter to those of the statement.
+
+    Past the threshold each new one takes another path, even if the collector is off.
+    """
+    if not gc.isenabled():
+        gc.set_threshold(HIGHEST_THRESHOLD)
 
 
 def after(prepare: Callable[[int], object], run_block: RunBlock) -> RunBlock:

@@ -246,7 +246,7 @@ def span(seconds: list[float]) -> str:
 
 # Rows that README has room for, and the columns that it shows of them.
 SHORT_ROWS = ("add, 1 KB", "softmax, 8 MB", "matmul 512, bf16", "matmul 8192, bf16")
-COLUMNS = {
+COLUMNS: dict[str, Callable[[dict[str, Any]], float]] = {
     "torch Timer": lambda row: row["torch_timer"],
     "do_bench": lambda row: row["do_bench"],
     "do_bench_cudagraph": lambda row: row["do_bench_cudagraph"],

@@ -145,7 +145,7 @@ class NodesGone(WorkerError):
 
 
 class WorkerCrashed(WorkerError):
-    """The child died before it answered: a signal, an exit, or the kernel's out-of-memory killer."""
+    """The child died before it replied: a signal, an exit, or the kernel's out-of-memory killer."""
 
 
 class WorkerTimeout(WorkerError):

@@ -98,7 +98,7 @@ def draw_comparison(
     """Draw for each order of `plan`: `base-NAME.svg`, `branch-NAME.svg`, and what changed from one to the other.
 
     Times are those of the comparison, which knows them best. `changed-` is by samples, `changed-instructions-` exact.
-    Orders that have `stacks`, by their id, are not counted again: the comparison's cause was told from these.
+    Orders that have `stacks`, by their id, are not counted again: the comparison's cause was found from these.
     """
     if not len(plan):
         return FlameFiles()

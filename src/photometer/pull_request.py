@@ -92,7 +92,7 @@ def draw_flames(
 
 
 def _kept_stacks(folder: Path) -> dict[str, ComparisonStacks]:
-    """Return the call stacks of what changed, by order: the cause was told from them, and the graph shows the same."""
+    """Return the call stacks of what changed, by order: the cause was found from them, and the graph shows the same."""
     path = folder / FILE_NAME
     return {stacks.order_id: stacks for stacks in load_results(path).of(ComparisonStacks)} if path.exists() else {}
 

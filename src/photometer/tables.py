@@ -35,7 +35,7 @@ WIDEST_WITHOUT_TERMINAL = 200
 
 
 class Compare:
-    """Tables of measurements: one per label, with one row per sub_label (else stmt) and one column per description.
+    """Tables of measurements: one per label, with one row per sub_label (or stmt) and one column per description.
 
     The methods that change how a table looks may be called in any order and at any time; results may be added later.
     """

@@ -231,7 +231,7 @@ class Timer:
     ) -> CallgrindStats | tuple[CallgrindStats, ...]:
         """Count the instructions of `number` runs, in a process under Valgrind that later calls use again.
 
-        With `repeats`, so many counts of the same process, as a tuple. Globals must be marked by CopyIfCallgrind.
+        With `repeats`, that many counts of the same process, as a tuple. Globals must be marked by CopyIfCallgrind.
         """
         try:
             counted = self.count(number, 1 if repeats is None else repeats, keep_text=retain_out_file)

@@ -21,9 +21,9 @@ from photometer.model.instruction_counts import InstructionCounts
 
 # Two builds lie in memory differently; outside the allocator that moved counts by up to 0.05 %.
 INSTRUCTION_TOLERANCE = 0.0005
-# A change is told by its largest few functions; the long tail is rounding.
+# A change is described by its largest few functions; the long tail is rounding.
 FUNCTIONS_KEPT = 8
-FUNCTIONS_TOLD = 3
+FUNCTIONS_NAMED = 3
 
 GENERATED = "code generated in memory"
 _SNIPPET = re.compile(r"photometer_[0-9a-f]{32}")
@@ -130,7 +130,7 @@ def function_changes(base: FunctionCounts, branch: FunctionCounts, runs: int) ->
 
 
 def cause_sentence(verdict: Verdict, change: InstructionChange | None, layout_ratios: Sequence[float] = ()) -> str:
-    """One sentence from time and instructions together; empty where there is nothing to add to the verdict."""
+    """One sentence from time and instructions together; empty if there is nothing to add to the verdict."""
     word = verdict.verdict
     around = layout_words(layout_ratios)
     if change is None or word == "identical":
@@ -142,15 +142,15 @@ def cause_sentence(verdict: Verdict, change: InstructionChange | None, layout_ra
         return ""
     more = change.ratio > 1.0
     size = f"{abs(change.difference_per_run):,.0f} instructions per run"
-    told = f"{'+' if more else '−'}{size} ({'+' if more else ''}{percent(change.ratio - 1.0)})"
-    told += "; " + "; ".join(map(code_words, change.code)) if change.code else _functions(change, more)
+    said = f"{'+' if more else '−'}{size} ({'+' if more else ''}{percent(change.ratio - 1.0)})"
+    said += "; " + "; ".join(map(code_words, change.code)) if change.code else _functions(change, more)
     if word in ("slower", "faster"):
         agrees = more == (word == "slower")
         joint = "and" if agrees else "but"
-        return f"{'more' if more else 'fewer'} instructions {joint} {word}: {told}{'; ' + around if around else ''}."
+        return f"{'more' if more else 'fewer'} instructions {joint} {word}: {said}{'; ' + around if around else ''}."
     if word == "same":
-        return f"{'more' if more else 'fewer'} instructions, no time: {told}."
-    return f"{'more' if more else 'fewer'} instructions, time undecided: {told}."
+        return f"{'more' if more else 'fewer'} instructions, no time: {said}."
+    return f"{'more' if more else 'fewer'} instructions, time undecided: {said}."
 
 
 def code_words(code: ChangedCode) -> str:
@@ -174,9 +174,9 @@ def layout_words(layout_ratios: Sequence[float]) -> str:
 
 
 def _functions(change: InstructionChange, more: bool) -> str:
-    told = [each for each in change.functions if (each.instructions_per_run > 0) == more][:FUNCTIONS_TOLD]
+    said = [each for each in change.functions if (each.instructions_per_run > 0) == more][:FUNCTIONS_NAMED]
     return (
-        ", most in " + ", ".join(f"{each.function} ({each.instructions_per_run:+,.0f})" for each in told)
-        if told
+        ", most in " + ", ".join(f"{each.function} ({each.instructions_per_run:+,.0f})" for each in said)
+        if said
         else ""
     )

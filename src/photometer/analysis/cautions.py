@@ -17,7 +17,7 @@ from photometer.stats.summary import median
 
 # A reason that more than this share of the rows have says something about the machine, not about a row.
 COMMON_SHARE = 0.05
-# In a short table a few rows are a large share; so many may each be marked.
+# In a short table a few rows are a large share; this many may each be marked.
 FEW_ROWS = 4
 # Of the rows that share a common reason, those are marked that scatter this much more than most of them.
 WORSE_THAN_THE_REST = 2.0
@@ -75,6 +75,6 @@ def _machine(doubts: Mapping[str, Sequence[Doubt]], counted: Counter[str], commo
         return ""
     doubtful = sum(any(doubt.kind in common for doubt in found) for found in doubts.values())
     kinds = [kind for kind, _ in counted.most_common() if kind in common]
-    told = ", ".join(f"{kind} in {counted[kind]}" for kind in kinds)
+    counts = ", ".join(f"{kind} in {counted[kind]}" for kind in kinds)
     remedy = next(doubt.remedy for found in doubts.values() for doubt in found if doubt.kind == kinds[0])
-    return f"{doubtful} of {rows} times are doubtful ({told}). {remedy} `photometer doctor` says what disturbs them."
+    return f"{doubtful} of {rows} times are doubtful ({counts}). {remedy} `photometer doctor` says what disturbs them."

@@ -18,10 +18,10 @@ from photometer.instruments.callgrind.python_frames import STATEMENT, CallSite, 
 
 Stacks = Sequence[tuple[tuple[str, ...], int]]
 
-# A sentence names so many places, and none that explains less than this of what changed.
+# A sentence names this many places, and none that explains less than this of what changed.
 PLACES_KEPT = 3
 SMALLEST_SHARE = 0.1
-# What lies below others that changed by less than this is told with them.
+# What lies below others that changed by less than this is reported with them.
 SAME_SHARE = 0.05
 CALLEES_TOLD = 3
 # Native functions are followed downwards as long as one of them has so much of the change.

@@ -81,7 +81,7 @@ class ComparisonResult:
 
 @dataclass(frozen=True)
 class ComparisonFailure:
-    """A benchmark without a verdict: on which side it failed, and how. `side` is empty where it is not known."""
+    """A benchmark without a verdict: on which side it failed, and how. `side` is empty if it is not known."""
 
     KIND: ClassVar[str] = "comparison_failure"
 

@@ -68,7 +68,7 @@ def _verdict(base: Sequence[MemoryFigures], branch: Sequence[MemoryFigures]) -> 
 
 
 def _sign(base: Sequence[int], branch: Sequence[int]) -> int:
-    """Return 1 if every run of the branch has more than any of the base, -1 if less, else 0."""
+    """Return 1 if every run of the branch has more than any of the base, -1 if less, and 0 otherwise."""
     return int(min(branch) > max(base)) - int(max(branch) < min(base))
 
 

@@ -1,7 +1,7 @@
 """Rates: what a statement does per second, and how near that is to what the machine can do.
 
 In: the facts of orders and the machine's peaks. Out: a Rate per order that has work and a time. The bound is the
-roofline's: with few FLOPs per byte, memory is what a statement waits for, else the arithmetic.
+roofline's: with few FLOPs per byte, memory is what a statement waits for, otherwise the arithmetic.
 """
 
 from __future__ import annotations

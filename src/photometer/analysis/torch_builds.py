@@ -11,7 +11,7 @@ from photometer.model.machine import Machine
 
 
 def torch_names(machines: Sequence[Machine | None]) -> list[str | None]:
-    """Return a name per file: None if all have the same Python and torch, else as much as tells them apart."""
+    """Return a name per file: None if all have the same Python and torch, otherwise as much as tells them apart."""
     described = [_description(machine) for machine in machines]
     known = {each for each in described if each is not None}
     if len(known) <= 1:
@@ -23,7 +23,7 @@ def torch_names(machines: Sequence[Machine | None]) -> list[str | None]:
 
 
 def _description(machine: Machine | None) -> tuple[str, ...] | None:
-    """Return what a build is told by, the plainest first."""
+    """Return what identifies a build, the plainest first."""
     if machine is None or machine.torch is None or machine.torch.version is None:
         return None
     torch = machine.torch

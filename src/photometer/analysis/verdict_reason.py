@@ -94,16 +94,16 @@ def note_typical_differs(ratio: float, typical_interval: tuple[float, float]) ->
 
 def reason_for_unpaired(word: VerdictWord, *, ratio: float, interval: tuple[float, float], detectable: float) -> str:
     """Why two separate runs led to this word, and what their separation costs."""
-    told = {
+    change_words = {
         "slower": f"slower by {percent(abs(ratio - 1.0))}",
         "faster": f"faster by {percent(abs(ratio - 1.0))}",
         "same": "within the margin",
         "identical": "the same instructions",
-        "undecided": "not to be told",
+        "undecided": "no difference was shown",
     }[word]
     return (
-        f"{told}; interval {span(interval)}. The sides were not measured side by side, so what differs between "
-        f"processes and hours is part of the difference: changes below {percent(detectable)} cannot be told from it, "
+        f"{change_words}; interval {span(interval)}. The sides were not measured side by side, so what differs between "
+        f"processes and hours is part of the difference: changes below {percent(detectable)} may be no more than that, "
         "however long the runs. "
         "Compare both sides live to see changes of a few tenths of a per cent."
     )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 COMMENT_NAME = "comment.md"
 # A terminal shows the first few; the page and the summary show all.
-BREACHES_TOLD = 10
+BREACHES_SHOWN = 10
 EXIT_OF = {
     "slower": ExitCode.SLOWER,
     "failed": ExitCode.FAILED,
@@ -50,7 +50,7 @@ class CiFiles:
 def commands_held(variables: Mapping[str, str]) -> Iterator[None]:
     """Keep GitHub's runner from obeying lines such as `::error::` in what is printed: labels, logs of failures.
 
-    It is told on the error channel, so that results in a pipe stay what they are.
+    The command goes to standard error, so that results in a pipe stay what they are.
     """
     if variables.get("GITHUB_ACTIONS") != "true":
         yield
@@ -65,7 +65,7 @@ def commands_held(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def gate_of(fail_on: list[str] | None, project: ProjectSettings, *, instructions: bool, memory: bool) -> Gate:
-    """Return the rules of the options, else the project's, else the usual one; what is not measured cannot fail."""
+    """Return the rules of the options, then the project's, then the usual one; what is not measured cannot fail."""
     from photometer.ci.gate import SLOWER, Gate
     from photometer.errors import DefinitionError
     from photometer.model.fail_rules import parse_rules
@@ -102,17 +102,17 @@ def margins_of(values: list[str]) -> tuple[float | None, dict[str, float]]:
 
 
 def tell_gate(gate: Gate, verdict: GateVerdict, *, any_slower: bool, in_results: bool) -> None:
-    """Say which rules are broken, unless the verdicts say the same; `in_results`: with them, else beside them."""
+    """Say which rules are broken, unless the verdicts say it: on standard output with `in_results`, or beside it."""
     from photometer.ci.gate import SLOWER
 
     say = show_text if in_results else say_aside
     plain = all(breach.rule == str(SLOWER) for breach in verdict.breaches)
     if verdict.breaches and not (plain and gate.rules == (SLOWER,) and not gate.thresholds):
         say("It fails because of")
-        for breach in verdict.breaches[:BREACHES_TOLD]:
+        for breach in verdict.breaches[:BREACHES_SHOWN]:
             say(f"  {breach.title}: {breach.sentence}")
-        if len(verdict.breaches) > BREACHES_TOLD:
-            say(f"  and {len(verdict.breaches) - BREACHES_TOLD} more")
+        if len(verdict.breaches) > BREACHES_SHOWN:
+            say(f"  and {len(verdict.breaches) - BREACHES_SHOWN} more")
     elif any_slower and verdict.outcome == "fine":
         say("It passes: what is slower is within what is allowed.")
     for reason in verdict.unjudged:

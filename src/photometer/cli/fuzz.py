@@ -157,7 +157,7 @@ def _files(output: list[Path] | None, *, page: bool) -> list[Path]:
 
 
 def _saved(request: FuzzRequest, paths: list[Path]) -> Iterator[FuzzTrial]:
-    """Yield the trials, each of which is in the files before it is passed on."""
+    """Yield the trials; each is in the files before it is passed on."""
     import torch  # noqa: F401  the header names the build, if it is there
 
     from photometer.execution.fuzz_run import run_trials

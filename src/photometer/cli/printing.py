@@ -113,7 +113,7 @@ class _ResultStream(io.FileIO):
 
 
 class _AsideStream(io.FileIO):
-    """Standard error: a fault of it can be told nowhere, so it leads nowhere from then on."""
+    """Standard error: a fault of it can be reported nowhere, so it leads nowhere from then on."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:

@@ -125,7 +125,7 @@ def words_for(seconds: float) -> str:
 
 @contextlib.contextmanager
 def comparison_progress() -> Iterator[Observer]:
-    """An observer for this terminal, or for a log."""
+    """Return an observer for this terminal, or for a log."""
     if not sys.stderr.isatty():
         yield ComparisonLines()
         return

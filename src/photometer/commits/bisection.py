@@ -88,7 +88,7 @@ def coarse_to_fine(count: int) -> list[int]:
 
 
 def spread(count: int, *, every: int | None = None, at_most: int | None = None) -> list[int]:
-    """Return which of `count` places to take: every so many, counted from the newest, or so many in all; with both
+    """Return which of `count` places to take: every Nth, counted from the newest, or a number in all; with both
     ends if there is more than one.
     """
     if count < 1:

@@ -178,7 +178,7 @@ def measure_commit(
 
 
 def _missing(repository: Repository, request: RangeRequest, machines: Sequence[Machine] = ()) -> list[str]:
-    """Return the commits of which the store lacks a selected benchmark from one of the machines, or one like this."""
+    """Return the commits for which the store lacks a selected benchmark from one of the machines, or one like this."""
     with Session(request.settings.environment) as session:
         devices = session.facts().devices
     plan = select(materialize(load_suite(request.suite), available_devices=devices), request.expression, request.tags)

@@ -1,4 +1,4 @@
-"""Search: the first commit that changed a benchmark, by exact figures if they differ, else by live comparison.
+"""Search: the first commit that changed a benchmark, by exact figures if they differ, otherwise by live comparison.
 
 In: two revisions, a suite, a selection, a metric. Out: FirstCommit: the commit, the change and the functions. Results
 of each commit are kept in a folder, so that a search that was stopped goes on where it was.

@@ -36,5 +36,5 @@ def _change(change: ChangedBenchmark) -> list[str]:
     lines = [f"{format_change(relative):>9}  {change.title}: {values}"]
     if change.verdict is not None:
         lines.append(f"           {change.verdict.judged.reason}")
-    told = [f"{each.function} ({each.instructions_per_run:+,.0f})" for each in change.functions][:FUNCTIONS_SHOWN]
-    return [*lines, f"           most in {', '.join(told)}"] if told else lines
+    named = [f"{each.function} ({each.instructions_per_run:+,.0f})" for each in change.functions][:FUNCTIONS_SHOWN]
+    return [*lines, f"           most in {', '.join(named)}"] if named else lines

@@ -114,7 +114,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def told_apart(contenders: Sequence[Contender]) -> tuple[Contender, ...]:
-    """Number those that have the same name."""
+    """Return them with numbers after names that several have."""
     times = Counter(contender.name for contender in contenders)
     seen: Counter[str] = Counter()
     found = []

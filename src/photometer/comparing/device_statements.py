@@ -149,7 +149,7 @@ def _opened(contenders: Sequence[Contender]) -> Iterator[list[Statement]]:
 
 
 def _own(contender: Contender, shared: dict[str, Any]) -> dict[str, Any]:
-    """The names of this contender alone; what the set-up has assigned anew stays."""
+    """Return the names of this contender alone; what the set-up has assigned anew stays."""
     return {name: value for name, value in contender.names.items() if _is_ours(name) or name not in shared}
 
 

@@ -9,7 +9,7 @@ from photometer.analysis.verdict import Verdict
 
 class Observer:
     def stage(self, text: str) -> None:
-        """A new stage begins: preparing, checking, measuring, counting."""
+        """Note that a new stage begins: preparing, checking, measuring, counting."""
 
     def replicate(self, title: str, verdict: Verdict, spent_seconds: float, budget_seconds: float) -> None:
         """One more replicate was judged."""
@@ -19,7 +19,7 @@ class Observer:
         return contextlib.nullcontext()
 
     def decided(self, title: str, verdict: Verdict) -> None:
-        """A verdict stands."""
+        """Note that a verdict stands."""
 
     def counted(self, done: int, total: int) -> None:
         """So many counts are done, while something else is measured; called from another thread."""

@@ -293,7 +293,7 @@ def built_snippets(request: AbRequest) -> list[BuiltSnippet]:
 
 
 def _with_advice(error: SnippetError, request: AbRequest) -> SnippetError:
-    """A third text that was meant as set-up leaves the first two without their names."""
+    """Return the error with a remedy if it looks as though a third text was meant as the set-up."""
     has_no_setup = all(contender.setup == "pass" for contender in request.contenders)
     if error.exception_type == "NameError" and error.remedy is None and has_no_setup:
         error.remedy = "Make what the statements use in the set-up (setup=…, -s), or pass it in globals={…}."

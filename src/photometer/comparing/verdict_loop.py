@@ -165,7 +165,7 @@ def check_budget(budget: float) -> None:
 
 
 def _with_retries(sampler: Sampler, benchmark: int, turn: int, retries: int) -> Sample:
-    """A crash or a time-out is now and then the machine's doing; an exception of the user's code comes again."""
+    """Return a sample; try again after a crash or a time-out, which may be the machine's doing."""
     for _ in range(retries):
         try:
             return sampler.sample(benchmark, turn)

@@ -75,11 +75,11 @@ def noise_findings(noise: NoiseTest) -> list[Finding]:
 
 
 def summary_line(examination: Examination) -> str:
-    """Return one line for whoever starts a run: what is to be mended, and where to read about it."""
+    """Return one line for whoever starts a run: what to mend, and where to read about it."""
     mend = examination.to_mend()
     if not mend:
         known = [f.fact for f in examination.findings if f.topic in ("cores", "neighbours")]
         return f"machine: {'; '.join(known)}. Nothing to mend."
     more = f" and {len(mend) - 2} more" if len(mend) > 2 else ""
-    told = "; ".join(f"{finding.topic}: {finding.fact}" for finding in mend[:2])
-    return f"machine: {told}{more}. `photometer doctor` says what to do."
+    named = "; ".join(f"{finding.topic}: {finding.fact}" for finding in mend[:2])
+    return f"machine: {named}{more}. `photometer doctor` says what to do."

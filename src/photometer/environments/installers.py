@@ -111,12 +111,12 @@ _VENV_REMEDY = "Python's venv is needed (Debian: apt-get install python3-venv), 
 
 
 def _pip_command(interpreter: Interpreter, folder: Path) -> list[str]:
-    """Return the pip of the base interpreter if it is new enough, else that of a virtual environment made for it."""
+    """Return the pip of the base interpreter if it is new enough, or that of a virtual environment made for it."""
     variables = variables_without_python_path()
     own = [interpreter.base, "-m", "pip"]
     try:
-        told = run_command([*own, "--version"], variables=variables)
-        version = tuple(int(number) for number in told.split()[1].split(".")[:2])
+        reported = run_command([*own, "--version"], variables=variables)
+        version = tuple(int(number) for number in reported.split()[1].split(".")[:2])
         if version >= OLDEST_PIP:
             return own
     except (EnvironmentSpecError, ValueError, IndexError):

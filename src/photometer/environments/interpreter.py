@@ -66,14 +66,14 @@ class Interpreter:
 
 def describe(python: str) -> Interpreter:
     """Ask an interpreter what it is."""
-    told = run_command(
+    reported = run_command(
         [python, "-c", _DESCRIBE],
         folder=Path("/"),
         variables=variables_without_python_path(),
         what=f"{python} is not a Python that can be used",
         remedy="Name an interpreter, or the folder of a virtual environment.",
     )
-    facts = json.loads(told)
+    facts = json.loads(reported)
     torch_file = facts["torch_file"]
     return Interpreter(
         executable=facts["executable"],

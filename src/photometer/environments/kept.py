@@ -24,7 +24,7 @@ from photometer.instruments.code_folder import cache_root, make_code_folder
 from photometer.model.folder_lock import flock_or_warn
 from photometer.model.whole_file import write_text_whole
 
-# Some ten builds of torch with CUDA, of which most files are shared, or a hundred without.
+# Some ten builds of torch with CUDA, which share most files, or a hundred without.
 MOST_BYTES = 40 * 1024**3
 # All names have one length: that of a path shifts what lies in memory after it.
 _KEY = re.compile(r"[0-9a-f]{16}")
@@ -81,13 +81,13 @@ class KeptEnvironments:
         for record in sorted(self.folder.glob("*.json"), key=_used_at, reverse=True):
             if not _KEY.fullmatch(record.stem) or not (self.folder / record.stem).is_dir():
                 continue
-            told = _read(record)
+            content = _read(record)
             found.append(
                 KeptEnvironment(
                     record.stem,
                     self.folder / record.stem,
-                    str(told.get("title", "")),
-                    tuple((str(name), str(value)) for name, value in dict(told.get("about", {})).items()),
+                    str(content.get("title", "")),
+                    tuple((str(name), str(value)) for name, value in dict(content.get("about", {})).items()),
                     _disk_bytes(self.folder / record.stem, seen),
                     _used_at(record),
                     self._is_held(record.stem),
@@ -172,10 +172,10 @@ class KeptEnvironments:
 
 def _read(record: Path) -> dict[str, Any]:
     try:
-        told = json.loads(record.read_text(encoding="utf-8"))
+        content = json.loads(record.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _used_at(record: Path) -> float:

@@ -18,7 +18,7 @@ from photometer.plan.work_order import ScriptingJob, WorkOrder, WorkOrders
 
 # Steps during which nothing else may run on the same cores.
 QUIET_STEPS = frozenset({Step.TIME, Step.DEVICE})
-# With so many cores timings and other work go on at the same time.
+# With this many cores timings and other work go on at the same time.
 MANY_CORES = 4
 # Steps that are a result of an order each, and so count as progress.
 MEASURING_STEPS = (Step.COMPILE, Step.TIME, Step.COUNT, Step.DEVICE, Step.MEMORY, Step.PROBE)
@@ -122,7 +122,7 @@ class Agenda:
         return None
 
     def take(self, job: Job) -> None:
-        """The job has been started."""
+        """Note that the job has been started."""
         if job.step in QUIET_STEPS:
             self._rounds(job.cores).remove(job)
         else:
@@ -137,7 +137,7 @@ class Agenda:
         self._put(dataclasses.replace(job, losses=job.losses + 1))
 
     def done(self, job: Job, failed: Collection[str] = ()) -> list[WorkOrder]:
-        """A job went well. For the build, `failed` are the ids of orders that did not compile; they are returned."""
+        """Note that a job went well. Of the build, `failed` are the ids of orders that did not compile; return them."""
         if job.order is None:
             self.left[job.step] -= 1
             return self._settle(job, failed)
@@ -152,7 +152,7 @@ class Agenda:
         return []
 
     def failed(self, job: Job) -> list[WorkOrder]:
-        """A job failed for good. Return the orders that come to nothing by it."""
+        """Note that a job failed for good; return the orders that come to nothing by it."""
         if job.order is not None:
             self._strike(job.order)
             return [job.order]

@@ -167,7 +167,7 @@ def _blamed(statement: str, time_block: Callable[[int], float]) -> Callable[[int
 
 @contextlib.contextmanager
 def _blaming(statement: str) -> Iterator[None]:
-    """What the user's code raises becomes a SnippetError that names the statement."""
+    """Turn what the user's code raises into a SnippetError that names the statement."""
     try:
         yield
     except Exception as error:

@@ -61,13 +61,13 @@ class RunState:
 
 class RunObserver(Protocol):
     def progressed(self, state: RunState) -> None:
-        """Called a few times per second, and after every step."""
+        """Show the state; called a few times per second, and after every step."""
 
     def gave_up(self, title: str, reason: str) -> None:
-        """Called when an order failed for good."""
+        """Note that an order failed for good."""
 
     def climbed(self, title: str, problem: str | None) -> None:
-        """Called when a rung of a ladder was measured beside the one below, or could not be."""
+        """Note that a rung of a ladder was measured beside the one below, or could not be."""
 
 
 class NullObserver:

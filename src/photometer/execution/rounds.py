@@ -28,7 +28,7 @@ _LARGEST_SEED = 2**31
 
 
 class Visiting(Protocol):
-    """A job of which there are several rounds."""
+    """A job that has several rounds."""
 
     @property
     def visit(self) -> int: ...

@@ -58,7 +58,7 @@ def open_run_file(
     measured: Mapping[str, Any] | None = None,
     machine: Machine | None = None,
 ) -> RunFile:
-    """Open `folder/results.json`. One that is there is continued with `resume`, else kept under another name.
+    """Open `folder/results.json`. One that is there is continued with `resume`, and otherwise kept under another name.
 
     `measured` says in the header which commit it is about, if it is not the one that is checked out here, and `machine`
     which machine measures, if it is not this one. Call this while the folder is held (model/folder_lock.py), and hold
@@ -130,7 +130,7 @@ def _about(plan: WorkOrders, settings: RunSettings, facts: TorchFacts) -> dict[s
 
 
 def machine_of(facts: TorchFacts) -> Machine:
-    """This machine, with the Python and the torch that are measured."""
+    """Return this machine, with the Python and the torch that are measured."""
     build = facts.build
     capability = re.search(r"CPU capability usage: (\S+)", build)
     torch = TorchBuild(
@@ -148,7 +148,7 @@ def renamed_records(records: Sequence[Mapping[str, Any]], plan: WorkOrders) -> l
     """Return the records of the plan's orders; those of others are left out.
 
     Records without an order (peaks, ladder steps, speed-ups) name ids or pairs of the former plan, and are measured
-    again. If two orders have the same code, their results are not told apart by it, and neither is kept.
+    again. If two orders have the same code, their results cannot be told apart by it, and neither is kept.
     """
     codes = Counter(_code_of_order(order) for order in plan)
     by_code = {code: order for order in plan if codes[code := _code_of_order(order)] == 1}
@@ -181,5 +181,5 @@ def _code_of_order(order: WorkOrder) -> str:
 
 def _code(spec: Mapping[str, Any], auto: object) -> str:
     """Return what makes an order what it is; what has its default is left out of records."""
-    told = {name: value for name in _CODE if (value := spec.get(name)) not in (None, "", "pass", 1)}
-    return json.dumps([told, auto], sort_keys=True, default=str)
+    given = {name: value for name in _CODE if (value := spec.get(name)) not in (None, "", "pass", 1)}
+    return json.dumps([given, auto], sort_keys=True, default=str)

@@ -10,7 +10,7 @@ from photometer.model.environment import Environment
 
 # torch's default for blocked_autorange.
 DEFAULT_MIN_RUN_TIME = 0.2
-# Each order's time is measured in so many visits, spread over the run. See docs/repeatability.md.
+# Each order's time is measured in this many visits, spread over the run. See docs/repeatability.md.
 VISITS = 8
 # They start from one state and are equal; the second shows a statement that draws something at random.
 DEFAULT_REPEATS = 2

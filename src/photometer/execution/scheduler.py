@@ -36,7 +36,7 @@ COUNTS_WORTH_A_SERVER = 20
 LOOK_SECONDS = 0.25
 # Nor does it hear of more than anybody can read: a cluster finishes a thousand steps per second.
 LEAST_SECONDS_BETWEEN_LOOKS = 0.02
-# An order that was lost with so many nodes has brought them down itself: out of memory, most likely.
+# An order that was lost with this many nodes has brought them down itself: out of memory, most likely.
 MOST_LOSSES = 3
 
 Running = dict["Future[Done | Failure]", tuple[Job, Slot, float]]

@@ -33,7 +33,7 @@ LONG_SECONDS = 0.25
 
 @dataclasses.dataclass(frozen=True)
 class ShortVisit:
-    """Stop after about so many seconds, and not before there are a few blocks. A stopping rule."""
+    """Stop after about this many seconds, and not before there are a few blocks. A stopping rule."""
 
     seconds: float
 

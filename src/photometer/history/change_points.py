@@ -32,7 +32,7 @@ SMALLEST_CHANGE = 0.005
 MOST_BESIDE = 100
 # Values further from the medians around them are outliers, and count as this many standard deviations.
 FARTHEST = 2.5
-# Medians are of stretches of so many values, in which a level that is just long enough is the majority.
+# Medians are of stretches of this many values, in which a level that is just long enough is the majority.
 STRETCH = 2 * SHORTEST_LEVEL - 1
 # PELT's price for a cut, in units of 2 log n: a low one, because the test throws out what is too much.
 PENALTY = 1.0
@@ -96,7 +96,7 @@ def find_changes(
 
 
 def relative_noise(values: Sequence[float] | Values) -> float:
-    """Return the standard deviation from commit to commit, relative to the level; 0 if it cannot be told."""
+    """Return the standard deviation from commit to commit, relative to the level; 0 if it is not known."""
     numbers = np.asarray(values, dtype=np.float64)
     numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
     return _noise_of(np.log(numbers)) if numbers.size > SHORTEST_LEVEL else 0.0
@@ -129,7 +129,7 @@ class _Step:
         return self.after / self.before - 1.0 if self.before else math.copysign(math.inf, self.after)
 
     def weakness(self, largest_p: float, smallest_change: float) -> float:
-        """Return zero for a step that stands, else how little speaks for it."""
+        """Return zero for a step that stands, and for another how little speaks for it."""
         if self.p > largest_p:
             return 1.0 + self.p
         change = abs(self.relative_change)
@@ -232,7 +232,7 @@ def _fitted(levels: Values, place: int, degree: int, *, with_step: bool) -> _Fit
 
 def _best_fit(levels: Values, place: int) -> _Fit | None:
     """Return the step with or without a drift beside it, whichever describes the values; None for a drift alone."""
-    # A drift needs some values on both sides to be told from the step.
+    # A drift needs some values on both sides to be distinguished from a step.
     most = min(CURVE_DEGREE, min(place, levels.size - place) // SHORTEST_LEVEL)
     steps = [_fitted(levels, place, degree, with_step=True) for degree in range(most + 1)]
     drifts = [_fitted(levels, place, degree, with_step=False) for degree in range(1, CURVE_DEGREE + 1)]

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from photometer.history.nouns import Benchmark, Commit, Curve, CurvePoint, Machine, Metric, StoredComparison
 from photometer.history.points import INSTRUCTIONS
 
-# Of a step in time, the commit is known to so many measured ones; a step in counts within them explains it.
+# Of a step in time, the commit is known to within this many measured ones; a step in counts within them explains it.
 NEARBY = 2
-# Metrics that follow from others, so that a change of them would be told twice.
+# Metrics that follow from others, so that a change of them would be reported twice.
 FOLLOWING = frozenset({"time", "all_instructions", "allocator_calls", "allocated_memory", "device_allocated_memory"})
 # What a live comparison must have said for a step in time to be the code's.
 _CHANGED = ("slower", "faster")
@@ -111,7 +111,7 @@ def levels_of(curve: Curve) -> list[Level]:
 
 
 def steps_of(curve: Curve) -> Iterator[tuple[Level, Level]]:
-    """Yield the steps of an exact metric: neighbours of which no repeat is like one of the other."""
+    """Yield the steps of an exact metric: neighbours that have no repeat in common."""
     levels = levels_of(curve)
     for last, first in itertools.pairwise(levels):
         if first.is_apart_from(last):

@@ -114,7 +114,7 @@ def order_key(record: Mapping[str, Any]) -> str | None:
 
 
 def benchmark_of(record: Mapping[str, Any]) -> BenchmarkIdentity | None:
-    """Return whose record it is, by its order, else by its statement; a record of neither has no benchmark."""
+    """Return whose record it is, by its order, or by its statement; a record of neither has no benchmark."""
     order, task = _mapping(record.get("order")), _mapping(record.get("task_spec"))
     key = order_key(record)
     label = tuple(str(word) for word in order.get("label") or ())
@@ -145,7 +145,7 @@ def started_at(header: Mapping[str, Any]) -> int:
         return 0
 
 
-# The plainest variant is told by its label alone.
+# The plainest variant is named by its label alone.
 _USUAL = {
     "runtime": ("eager", "explicit"),
     "autograd": ("forward", "explicit"),

@@ -1,4 +1,4 @@
-"""Which store is meant: the one that is named, else that of PHOTOMETER_STORE, else the project's own.
+"""Which store is meant: the one that is named, then that of PHOTOMETER_STORE, then the project's own.
 
 The project's own lies at the root of the git repository, in a folder that git ignores.
 """
@@ -44,7 +44,7 @@ def require_place(given: str | None = None, folder: Path | None = None) -> str:
 
 
 def make_store(given: str | None = None, folder: Path | None = None) -> str:
-    """Make the store that is named, else the project's, unless it is there; return its place."""
+    """Make the store that is named, or the project's, unless it is there; return its place."""
     from photometer.history.store import open_store
 
     place = given or os.environ.get(VARIABLE) or project_place(folder)

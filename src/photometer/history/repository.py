@@ -38,7 +38,7 @@ class Repository:
             return None
 
     def project(self) -> str:
-        """Return a name that is the same in every clone: the remote's host and path, else the root folder's name."""
+        """Return a name that is the same in every clone: the remote's host and path, or the root folder's name."""
         try:
             url = self._git("config", "--get", "remote.origin.url")
         except EnvironmentSpecError:

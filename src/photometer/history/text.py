@@ -118,9 +118,9 @@ def render_change(change: Change, functions: Iterable[FunctionChange] = ()) -> s
         f"{format_change(change.relative):>9}  {change.benchmark.title}, {change.metric.name}: {values} ({certainty})",
         f"           {where(change)}",
     ]
-    told = [f"{each.function} ({each.instructions_per_run:+,.0f})" for each in functions][:FUNCTIONS_SHOWN]
-    if told:
-        lines.append(f"           most in {', '.join(told)}")
+    named = [f"{each.function} ({each.instructions_per_run:+,.0f})" for each in functions][:FUNCTIONS_SHOWN]
+    if named:
+        lines.append(f"           most in {', '.join(named)}")
     if change.p is not None:
         lines.append(f"           {_CAUSE_WORDS[change.cause]}")
     return visible_block(lines)

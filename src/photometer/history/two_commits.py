@@ -114,12 +114,12 @@ def render_comparison(rows: Sequence[ComparedRow], *, everything: bool = False) 
 
 def _cells(row: ComparedRow) -> tuple[str, ...]:
     metric = row.curve.metric
-    told = [f"{each.function} ({each.instructions_per_run:+,.0f})" for each in row.functions[:FUNCTIONS_SHOWN]]
+    named = [f"{each.function} ({each.instructions_per_run:+,.0f})" for each in row.functions[:FUNCTIONS_SHOWN]]
     return (
         format_change(row.relative) if row.has_changed else "same",
         row.curve.benchmark.title,
         metric.name,
         format_value(row.base.value, metric),
         format_value(row.branch.value, metric),
-        ", ".join(told),
+        ", ".join(named),
     )

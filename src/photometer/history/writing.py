@@ -35,7 +35,7 @@ from photometer.history.points import points_of
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-# A transaction of so many records takes some 30 ms: long beside its own cost, short beside what others wait.
+# A transaction of this many records takes some 30 ms: long beside its own cost, short beside what others wait.
 BATCH = 250
 
 

@@ -1,4 +1,4 @@
-"""hold_folder: one photometer at a time writes its results into a folder. A second one is told who holds it.
+"""hold_folder: one photometer at a time writes its results into a folder. A second one is refused.
 
 The lock is one of the kernel (flock) on a file in the folder. It ends with the process, however that ends.
 """

@@ -12,7 +12,7 @@ from photometer.model.task import TaskSpec
 
 @dataclass(frozen=True)
 class LayoutCount:
-    """The figures under one layout: a seed of Python's string hashes and so many bytes more of environment."""
+    """The figures under one layout: a seed of Python's string hashes, and bytes added to the environment."""
 
     hash_seed: int
     padding_bytes: int

@@ -2,7 +2,7 @@
 
 The successor of torch.utils.benchmark.Measurement: same fields and properties, but what was measured cannot be
 changed, and it knows its confidence interval and the reasons to doubt it. If its blocks were taken in several visits
-(see visit.py), the figure to report is the time without disturbances, else the median.
+(see visit.py), the figure to report is the time without disturbances, otherwise the median.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class MemoryMeasurement:
 
     @property
     def main(self) -> MemoryFigures:
-        """Where the statement runs: on the accelerator if there is one, else on the CPU."""
+        """Where the statement runs: on the accelerator if there is one, otherwise on the CPU."""
         return self.on_device or self.host
 
     @property

@@ -21,7 +21,7 @@ class TaskSpec:
 
     @property
     def title(self) -> str:
-        """The label if there is one, else the statement; the sub_label behind it."""
+        """The label, or the statement if there is none; the sub_label behind it."""
         if self.label is None and "\n" in self.stmt:
             head = f"stmt: ({self.sub_label})" if self.sub_label else "stmt:"
             return head + "\n" + textwrap.indent(self.stmt, "  ")

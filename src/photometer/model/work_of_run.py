@@ -14,7 +14,7 @@ from photometer.model.task import TaskSpec
 
 @dataclasses.dataclass(frozen=True)
 class WorkOfRun:
-    """`flops_given` and `bytes_given` say that the author gave the number; else it was counted in a run.
+    """`flops_given` and `bytes_given` say that the author gave the number; otherwise it was counted in a run.
 
     Counted bytes are those of the inputs and outputs: what a run must move if nothing is read twice.
     """

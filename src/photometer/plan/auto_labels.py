@@ -50,7 +50,7 @@ class AutoLabels:
 
     @property
     def runtime_name(self) -> str:
-        """The runtime, and what torch.compile was told: `compiled reduce-overhead`."""
+        """The runtime, and the options of torch.compile: `compiled reduce-overhead`."""
         return f"{self.runtime.value} {self.compile.word}".rstrip()
 
     def as_dict(self) -> dict[str, str | int]:

@@ -38,7 +38,7 @@ def order_figures(benchmark: GroupedBenchmark, auto: AutoLabels) -> OrderFigures
     asked = benchmark.figures
     if asked == NO_FIGURES:
         return None
-    # A compiled or scripted step is one piece: its phases cannot be told apart, nor its variables read.
+    # A compiled or scripted step is one piece: its phases cannot be separated, nor its variables read.
     eager = auto.language is Language.PYTHON and auto.runtime is RuntimeMode.EAGER
     metrics = asked.metrics if eager else ()
     phases = asked.phases if eager else ()

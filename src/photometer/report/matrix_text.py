@@ -1,6 +1,6 @@
 """A comparison of many sides as text for the terminal, and as Markdown: versions across, benchmarks down.
 
-In: a MatrixComparison. Out: one string: the answer first, then the sides with their counts, then a row per benchmark
+In: a MatrixComparison. Out: one string: the outcome first, then the sides with their counts, then a row per benchmark
 with its verdict on each side against the reference, and the steps at which it changed.
 """
 
@@ -40,7 +40,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def headline(matrix: MatrixComparison) -> str:
-    """Return the answer in one line."""
+    """Return the outcome in one line."""
     short = short_names(matrix.names)
     slower = [
         f"{short[side]} in {matrix.count('slower', side)}"

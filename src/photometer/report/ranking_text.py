@@ -1,6 +1,6 @@
 """A Ranking as text for the terminal, as Markdown, and as CSV.
 
-In: what `ab` found of two or more statements. Out: one string: the answer in the first line, then one row per
+In: what `ab` found of two or more statements. Out: one string: the outcome in the first line, then one row per
 statement, fastest first, and below them what is undecided and why.
 """
 
@@ -56,7 +56,7 @@ def render_ranking(ranking: Ranking, width: int = 100, colour: bool = False) -> 
 
 
 def render_ranking_markdown(ranking: Ranking) -> str:
-    """Return Markdown: the answer, a table, and what is below it."""
+    """Return Markdown: the outcome, a table, and what is below it."""
     lines = [f"**{_inline(headline(ranking))}**", "", "| " + " | ".join(_HEADS) + " |"]
     lines.append("| ---: | :--- | ---: | ---: | ---: | ---: | :--- |")
     for statement in ranking:
@@ -85,12 +85,12 @@ def render_ranking_csv(ranking: Ranking) -> str:
 
 
 def headline(ranking: Ranking) -> str:
-    """Return the answer in one line."""
+    """Return the outcome in one line."""
     if len(ranking) == 2:
         (pair,) = ranking.pairs
         word, reason = pair.verdict.verdict, pair.verdict.reason
-        told = reason if reason.startswith(word) else f"{word}, {reason}"
-        return f"{shown_name(pair.second)} against {shown_name(pair.first)}: {told}"
+        sentence = reason if reason.startswith(word) else f"{word}, {reason}"
+        return f"{shown_name(pair.second)} against {shown_name(pair.first)}: {sentence}"
     fastest = [shown_name(name) for name in ranking.fastest]
     if len(fastest) == 1:
         return f"Fastest of {len(ranking)}: {fastest[0]}"

@@ -1,6 +1,6 @@
 """A comparison of two environments as text for the terminal, and as Markdown for a pull request.
 
-In: an EnvironmentComparison. Out: one string: the answer in the first line, then one row per benchmark, the most
+In: an EnvironmentComparison. Out: one string: the outcome in the first line, then one row per benchmark, the most
 important ones first. Causes and notes stand below a row; Markdown folds them, and benchmarks that did not change.
 """
 
@@ -62,7 +62,7 @@ def render_causes(comparison: EnvironmentComparison, before: EnvironmentComparis
 
 
 def headline(comparison: EnvironmentComparison) -> str:
-    """Return the answer in one line."""
+    """Return the outcome in one line."""
     counts = [(word, comparison.count(word)) for word in ("slower", "faster", "same", "identical", "undecided")]
     parts = [f"{count} {word}" for word, count in counts if count]
     accepted = sum(bool(result.accepted) and result.verdict == "slower" for result in comparison.results)
@@ -206,7 +206,7 @@ def _indented(text: str, width: int, first: str, rest: str) -> list[str]:
 
 
 def render_verdicts_markdown(comparison: EnvironmentComparison) -> str:
-    """Return Markdown for a pull request: the answer first, then changes; the rest is folded."""
+    """Return Markdown for a pull request: the outcome first, then changes; the rest is folded."""
     parts = [f"{_MARKS[comparison.outcome]} **{_inline(headline(comparison))}**"]
     parts.append(f"Base: {_inline(comparison.base)}<br>\nBranch: {_inline(comparison.branch)}")
     parts += [f"- ⚠️ {_inline(warning)}" for warning in comparison.warnings]

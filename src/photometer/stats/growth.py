@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FEWEST_POINTS = 4
-# A power cannot be told from points that are closer together.
+# Points that are closer together do not determine a power.
 NARROWEST_RANGE = 4.0
 # Tried from low to high: with equal errors the lower power is taken.
 _POWERS = np.arange(0.0, 4.001, 0.05)

@@ -22,7 +22,7 @@ from .messages import CompileFacts, ReportCompile
 # A global of this name, called by the set-up between the first size and the others.
 MARK = "photometer_compile_mark"
 # Torch evaluates the guards once, with the caches emptied; a statement that runs in a loop finds them warm. So many
-# evaluations in a block, and the fastest of so many blocks.
+# evaluations in a block, and the fastest of this many blocks.
 GUARD_CALLS = 200
 GUARD_BLOCKS = 5
 # Enough to see what is wrong; a model that breaks a thousand times breaks in the same few ways.
@@ -198,9 +198,9 @@ def graph_break(message: str) -> dict[str, Any] | None:
 def _reason(text: str) -> dict[str, str]:
     """Return the reason in one line, and the hint that goes with it."""
     lines = [line.strip() for line in text.split(_TRACEBACK)[0].splitlines()]
-    told = [line for line in lines if line and not line.startswith(_PREAMBLE)]
-    hints = [line.removeprefix("Hint: ") for line in told if line.startswith("Hint: ")]
-    return {"reason": told[0] if told else "unknown", "hint": hints[0] if hints else ""}
+    stated = [line for line in lines if line and not line.startswith(_PREAMBLE)]
+    hints = [line.removeprefix("Hint: ") for line in stated if line.startswith("Hint: ")]
+    return {"reason": stated[0] if stated else "unknown", "hint": hints[0] if hints else ""}
 
 
 def merged(breaks: list[dict[str, Any]]) -> list[dict[str, Any]]:

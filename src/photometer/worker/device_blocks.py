@@ -1,7 +1,7 @@
 """Blocks of runs timed on the accelerator itself, between two marks in its queue.
 
 A spinning kernel holds the device while a block is queued, so that its time is no picture of how fast the host
-launches. `DeviceBlocks(run_block, cuda)` is called like `run_block`, and answers seconds of device time. A statement
+launches. `DeviceBlocks(run_block, cuda)` is called like `run_block`, and returns seconds of device time. A statement
 that waits for the device, or queues more than its queue holds, cannot be held: it is timed with its waiting.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 RunBlock = Callable[[int], object]
 
-# The hold is so many times as long as queueing took before, for the next time may be slower; and never shorter than
+# The hold is this many times as long as queueing took before, for the next time may be slower; and never shorter than
 # starting it takes.
 HOLD_MARGIN = 1.5
 SHORTEST_HOLD_SECONDS = 50e-6
@@ -74,7 +74,7 @@ class DeviceBlocks:
         end.record()
         was_hidden = not start.query()
         if was_hidden:
-            # Else it may have waited for the hold itself, and the next would be longer and longer.
+            # Otherwise it may have waited for the hold itself, and the next would be longer and longer.
             self._queueing_seconds_per_run = (self._clock() - began) / (number + 1)
         end.synchronize()
         return start.elapsed_time(end) / 1e3, was_hidden

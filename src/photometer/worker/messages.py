@@ -217,7 +217,7 @@ class Time(Request[Timed]):
 
 @dataclasses.dataclass(frozen=True)
 class TimeBlocks(Request[TimedBlocks]):
-    """Run so many blocks of `number` runs, one after another."""
+    """Run a number of blocks of `number` runs, one after another."""
 
     verb: ClassVar[str] = "time-blocks"
     reply: ClassVar[type[Reply]] = TimedBlocks
@@ -237,7 +237,7 @@ class Count(Request[Counted]):
 
 @dataclasses.dataclass(frozen=True)
 class Spin(Request[Spun]):
-    """Run the statement for about so many seconds while a sampling profiler looks on."""
+    """Run the statement for about `seconds` while a sampling profiler looks on."""
 
     verb: ClassVar[str] = "spin"
     reply: ClassVar[type[Reply]] = Spun
@@ -246,7 +246,7 @@ class Spin(Request[Spun]):
 
 @dataclasses.dataclass(frozen=True)
 class MeasureMemory(Request[MeasuredMemory]):
-    """Run the statement so many times and say what each run allocates, on an accelerator too if one is named."""
+    """Run the statement `runs` times and say what each run allocates, on an accelerator too if one is named."""
 
     verb: ClassVar[str] = "measure-memory"
     reply: ClassVar[type[Reply]] = MeasuredMemory

@@ -33,7 +33,7 @@ class CppError(RuntimeError):
 class NativeLoop:
     """`timeit(n)` for one compiled snippet.
 
-    `synchronize` waits for an accelerator; where there is one, it is called before each of the two clock reads. It may
+    `synchronize` waits for an accelerator; if there is one, it is called before each of the two clock reads. It may
     be set later: only after a first run is it known whether the snippet has opened a device.
     The GIL is free while the snippet runs.
     """

@@ -23,7 +23,7 @@ from types import CodeType, FrameType
 # Callgrind is told at its start to look through the dispatcher, by its address (callgrind/python_frames.py). Valgrind
 # keeps the upper half of the address space to itself, and nothing is mapped so high without being asked for.
 DISPATCHER_ADDRESS = 0x60_0000_0000
-# A model of a thousand layers has about so many.
+# A model of a thousand layers has about this many.
 MOST_PATHS = 20_000
 
 _MAP_PRIVATE_ANONYMOUS = 0x22

@@ -57,7 +57,7 @@ def stack_levels(seed: int) -> int:
 
 
 def call_deeper(levels: int, call: Callable[[], _Result]) -> _Result:
-    """Call from so many levels further down the C stack: `map` calls back into the interpreter."""
+    """Call from a number of levels further down the C stack: `map` calls back into the interpreter."""
     if levels <= 0:
         return call()
     return next(map(lambda below: call_deeper(below, call), (levels - 1,)))

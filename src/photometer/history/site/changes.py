@@ -20,7 +20,7 @@ from photometer.history.site.packing import finite
 from photometer.history.store import Store
 
 # The largest few tell the story.
-FUNCTIONS_TOLD = 5
+FUNCTIONS_NAMED = 5
 CommitNumber = Callable[[str, Commit], int]
 
 
@@ -37,7 +37,7 @@ class SiteChange:
         """Return plain values; `commit_number` numbers the commits that changes name."""
         change = self.change
         between = None if change.unmeasured is None else len(change.unmeasured)
-        told = change.comparison
+        live = change.comparison
         return {
             "benchmark": benchmark,
             "series": names.series_of_run[change.first.point.run_id],
@@ -50,9 +50,9 @@ class SiteChange:
             "p": change.p,
             "origin": change.cause.value,
             "between": 0 if change.is_one_commit else between,
-            "functions": [[each.function, each.instructions_per_run] for each in self.functions[:FUNCTIONS_TOLD]],
-            "more_functions": max(len(self.functions) - FUNCTIONS_TOLD, 0),
-            "verdict": None if told is None else [told.verdict, finite(told.ratio)],
+            "functions": [[each.function, each.instructions_per_run] for each in self.functions[:FUNCTIONS_NAMED]],
+            "more_functions": max(len(self.functions) - FUNCTIONS_NAMED, 0),
+            "verdict": None if live is None else [live.verdict, finite(live.ratio)],
         }
 
 

@@ -21,7 +21,7 @@ def finite(value: float | None) -> float | None:
 
 
 def packed(values: Sequence[float], digits: int) -> dict[str, Any]:
-    """Return the values rounded to so many digits of the largest one."""
+    """Return the values rounded to this many digits of the largest one."""
     largest = max((abs(value) for value in values), default=0.0)
     exponent = math.floor(math.log10(largest)) - digits + 1 if largest else 0
     # Whole numbers stay whole.

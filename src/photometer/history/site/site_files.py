@@ -54,7 +54,7 @@ def publish_site(
     repository: Repository | None = None,
     on_benchmark: Callable[[int, int], None] = lambda done, of: None,
 ) -> Published:
-    """Write the site. `on_benchmark` is told how many benchmarks are done."""
+    """Write the site. `on_benchmark` is called with the number of benchmarks done."""
     writer = _Writer(folder)
     names = SiteNames.read(store)
     latest, commits = Latest(names), CommitTable(names)

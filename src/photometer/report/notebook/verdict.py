@@ -16,7 +16,7 @@ from photometer.report.ranking_text import headline
 # A notebook cell is no place for hundreds of rows; benchmarks without a change are left out first.
 MOST_ROWS = 40
 WIDTH, HEIGHT = 320, 26
-# The picture reaches to the farther end of the interval, or so many margins if that is more.
+# The picture reaches to the farther end of the interval, or this many margins if that is more.
 FEWEST_MARGINS = 2.0
 # An interval that is not known yet, or is wider than this, is drawn to the edges.
 WIDEST_SHOWN = 1.0
@@ -95,7 +95,7 @@ def _row(result: ComparisonResult) -> str:
 
 
 def ranking_html(ranking: Ranking) -> str:
-    """Return the answer, a row per statement, and what was noticed."""
+    """Return the outcome, a row per statement, and what was noticed."""
     longest = max((statement.seconds for statement in ranking), default=0.0)
     rows = [_ranked(statement, longest) for statement in ranking]
     heads = ("rank", "statement", "verdict", "", "per run", "change", "interval", "difference")

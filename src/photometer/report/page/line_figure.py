@@ -13,7 +13,7 @@ from photometer.analysis.rates import Rate
 from photometer.model.work_of_run import MachinePeak
 from photometer.report.page.figure import Axis, LineFigure, LinePoint, LineSeries, Shape
 
-# Told apart by colour and by shape: the page has so many colours for lines.
+# Told apart by colour and by shape: the page has this many colours for lines.
 STYLES = tuple(f"line-{number}" for number in range(8))
 SHAPES: tuple[Shape, ...] = ("circle", "diamond", "up", "down")
 # On an axis of fewer doublings, a logarithm only bends what is nearly straight.

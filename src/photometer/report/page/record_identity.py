@@ -71,12 +71,12 @@ def _of_order(order: Mapping[str, Any], spec: TaskSpec | None, source: str) -> I
     return Identity(_id(path, words, source), path, _with(source, (*words, *tags)), _code(spec, language))
 
 
-def _compile_words(told: object) -> list[str]:
-    """Return what torch.compile was told, as `AutoLabels` writes it."""
-    told = told if isinstance(told, Mapping) else {}
-    words = [str(told["mode"])] if told.get("mode") else []
-    words += [{True: "dynamic", False: "static"}[told["dynamic"]]] if isinstance(told.get("dynamic"), bool) else []
-    return words + (["fullgraph"] if told.get("fullgraph") is True else [])
+def _compile_words(asked: object) -> list[str]:
+    """Return the options of torch.compile, as `AutoLabels` writes them."""
+    asked = asked if isinstance(asked, Mapping) else {}
+    words = [str(asked["mode"])] if asked.get("mode") else []
+    words += [{True: "dynamic", False: "static"}[asked["dynamic"]]] if isinstance(asked.get("dynamic"), bool) else []
+    return words + (["fullgraph"] if asked.get("fullgraph") is True else [])
 
 
 def _listed(record: Mapping[str, Any], name: str) -> Sequence[Any]:

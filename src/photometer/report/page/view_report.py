@@ -163,7 +163,7 @@ def suite_of(results: Results) -> str:
 
 
 def _sources(files: Sequence[Results]) -> list[str]:
-    """Return what distinguishes the files: nothing if there is only one, else the stem or, if it repeats, the path."""
+    """Return what distinguishes the files: nothing of only one; otherwise the stem or, if it repeats, the path."""
     if len(files) == 1:
         return [""]
     stems = Counter(results.path.stem for results in files)

@@ -205,8 +205,8 @@ def time_view(measurement: Measurement, most_samples: int) -> TimeView:
 
 
 def _compile_seconds(measurement: Measurement) -> float | None:
-    told = (measurement.metadata or {}).get("compile_seconds")
-    return told if isinstance(told, float) else None
+    compile_seconds = (measurement.metadata or {}).get("compile_seconds")
+    return compile_seconds if isinstance(compile_seconds, float) else None
 
 
 def thinned(samples: Sequence[float], most: int) -> tuple[float, ...]:

@@ -44,8 +44,8 @@ async function comparePage(place, base, branch, seriesKey) {
   const rows = comparedRows(sides.map((side) => valuesOf(side, series)), series);
   const title = `${shortSha(commits[places[0]][0])} → ${shortSha(commits[places[1]][0])}`;
   if (!rows.length) {
-    const told = sides.map((side, i) => valuesOf(side, series).size === 0 && shortSha(commits[places[i]][0])).filter(Boolean);
-    holder.append(h("p", { class: "hint" }, told.length ? `${told.join(" and ")} ${told.length > 1 ? "were" : "was"} not measured on this machine.` : "They have no benchmark in common."));
+    const unmeasured = sides.map((side, i) => valuesOf(side, series).size === 0 && shortSha(commits[places[i]][0])).filter(Boolean);
+    holder.append(h("p", { class: "hint" }, unmeasured.length ? `${unmeasured.join(" and ")} ${unmeasured.length > 1 ? "were" : "was"} not measured on this machine.` : "They have no benchmark in common."));
     return { title };
   }
   const table = new LinkTable(holder, { rows, columns: comparedColumns(rows), caption: "Benchmarks at two commits", sortKey: "size", usual: site.usual_words, grouped: false });

@@ -177,6 +177,6 @@ function cause(changed) {
   }
   if (changed.p === null && changed.origin === "code") return h("div", { class: "origin" }, site.metrics[changed.metric].unit === "instructions" ? "exact; which functions changed was not recorded" : "exact");
   const [style, words] = ORIGINS[changed.origin] || ["", changed.origin];
-  const told = changed.verdict && Number.isFinite(changed.verdict[1]) ? ` (${changed.verdict[0]}, ${change(changed.verdict[1])})` : "";
-  return h("span", { class: `origin ${style}` }, words + told);
+  const confirmed = changed.verdict && Number.isFinite(changed.verdict[1]) ? ` (${changed.verdict[0]}, ${change(changed.verdict[1])})` : "";
+  return h("span", { class: `origin ${style}` }, words + confirmed);
 }

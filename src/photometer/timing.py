@@ -301,10 +301,12 @@ class Timer:
         from photometer.instruments.device.measure import measure_text
         from photometer.instruments.device.options import DeviceOptions
 
-        if self._language is not Language.PYTHON:
-            raise DefinitionError("device time is measured of Python statements", remedy="Wrap the C++ in an operator.")
         asked = DeviceOptions(min_run_time, precision, max_run_time, source, bytes_per_run, flops_per_run, flops_dtype)
         spec, names = self._task_spec, self._unwrapped_globals()
+        if self._language is Language.CPP:
+            from photometer.instruments.device.in_child import modes_of_built
+
+            return modes_of_built(self._timer.build(), spec, device, asked)
         with set_torch_threads(spec.num_threads):
             return measure_text(self._stmt_text, spec.setup, names, spec, device, asked)
 

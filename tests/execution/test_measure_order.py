@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -8,11 +9,13 @@ from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.errors import DefinitionError, WorkerTimeout
 from photometer.execution.executor import ReadyOrder
 from photometer.execution.measure_order import FETCH_SECONDS, RemoteBlocks, measure_on_device
+from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.instruments.stopping import RunFor
 from photometer.instruments.wall_time import take_blocks
 from photometer.model.language import Language
 from photometer.plan import materialize
 from photometer.plan.work_order import WorkOrder
+from photometer.worker.figure_messages import MeasureDevice
 from photometer.worker.messages import TimeBlocks, TimedBlocks
 from tests.session.fake_session import FakeServers
 
@@ -73,9 +76,19 @@ def order(device: str, language: Language) -> WorkOrder:
     return found
 
 
-def test_device_modes_of_the_cpu_or_of_cpp_are_refused() -> None:
+def test_device_modes_of_the_cpu_are_refused() -> None:
     session = FakeServers().session()
     with pytest.raises(DefinitionError, match="CPU"):
         measure_on_device(session, ReadyOrder(order("cpu", Language.PYTHON)), 0.1)
-    with pytest.raises(DefinitionError, match="Python statements"):
-        measure_on_device(session, ReadyOrder(order("cuda", Language.CPP)), 0.1)
+
+
+def test_device_modes_of_cpp_are_asked_of_its_library() -> None:
+    servers = FakeServers()
+    built = BuiltSnippet(Path("/nowhere/snippets.so"), "snippet_3", cached=True)
+    with servers.session() as session:
+        record = measure_on_device(session, ReadyOrder(order("cuda", Language.CPP), built=built), 0.1)
+    (asked,) = [each for server in servers.made for each in server.log]
+    assert isinstance(asked, MeasureDevice)
+    assert (asked.library, asked.symbol, asked.device) == ("/nowhere/snippets.so", "snippet_3", "cuda")
+    assert asked.options["min_run_time"] == 0.1
+    assert record["task_spec"]["stmt"] == "auto y = x + 1;"

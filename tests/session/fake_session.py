@@ -15,11 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from photometer.errors import SnippetError, WorkerCrashed
+from photometer.model.device_measurement import DeviceMeasurement
+from photometer.model.device_mode import DeviceMode, ModeName, Source
 from photometer.model.environment import Environment
+from photometer.model.records import to_record
+from photometer.model.task import TaskSpec
 from photometer.session.child_process import ChildProcess
 from photometer.session.fork_server import Launch
 from photometer.session.session import Session
-from photometer.worker.figure_messages import Observe, Observed
+from photometer.worker.figure_messages import DeviceModes, MeasureDevice, Observe, Observed
 from photometer.worker.messages import (
     PROTOCOL_VERSION,
     CompileFacts,
@@ -124,6 +128,7 @@ class FakeChild:
             LookAround: lambda request: Surroundings([], 1, False),
             Observe: lambda request: Observed([[self._behaviour.metric] * request.runs for _ in request.names]),
             MeasureMemory: self._measure_memory,
+            MeasureDevice: self._measure_device,
             ReportCompile: self._report_compile,
         }
 
@@ -155,6 +160,11 @@ class FakeChild:
         self._run()
         size = self._behaviour.allocated_bytes
         return MeasuredMemory([[size, size, 1, 0]] * request.repeats, process_peak_bytes=8192)
+
+    def _measure_device(self, request: MeasureDevice) -> DeviceModes:
+        hot = DeviceMode(ModeName.DEVICE_HOT, (3.9e-6,) * 5, runs_per_block=10, source=Source.EVENTS)
+        spec = TaskSpec(request.stmt, request.setup)
+        return DeviceModes(to_record(DeviceMeasurement(spec, "Fake", "cuda", (hot,), "launch-bound")))
 
     def _report_compile(self, request: ReportCompile) -> CompileFacts:
         self._behaviour = self._server.behaviours.get(request.stmt, Behaviour())

@@ -39,7 +39,11 @@ void photometer_close_blocks(void* blocks) { closes++; }
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    source, library = tmp_path / "snippet.c", tmp_path / "snippet.so"
+    return compile_library(tmp_path)
+
+
+def compile_library(folder: Path) -> Path:
+    source, library = folder / "snippet.c", folder / "snippet.so"
     source.write_text(_LIBRARY)
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
     return library

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
-import json
-import shutil
-import uuid
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.ab_output import (
+    MARKDOWN_WIDTH,
+    counts_text,
+    memory_text,
+    ranking_json,
+    ranking_lines,
+    ranking_markdown,
+    terminal_width,
+)
 from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.measuring_options import JsonFormat, Limit
+from photometer.cli.measuring_options import JsonFormat, Limit, Memory
 from photometer.cli.numbers import margin_share, seconds
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered
-from photometer.cli.store_option import WriteStore, store_to_write
+from photometer.cli.store_option import WriteStore, store_of, store_to_write
 from photometer.cli.sweep_options import Axes, Where, chosen_points, show_point, show_summaries, sizes_code
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
     from photometer.analysis.ranking import Ranking
-    from photometer.comparing.statement_counts import StatementCount
+    from photometer.comparing.ab_findings import AbFindings
     from photometer.comparing.statements import AbRequest
-    from photometer.model.results_format import Recordable
 
 
 class Format(str, enum.Enum):
@@ -100,6 +107,7 @@ def ab(
             "--instructions", help="Count instructions, too, and show the functions that differ (needs Valgrind)."
         ),
     ] = False,
+    memory: Memory = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the results to this file.")
     ] = None,
@@ -113,6 +121,7 @@ def ab(
     store: WriteStore = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
+    began = time.monotonic()
     if cold and not device:
         raise typer.BadParameter("--cold flushes the cache of a device; give --device too")
     if device and instructions:
@@ -124,7 +133,7 @@ def ab(
         raise typer.BadParameter(
             "-o keeps one comparison; leave -L out, or use a suite with sizes= and `photometer run`"
         )
-    place = store_to_write(store)
+    place = store_to_write(store_of(store))
     if len(points) > 1 and format is Format.CSV:
         raise typer.BadParameter("-f csv has one comparison; leave -L out, or choose -f json, one document per point")
     rankings = []
@@ -138,18 +147,20 @@ def ab(
             read_setup(global_setup),
             num_threads,
             {"budget": budget, "limit": limit, "margin": margin},
+            began=began,
             on_device=device,
             cold=cold,
         )
-        ranking, counted = _measured(request, instructions, quiet)
+        found = _measured(request, instructions=instructions, memory=memory, quiet=quiet)
         if output is not None:
-            _write(output, request, ranking, counted)
+            found.write(output)
+            say_aside(f"Results: {output}")
         if place is not None:
-            _store(place, request, ranking, counted)
+            found.store(place)
         if format in (Format.TERMINAL, Format.MARKDOWN):
             show_point(point)
-        _print(ranking, counted, format, dict(point))
-        rankings.append(ranking)
+        _print(found, format, dict(point))
+        rankings.append(found.ranking)
     if len(points) > 1 and format is Format.TERMINAL:
         show_summaries(points, rankings)
     raise typer.Exit(max((exit_code(ranking, fail_on) for ranking in rankings), key=_SEVERITY.index))
@@ -164,6 +175,7 @@ def _request(
     num_threads: int,
     stopping: dict[str, float | None],
     *,
+    began: float,
     on_device: bool,
     cold: bool,
 ) -> AbRequest:
@@ -187,7 +199,7 @@ def _request(
     budget = stopping["budget"] or default_budget(len(contenders), ANY if on_device else None)
     return AbRequest(
         told_apart(contenders),
-        Stopping(budget, stopping["limit"], criteria_for(stopping["margin"], num_threads)),
+        Stopping(budget, stopping["limit"], criteria_for(stopping["margin"], num_threads), began),
         Language.parse(language),
         global_setup,
         num_threads,
@@ -195,8 +207,9 @@ def _request(
     )
 
 
-def _measured(request: AbRequest, instructions: bool, quiet: bool) -> tuple[Ranking, list[StatementCount]]:
-    from photometer.comparing.statement_counts import count_statements
+def _measured(request: AbRequest, *, instructions: bool, memory: bool, quiet: bool) -> AbFindings:
+    from photometer.cli.ab_progress import ab_progress
+    from photometer.comparing.ab_findings import AbFindings
     from photometer.comparing.statements import compare
 
     if instructions:
@@ -204,87 +217,42 @@ def _measured(request: AbRequest, instructions: bool, quiet: bool) -> tuple[Rank
 
         # Known before anything is measured.
         find_valgrind()
-    from photometer.cli.ab_progress import ab_progress
-
     with ab_progress(request.stopping.budget, quiet=quiet) as observer:
-        ranking = compare(request, on_look=observer.look)
-        if not instructions:
-            return ranking, []
-        observer.stage("counting instructions")
-        return ranking, count_statements(request)
+        found = AbFindings(request, compare(request, on_look=observer.look))
+        if instructions:
+            from photometer.comparing.statement_counts import count_statements
+
+            observer.stage("counting instructions")
+            found = dataclasses.replace(found, counted=tuple(count_statements(request)))
+        if memory:
+            from photometer.comparing.statement_memory import measure_memories
+
+            observer.stage("measuring memory")
+            found = dataclasses.replace(found, memories=tuple(measure_memories(request)))
+    return found
 
 
-def _print(
-    ranking: Ranking, counted: list[StatementCount], format: Format, sizes: Mapping[str, object] | None = None
-) -> None:
-    from photometer.report import ranking_text
-
+def _print(found: AbFindings, format: Format, sizes: Mapping[str, object]) -> None:
     if format is Format.JSON:
-        record = {**to_record(ranking), **({"sizes": sizes} if sizes else {})}
-        if counted:
-            record["instructions"] = [to_record(each.counts) for each in counted]
-        show_rendered(json.dumps(record, indent=2) + "\n")
+        counts = [to_record(each.counts) for each in found.counted]
+        memory = [to_record(each) for each in found.memories]
+        show_rendered(ranking_json(found.ranking, sizes=sizes, instructions=counts, memory=memory))
     elif format is Format.CSV:
-        show_rendered(ranking_text.render_ranking_csv(ranking))
+        from photometer.report.ranking_text import render_ranking_csv
+
+        show_rendered(render_ranking_csv(found.ranking))
     elif format is Format.MARKDOWN:
-        show_rendered(ranking_text.render_ranking_markdown(ranking))
-        if counted:
-            show_rendered("\n```text\n" + counts_text(counted, 100) + "```\n")
+        show_rendered(ranking_markdown(found.ranking, _beside(found, MARKDOWN_WIDTH)))
     else:
         from photometer.tables import shows_colour
 
-        width = shutil.get_terminal_size((100, 24)).columns
-        show_rendered(ranking_text.render_ranking(ranking, width, colour=shows_colour()))
-        if counted:
-            show_rendered("\n" + counts_text(counted, width))
+        show_rendered(ranking_lines(found.ranking, _beside(found, terminal_width()), colour=shows_colour()))
 
 
-def counts_text(counted: list[StatementCount], width: int) -> str:
-    """Return the figures of all statements, and how each differs from the first."""
-    from photometer.report.instructions_text import render_counts, render_difference
-    from photometer.report.ranking_text import shown_name
-
-    first, *others = counted
-    parts = [render_counts([each.counts for each in counted], width)]
-    for other in others:
-        title = shown_name(other.counts.task_spec.title)
-        if other.is_identical:
-            parts.append(f"{title} executes the same instructions as the first, function by function.")
-            continue
-        parts.append(f"{title} against the first, in instructions per run:")
-        parts.append(render_difference(first.functions, other.functions, first.counts.number_per_run, width))
-    return "\n\n".join(parts) + "\n"
-
-
-def _header(request: AbRequest) -> dict[str, dict[str, object]]:
-    """Return what a results file of this comparison says at its head."""
-    return {
-        "ab": {
-            "id": uuid.uuid4().hex,
-            "statements": [contender.stmt for contender in request.contenders],
-            "setups": [contender.setup for contender in request.contenders],
-            "language": request.language.name.lower(),
-            "num_threads": request.num_threads,
-        }
-    }
-
-
-def _store(place: str, request: AbRequest, ranking: Ranking, counted: list[StatementCount]) -> None:
-    from photometer.history.statements import store_ab
-    from photometer.instruments.machine_facts import gather_machine
-    from photometer.model.results_format import make_header
-
-    records = [to_record(ranking), *(to_record(each.counts) for each in counted)]
-    store_ab(place, make_header(gather_machine(), _header(request)), records)
-
-
-def _write(path: Path, request: AbRequest, ranking: Ranking, counted: list[StatementCount]) -> None:
-    from photometer.instruments.machine_facts import gather_machine
-    from photometer.model.results_file import ResultsFile
-
-    records: list[Recordable] = [ranking, *(each.counts for each in counted)]
-    ResultsFile.create(path, _header(request), machine=gather_machine(), records=records, overwrite=True)
-    say_aside(f"Results: {path}")
+def _beside(found: AbFindings, width: int) -> list[str]:
+    """Return what was measured beside the time: instructions, memory."""
+    texts = [counts_text(found.counted, width)] if found.counted else []
+    return texts + ([memory_text(found.memories, width)] if found.memories else [])
 
 
 def exit_code(ranking: Ranking, fail_on: FailOn) -> ExitCode:

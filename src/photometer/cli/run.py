@@ -62,6 +62,13 @@ def run(
         bool, typer.Option("--classic", help="Suite overrides: minimum and standard deviation of four types.")
     ] = False,
     memory: Memory = False,
+    compile_report: Annotated[
+        bool,
+        typer.Option(
+            "--compile-report/--no-compile-report",
+            help="Report what torch.compile took and met, for compiled variants.",
+        ),
+    ] = True,
     fail_on: FailOnCompile = None,
     store: WriteStore = None,
     axes: Axes = None,
@@ -79,6 +86,9 @@ def run(
 
     if on is not None and cores is not None:
         raise typer.BadParameter("--cores are of this machine; --on uses those of its nodes")
+    fail_words = parse_fail_on(fail_on)
+    if fail_words and not compile_report:
+        raise typer.BadParameter("--fail-on reads the compile report; leave --no-compile-report out")
     chosen = chosen_suites(suites, tags, more)
     suites, tags = chosen.names, chosen.tags
     if classic:
@@ -94,7 +104,14 @@ def run(
         ladder=not classic,
         memory=memory,
     )
-    settings = dataclasses.replace(settings, rates=rates, energy=energy, axes=chosen_axes(axes), where=where)
+    settings = dataclasses.replace(
+        settings,
+        rates=rates,
+        energy=energy,
+        axes=chosen_axes(axes),
+        where=where,
+        compile_report=compile_report,
+    )
     place = store_to_write(store_of(store))
     if not quiet:
         say_machine_line()
@@ -127,7 +144,7 @@ def run(
     except KeyboardInterrupt:
         complain("--resume continues the run")
         raise typer.Exit(STOPPED) from None
-    complaints = compile_complaints([report.results for report in reports], parse_fail_on(fail_on))
+    complaints = compile_complaints([report.results for report in reports], fail_words)
     for complaint in complaints:
         complain(complaint)
     raise typer.Exit(ExitCode.FAILED if complaints else _exit_code(reports))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from photometer.cli.ab_output import is_ab, show_ab
 from photometer.cli.measuring_options import JsonFormat
 from photometer.cli.printing import complain, show_rendered
 
@@ -62,7 +63,7 @@ def show(
     from photometer.analysis.torch_builds import torch_names
     from photometer.errors import ResultsFileError
     from photometer.model.results_reader import load_results
-    from photometer.tables import Compare
+    from photometer.tables import Compare, shows_colour
 
     loaded = [load_results(_file_of(path), recover) for path in files]
     if variants:
@@ -73,6 +74,11 @@ def show(
     if chosen in (Format.TERMINAL, Format.MARKDOWN) and not any(asked) and _are_runs(loaded):
         _tell_damage(loaded)
         _write("\n".join(_run_text(results, chosen) for results in loaded), output)
+        return
+    if chosen is not Format.HTML and not any(asked) and all(is_ab(results) for results in loaded):
+        _tell_damage(loaded)
+        colour = output is None and shows_colour()
+        _write("\n".join(show_ab(results, chosen.value, colour=colour) for results in loaded), output)
         return
     # What was measured with different builds of torch is never merged.
     names: Sequence[str | None]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from photometer.ci.project_store import place_to_write, store_of
 from photometer.cli.printing import complain
 
-if TYPE_CHECKING:
-    from photometer.ci.project import ProjectSettings
+__all__ = ["ReadStore", "WriteStore", "hidden", "store_of", "store_to_write"]
 
-NONE = "none"
 WriteStore = Annotated[
     str | None,
     typer.Option(
@@ -29,34 +27,9 @@ ReadStore = Annotated[
 ]
 
 
-def store_of(given: str | None, project: ProjectSettings | None = None) -> str | None:
-    """Return the store that is named, or None if PHOTOMETER_STORE names one, or the project's own."""
-    if given is not None or os.environ.get("PHOTOMETER_STORE"):
-        return given
-    from photometer.ci.project import read_project
-
-    return (project or read_project()).store
-
-
 def store_to_write(given: str | None) -> str | None:
     """Return the store that results go to, which can be opened. Say so if the project's own cannot be used."""
-    if given == NONE:
-        return None
-    from photometer.errors import PhotometerError
-    from photometer.history.location import find_place
-    from photometer.history.store import open_store
-
-    place = find_place(given)
-    if place is None:
-        return None
-    try:
-        open_store(place).close()
-    except PhotometerError as error:
-        if given is not None:
-            raise
-        complain(f"results are not stored: {error}")
-        return None
-    return place
+    return place_to_write(given, complain)
 
 
 def hidden(arguments: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, joined, read_code, read_setup
-from photometer.cli.measuring_options import JsonRecords
+from photometer.cli.measuring_options import JsonRecords, Memory
 from photometer.cli.numbers import seconds, share
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered, show_text
@@ -66,6 +66,7 @@ def time_statements(
             "--instructions", help="Count instructions (needs Valgrind); of two statements, show what differs."
         ),
     ] = False,
+    memory: Memory = False,
     number: Annotated[
         int, typer.Option("--number", metavar="N", min=1, help="Runs to count, with --instructions.")
     ] = 100,
@@ -105,13 +106,23 @@ def time_statements(
         build_together(timers)
     if instructions:
         _print_instructions(timers, number, as_json)
+        if memory:
+            _print_memory(timers, as_json)
         return
     times: dict[str, Any] = {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time}
     if len(statements) > 1:
         say_aside(NOT_A_COMPARISON)
     if device:
         _time_on_device(timers, times, as_json)
-        return
+    else:
+        measurements = _time_on_host(timers, times, as_json)
+        if not as_json:
+            show_growth(points, statements, measurements)
+    if memory:
+        _print_memory(timers, as_json)
+
+
+def _time_on_host(timers: list[Timer], times: dict[str, Any], as_json: bool) -> list[Measurement]:
     measurements = []
     for timer in timers:
         with _failures_of(timer.task_spec.stmt):
@@ -121,7 +132,7 @@ def time_statements(
             show_text(json.dumps(to_record(measurement)))
     else:
         _print_for_people(measurements)
-        show_growth(points, statements, measurements)
+    return measurements
 
 
 @contextlib.contextmanager
@@ -145,6 +156,21 @@ def _time_on_device(timers: list[Timer], options: dict[str, Any], as_json: bool)
         with _failures_of(timer.task_spec.stmt):
             measurement = timer.measure_device(**options)
         show_rendered((json.dumps(to_record(measurement)) if as_json else render_device(measurement)) + "\n")
+
+
+def _print_memory(timers: list[Timer], as_json: bool) -> None:
+    """Print what one run of each statement allocates."""
+    from photometer.report.memory_text import render_memories
+
+    memories = []
+    for timer in timers:
+        with _failures_of(timer.task_spec.stmt):
+            memories.append(timer.measure_memory())
+    if as_json:
+        for memory in memories:
+            show_text(json.dumps(to_record(memory)))
+    else:
+        show_rendered("\n" + render_memories(memories, shutil.get_terminal_size().columns))
 
 
 def _print_for_people(measurements: list[Measurement]) -> None:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from photometer.comparing.verdict_loop import Sample
+from photometer.errors import WorkerError
 from photometer.instruments.replicate import (
     DEFAULT_TIMEOUT_SECONDS,
     DEVICE_REPLICATE_SECONDS,
@@ -48,6 +50,10 @@ class Contestants:
         return len({id(side.session) for side in self.sides}) == 1
 
     @property
+    def threads(self) -> int:
+        return max(side.prepare.num_threads for side in self.sides)
+
+    @property
     def on_device(self) -> bool:
         return any(side.prepare.device_time for side in self.sides)
 
@@ -70,6 +76,8 @@ class ForkSampler:
         self._seconds = seconds
         self._order = random.Random(seed)
         self._sizes: dict[int, tuple[int, ...]] = {}
+        # Benchmarks on a device whose blocks cannot be graphs.
+        self._uncaptured: set[int] = set()
 
     def sample(self, benchmark: int, turn: int) -> Sample:
         replicate = self.take(benchmark, turn)
@@ -84,21 +92,36 @@ class ForkSampler:
             self._start_ahead(contestants, 0)
         elif turn % REPLICATES_PER_LANE == TURNS_AHEAD and turn // REPLICATES_PER_LANE + 1 < lanes:
             self._start_ahead(contestants, lane + 1)
-        replicate = take_replicate(
-            contestants.sides,
-            kind=ServerKind(self._layout, lane),
+        take = functools.partial(
+            take_replicate,
+            kind=ServerKind(self._layout, lane, spins=contestants.threads > 1),
             core=self._core,
             order=self._order,
             seconds=DEVICE_REPLICATE_SECONDS if contestants.on_device else self._seconds,
             timeout_seconds=contestants.timeout_seconds,
             runs_per_block=self._sizes.get(benchmark, ()),
         )
+        on_device = contestants.on_device
+        replicate = self._take_on_device(benchmark, take) if on_device else take(contestants.sides)
         self._sizes[benchmark] = replicate.sizes_to_use_again()
         return replicate
 
+    def _take_on_device(self, benchmark: int, take: Callable[[Sequence[Side]], Replicate]) -> Replicate:
+        """Take a replicate whose blocks are graphs, unless a side's statement cannot be captured: then none's are."""
+        sides = self._benchmarks[benchmark].sides
+        if benchmark not in self._uncaptured:
+            try:
+                return take(
+                    [dataclasses.replace(s, prepare=dataclasses.replace(s.prepare, by_graph=True)) for s in sides]
+                )
+            except WorkerError:
+                # What else is wrong with it shows again without graphs.
+                self._uncaptured.add(benchmark)
+        return take(sides)
+
     def _start_ahead(self, contestants: Contestants, lane: int) -> None:
         """Start the servers of all sides at once. Of several threads' servers each starts on its own cores, later."""
-        if any(side.prepare.num_threads > 1 for side in contestants.sides):
+        if contestants.threads > 1:
             return
         for session, sides in collections.Counter(side.session for side in contestants.sides).items():
             session.start_ahead([ServerKind(self._layout, lane)] * sides)

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from photometer.analysis.judge import Criteria, default_margin
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.verdict import Verdict
+from photometer.ci.project_store import place_to_write, store_of
+from photometer.comparing.ab_findings import AbFindings
 from photometer.comparing.callables import open_source
 from photometer.comparing.contenders import Contender, Stmt, gather_contenders
 from photometer.comparing.device_statements import ANY, DeviceSettings, rank_on_device
@@ -67,6 +70,7 @@ class AbOptions(TypedDict, total=False):
     environment: Environment | None
     callback: Callable[[Any], Any] | None
     seed: int | None
+    store: str | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +132,7 @@ def ab(
     environment: Environment | None = None,
     callback: Callable[[Any], Any] | None = None,
     seed: int | None = None,
+    store: str | None = None,
 ) -> Verdict | Ranking:
     """Return whether the second statement is slower or faster than the first, or the same within the margin.
 
@@ -151,6 +156,8 @@ def ab(
         environment: the interpreter to run text in; by default this one.
         callback: called after each replicate with the Verdict, or Ranking, so far.
         seed: of the order of blocks and of the memory layouts.
+        store: the history store to write to, a path or a URL; "none" for none. By default PHOTOMETER_STORE, then the
+            project's, if it has one.
 
     """
     if cold and device is None:
@@ -171,7 +178,11 @@ def ab(
         seed,
     )
     only_two = len(statements) == 2
+    # That the store cannot be used is known before anything is measured.
+    place = place_to_write(store_of(store), _warn)
     ranking = compare(request, on_look=_calling(callback, only_two))
+    if place is not None:
+        AbFindings(request, ranking).store(place)
     return ranking.pairs[0].verdict if only_two else ranking
 
 
@@ -218,6 +229,10 @@ def default_budget(statements: int, device: str | None = None) -> float:
 
 def criteria_for(margin: float | None, num_threads: int) -> Criteria:
     return Criteria(margin=default_margin(num_threads) if margin is None else margin)
+
+
+def _warn(words: str) -> None:
+    warnings.warn(f"photometer: {words}", stacklevel=4)
 
 
 def _calling(callback: Callable[[Any], Any] | None, only_two: bool) -> OnLook | None:

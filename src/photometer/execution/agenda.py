@@ -221,7 +221,7 @@ def _applies(step: Step, order: WorkOrder) -> bool:
     if step is Step.COMPILE:
         return order.auto.runtime is RuntimeMode.COMPILED
     if step is Step.DEVICE:
-        return order.auto.on_device and order.args.language is Language.PYTHON
+        return order.auto.on_device
     # Valgrind sees only the host; the instructions of a kernel launch are not what a device's benchmark asks about.
     return step is not Step.COUNT or (order.counts_instructions and not order.auto.on_device)
 

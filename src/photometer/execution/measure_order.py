@@ -10,32 +10,27 @@ import dataclasses
 import time
 from collections import deque
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import photometer
 from photometer.errors import DefinitionError, WorkerTimeout
 from photometer.execution.executor import ReadyOrder
 from photometer.execution.order_record import task_spec_of
 from photometer.instruments.callgrind.count_task import DEFAULT_NUMBER, CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
+from photometer.instruments.device.in_child import modes_in_child
+from photometer.instruments.device.options import DeviceOptions
 from photometer.instruments.wall_time import CoreWatch
-from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.diagnosis import Conditions
-from photometer.model.language import Language
 from photometer.model.packed_stacks import SMALLEST_SHARE, pack_stacks
-from photometer.model.records import from_record, to_record
+from photometer.model.records import to_record
 from photometer.session.child_process import ChildProcess
 from photometer.session.session import Session
-from photometer.worker.messages import MeasureDevice, Time, TimeBlocks
+from photometer.worker.messages import Time, TimeBlocks
 
 # A fetch takes about so long: long beside the 0.1 ms of a request and its reply, short beside the time to measure.
 FETCH_SECONDS = 0.02
 MOST_BLOCKS_PER_FETCH = 64
-# Device modes: five, two of them by two sources, a warm-up; and opening the device and attaching the profiler.
-MIN_RUN_TIMES = 10
-OPENING_SECONDS = 60.0
 
 
 def count_task_of(ready: ReadyOrder, repeats: int = 1) -> CountTask:
@@ -80,20 +75,15 @@ def measure_on_device(
             "a device measurement of an order for the CPU was asked for",
             remedy='Give the benchmark devices=("cuda",), or measure wall time.',
         )
-    if order.args.language is not Language.PYTHON:
-        raise DefinitionError("device time is measured of Python statements", remedy="Wrap the C++ in an operator.")
-    request = MeasureDevice(
-        package=str(Path(photometer.__file__).resolve()),
-        stmt=order.args.stmt,
-        setup=ready.setup,
-        device=order.auto.device,
-        num_threads=order.args.num_threads,
-        min_run_time=min_run_time,
-    )
     with session.child(cores=cores) as child:
-        modes = child.ask(request, order.timeout_seconds + MIN_RUN_TIMES * min_run_time + OPENING_SECONDS)
-    measured = from_record(DeviceMeasurement, modes.measurement)
-    return to_record(dataclasses.replace(measured, task_spec=task_spec_of(order)))
+        measured = modes_in_child(
+            child,
+            ready.preparation(),
+            task_spec_of(order),
+            DeviceOptions(min_run_time=min_run_time),
+            timeout_seconds=order.timeout_seconds,
+        )
+    return to_record(measured)
 
 
 def run_once(

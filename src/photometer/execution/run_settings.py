@@ -32,6 +32,8 @@ class RunSettings:
     memory: bool = False
     # Of compiled variants: their report, and how they compare with the eager one, measured in pairs.
     compiled: bool = True
+    # What compiling took and met; without it only the comparison is made.
+    compile_report: bool = True
     # The work of each order beside its time, and the machine's peak; the energy that a GPU takes.
     rates: bool = False
     energy: bool = False
@@ -51,7 +53,7 @@ class RunSettings:
     def steps(self) -> tuple[str, ...]:
         """Return what is measured of every order, in this order."""
         return (
-            *(("compile",) if self.compiled and self.wall else ()),
+            *(("compile",) if self.compiled and self.compile_report and self.wall else ()),
             *(("time", "device") if self.wall else ()),
             *(("memory",) if self.memory else ()),
             *(("count",) if self.instructions else ()),

@@ -11,7 +11,7 @@ from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.task import TaskSpec
 from photometer.session.child_process import DEFAULT_TIMEOUT_SECONDS, ChildProcess
 from photometer.session.shared import process_session
-from photometer.worker.messages import MeasuredMemory, MeasureMemory, Prepare
+from photometer.worker.messages import ANY_DEVICE, MeasuredMemory, MeasureMemory, Prepare
 
 # Runs of which the figures are kept: enough to tell the usual one from a stray.
 REPEATS = 3
@@ -27,16 +27,16 @@ def memory_in_child(
 ) -> MemoryMeasurement:
     """Prepare the statement in a fresh child and measure what its runs allocate there."""
     # No warm-up: what a run before the first report has left would be freed as memory that nobody has heard of.
-    child.ask(dataclasses.replace(prepare, warmup_runs=0, device_time=False), timeout_seconds)
-    taken = child.ask(MeasureMemory(repeats, prepare.device), timeout_seconds)
-    return memory_measurement(taken, task_spec, prepare.device)
+    named = "" if prepare.device == ANY_DEVICE else prepare.device
+    child.ask(dataclasses.replace(prepare, warmup_runs=0, device_time=False, device=named), timeout_seconds)
+    return memory_measurement(child.ask(MeasureMemory(repeats, prepare.device), timeout_seconds), task_spec)
 
 
-def memory_measurement(taken: MeasuredMemory, task_spec: TaskSpec, device: str = "") -> MemoryMeasurement:
+def memory_measurement(taken: MeasuredMemory, task_spec: TaskSpec) -> MemoryMeasurement:
     return MemoryMeasurement(
         task_spec,
         _figures(taken.repeats),
-        device,
+        taken.device,
         _figures(taken.device_repeats),
         taken.device_reserved_bytes,
         taken.process_peak_bytes,
@@ -51,7 +51,7 @@ def memory_here(
     stmt: str, setup: str, names: dict[str, Any], task_spec: TaskSpec, *, repeats: int = REPEATS
 ) -> MemoryMeasurement:
     """Measure a Python statement in this process, with the objects it has."""
-    from photometer.worker.memory import take_memory
+    from photometer.worker.memory import opened_device, take_memory
     from photometer.worker.python_loop import PythonLoop
     from photometer.worker.threads import set_torch_threads
     from photometer.worker.user_error import name_the_line
@@ -59,22 +59,17 @@ def memory_here(
     loop = PythonLoop(stmt, setup, globals=names)
     try:
         with set_torch_threads(task_spec.num_threads), loop.open_blocks() as run_block:
-            taken = take_memory(run_block, repeats, _opened_device)
+            taken = take_memory(run_block, repeats, opened_device)
     except Exception as error:
         name_the_line(error, loop.source_name)
         raise
-    return memory_measurement(taken, task_spec, _opened_device())
+    return memory_measurement(taken, task_spec)
 
 
 def memory_of_built(built: BuiltSnippet, task_spec: TaskSpec, *, repeats: int = REPEATS) -> MemoryMeasurement:
     """Measure a C++ statement in a child of this process's session."""
-    prepare = Prepare(library=str(built.library), symbol=built.symbol, num_threads=task_spec.num_threads)
+    prepare = Prepare(
+        library=str(built.library), symbol=built.symbol, num_threads=task_spec.num_threads, device=ANY_DEVICE
+    )
     with process_session().child() as child:
         return memory_in_child(child, prepare, task_spec, repeats=repeats)
-
-
-def _opened_device() -> str:
-    """Return the accelerator that this process uses; known when the statement has run."""
-    import torch
-
-    return f"cuda:{torch.cuda.current_device()}" if torch.cuda.is_initialized() else ""

@@ -20,6 +20,7 @@ from photometer.report.text_width import pad, width_of
 HEADS = {"python": "Python", "cpp": "C++"}
 # Wide enough for "123.4 us" with its mark, and for a count of tens of millions.
 TIME_WIDTH = 10
+DEVICE_WIDTH = 18
 COUNT_WIDTH = 15
 MEMORY_WIDTH = 23
 # Names are cut and figures are not; a shorter name would say nothing.
@@ -92,9 +93,9 @@ def _columns(table: RunTable) -> list[_Column]:
         columns += each("{}", TIME_WIDTH, _time)
     if any(cell.instructions is not None for cell in cells):
         columns += each("{} instr.", COUNT_WIDTH, _count)
-    # Only Python statements are timed on the device.
     if any(cell.device_seconds is not None for cell in cells):
-        columns.append(_Column("on device", TIME_WIDTH, lambda row: _device_time(row.cells.get("python"))))
+        alone = len(table.languages) == 1
+        columns += each("on device" if alone else "{} on device", TIME_WIDTH if alone else DEVICE_WIDTH, _device_time)
     if any(cell.memory is not None for cell in cells):
         columns += each("{} peak (blocks)", MEMORY_WIDTH, _memory)
     return columns

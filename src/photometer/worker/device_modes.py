@@ -12,7 +12,7 @@ import os
 import sys
 from typing import Any
 
-from .messages import DeviceModes, MeasureDevice
+from .figure_messages import DeviceModes, MeasureDevice
 
 
 def measure_modes(request: MeasureDevice) -> DeviceModes:
@@ -24,14 +24,12 @@ def measure_modes(request: MeasureDevice) -> DeviceModes:
     import torch
 
     torch.set_num_threads(request.num_threads)
-    measurement = measure.measure_text(
-        request.stmt,
-        request.setup,
-        {"torch": torch},
-        task.TaskSpec(request.stmt, request.setup, num_threads=request.num_threads),
-        request.device,
-        options.DeviceOptions(min_run_time=request.min_run_time),
-    )
+    spec = task.TaskSpec(request.stmt, request.setup, num_threads=request.num_threads)
+    device, asked = request.device or None, options.DeviceOptions(**request.options)
+    if request.library:
+        measurement = measure.measure_native(request.library, request.symbol, spec, device, asked)
+    else:
+        measurement = measure.measure_text(request.stmt, request.setup, {"torch": torch}, spec, device, asked)
     return DeviceModes(records.to_record(measurement))
 
 

@@ -1,9 +1,12 @@
-"""The messages that ask for more than time: the work of one run, and numbers in its variables. See messages.py."""
+"""The messages that ask for more than time: the work of a run, numbers in its variables, modes of a device.
+
+See messages.py.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .messages import REQUESTS, Reply, Request
 
@@ -25,6 +28,13 @@ class Observed(Reply):
 
 
 @dataclasses.dataclass(frozen=True)
+class DeviceModes(Reply):
+    """The record of a DeviceMeasurement."""
+
+    measurement: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
 class CountWork(Request[Work]):
     """Run the statement once, and count its FLOPs and the bytes that it must move (see work_counter.py)."""
 
@@ -43,4 +53,24 @@ class Observe(Request[Observed]):
     warmup_runs: int = 0
 
 
-REQUESTS.update({request.verb: request for request in (CountWork, Observe)})
+@dataclasses.dataclass(frozen=True)
+class MeasureDevice(Request[DeviceModes]):
+    """The table of modes of a statement on an accelerator: of `stmt`, or of `symbol` in the file `library`.
+
+    `package` is photometer's own __init__.py, `options` are the fields of a DeviceOptions; without a `device` it is
+    the one that torch takes.
+    """
+
+    verb: ClassVar[str] = "measure-device"
+    reply: ClassVar[type[Reply]] = DeviceModes
+    package: str
+    stmt: str
+    setup: str
+    options: dict[str, Any]
+    device: str = ""
+    num_threads: int = 1
+    library: str = ""
+    symbol: str = ""
+
+
+REQUESTS.update({request.verb: request for request in (CountWork, Observe, MeasureDevice)})

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .messages import MeasuredMemory, MeasureMemory
+from .messages import ANY_DEVICE, MeasuredMemory, MeasureMemory
 
 RunBlock = Callable[[int], float]
 
@@ -26,7 +26,16 @@ KIBIBYTE = 1024
 
 
 def measure_memory(run_block: RunBlock, request: MeasureMemory) -> MeasuredMemory:
-    return take_memory(run_block, request.repeats, lambda: request.device)
+    return take_memory(
+        run_block, request.repeats, opened_device if request.device == ANY_DEVICE else lambda: request.device
+    )
+
+
+def opened_device() -> str:
+    """Return the accelerator that this process uses; known when the statement has run."""
+    import torch
+
+    return f"cuda:{torch.cuda.current_device()}" if torch.cuda.is_initialized() else ""
 
 
 def take_memory(run_block: RunBlock, repeats: int, device_of: Callable[[], str]) -> MeasuredMemory:
@@ -38,7 +47,7 @@ def take_memory(run_block: RunBlock, repeats: int, device_of: Callable[[], str])
     host = [figures_of(host_events(torch, run_block)) for _ in range(PRIMING_RUNS + repeats)][PRIMING_RUNS:]
     device = device_of()
     figures, reserved = device_figures(torch.cuda, device, run_block, repeats) if device else ([], None)
-    return MeasuredMemory(host, figures, reserved, process_peak(run_block))
+    return MeasuredMemory(host, figures, reserved, process_peak(run_block), device)
 
 
 def host_events(torch: Any, run_block: RunBlock) -> list[int]:

@@ -18,6 +18,8 @@ from typing import Any, ClassVar, Generic, TypeVar, Union
 # The near side refuses a worker that speaks another version.
 PROTOCOL_VERSION = 5
 
+# In place of a device's name: the one that the statement opens, if any.
+ANY_DEVICE = "any"
 # What is known of the memory of one run, in this order: see MeasuredMemory.
 MEMORY_FIGURES = 4
 
@@ -133,20 +135,14 @@ class Surroundings(Reply):
 
 
 @dataclasses.dataclass(frozen=True)
-class DeviceModes(Reply):
-    """The record of a DeviceMeasurement."""
-
-    measurement: dict[str, Any]
-
-
-@dataclasses.dataclass(frozen=True)
 class MeasuredMemory(Reply):
-    """Per run: peak above its start, bytes taken, blocks taken, bytes held more at its end (memory.py)."""
+    """Per run: peak above its start, bytes taken, blocks taken, bytes held more at its end; and on which device."""
 
     repeats: list[list[int]]
     device_repeats: list[list[int]] = dataclasses.field(default_factory=list)
     device_reserved_bytes: int | None = None
     process_peak_bytes: int | None = None
+    device: str = ""
 
     def __post_init__(self) -> None:
         for figures in (*self.repeats, *self.device_repeats):
@@ -246,7 +242,7 @@ class Spin(Request[Spun]):
 
 @dataclasses.dataclass(frozen=True)
 class MeasureMemory(Request[MeasuredMemory]):
-    """Run the statement `runs` times and say what each run allocates, on an accelerator too if one is named."""
+    """Run the statement `runs` times and say what each run allocates, on an accelerator too: a name or ANY_DEVICE."""
 
     verb: ClassVar[str] = "measure-memory"
     reply: ClassVar[type[Reply]] = MeasuredMemory
@@ -284,20 +280,6 @@ class LookAround(Request[Surroundings]):
 
 
 @dataclasses.dataclass(frozen=True)
-class MeasureDevice(Request[DeviceModes]):
-    """The table of modes of a Python statement on an accelerator. `package` is photometer's own __init__.py."""
-
-    verb: ClassVar[str] = "measure-device"
-    reply: ClassVar[type[Reply]] = DeviceModes
-    package: str
-    stmt: str
-    setup: str
-    device: str
-    num_threads: int
-    min_run_time: float
-
-
-@dataclasses.dataclass(frozen=True)
 class Exit(Request[Nothing]):
     verb: ClassVar[str] = "exit"
     reply: ClassVar[type[Reply]] = Nothing
@@ -313,7 +295,6 @@ REQUESTS: dict[str, type[Request[Any]]] = {
         Spin,
         DescribeTorch,
         LookAround,
-        MeasureDevice,
         MeasureMemory,
         ReportCompile,
         Exit,

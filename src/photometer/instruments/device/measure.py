@@ -27,7 +27,7 @@ from photometer.instruments.device.host_side import (
     synchronises,
 )
 from photometer.instruments.device.options import DeviceOptions
-from photometer.instruments.device.statement import Statement, capture_run, open_statement, why_no_graph
+from photometer.instruments.device.statement import Statement, capture_run, open_native, open_statement, why_no_graph
 from photometer.instruments.wall_time import warm_up
 from photometer.model.device_measurement import DeviceMeasurement, MemoryUse, Peak
 from photometer.model.device_mode import DeviceMode, ModeName, Source
@@ -45,6 +45,16 @@ def measure_text(
 
     accelerator = open_accelerator(device)
     return measure_statement(lambda: open_statement(stmt, setup, globals), accelerator, task_spec, options)
+
+
+def measure_native(
+    library: str, symbol: str, task_spec: TaskSpec, device: str | None, options: DeviceOptions
+) -> DeviceMeasurement:
+    """Measure a compiled C++ statement, on the accelerator of this process."""
+    from photometer.instruments.device.torch_accelerator import open_accelerator
+
+    accelerator = open_accelerator(device)
+    return measure_statement(lambda: open_native(library, symbol), accelerator, task_spec, options)
 
 
 def measure_statement(

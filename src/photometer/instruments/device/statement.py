@@ -10,6 +10,7 @@ from typing import Any
 
 from photometer.instruments.clock import Clock
 from photometer.instruments.device.accelerator import Accelerator, GraphCapture, RunBlock, WorkQueue
+from photometer.worker.native_loop import NativeLoop
 from photometer.worker.python_loop import PythonLoop
 from photometer.worker.user_error import name_the_line
 
@@ -43,6 +44,13 @@ def open_statement(stmt: str, setup: str, globals: Mapping[str, Any]) -> Iterato
     except Exception as error:
         name_the_line(error, loop.source_name)
         raise
+
+
+@contextlib.contextmanager
+def open_native(library: str, symbol: str) -> Iterator[Statement]:
+    """Run the set-up of a compiled C++ statement. Its variables cannot be seen from here."""
+    with NativeLoop(library, symbol).open_blocks() as run_block:
+        yield Statement(run_block, dict)
 
 
 def why_no_graph(accelerator: Accelerator, *, synchronises: bool, has_work: bool) -> str | None:

@@ -2,7 +2,7 @@
 
 facts      what this machine has: torch, CUDA, driver, compilers, versions
 callables  photometer.ab of functions, in a process that has started CUDA: host and device time, two and many
-processes  how far apart processes are that run the same kernel, by events and by graphs of many runs
+processes  how far apart processes are that run the same kernel, by events, by graphs of many runs, by the profiler
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from collections.abc import Callable
 from typing import Any
 
 PROCESSES = 10
+# The profiler takes some seconds to attach, so only this many processes use it.
+PROFILED = 4
 LAYOUTS = 3
 BLOCKS = 40
 GRAPH_RUNS = 50
@@ -81,7 +83,7 @@ def processes() -> None:
     found: list[dict[str, dict[str, list[float]]]] = []
     for number in range(PROCESSES):
         queue = forks.SimpleQueue()
-        child = forks.Process(target=_measure_all, args=(queue,))
+        child = forks.Process(target=_measure_all, args=(queue, number < PROFILED))
         began = time.perf_counter()
         child.start()
         found.append(queue.get())
@@ -90,8 +92,8 @@ def processes() -> None:
     print(f"\n{PROCESSES} processes, {LAYOUTS} set-ups each; medians in us, deviations in % of the median")
     print(f"{'kernel':16} {'by':8} {'median':>8} {'processes':>10} {'set-ups':>8}   medians of the processes")
     for kernel in KERNELS:
-        for method in ("events", "graph"):
-            measured = [each[kernel][method] for each in found]
+        for method in ("events", "graph", "profiler"):
+            measured = [each[kernel][method] for each in found if each[kernel][method]]
             middles = [statistics.median(each) for each in measured]
             middle = statistics.median(middles)
             apart = statistics.stdev(middles) / middle * 100
@@ -100,17 +102,17 @@ def processes() -> None:
             print(f"{kernel:16} {method:8} {middle * 1e6:8.3f} {apart:9.2f}% {within:7.2f}%   {shown}")
 
 
-def _measure_all(queue: Any) -> None:
+def _measure_all(queue: Any, profiled: bool) -> None:
     import torch
 
-    queue.put({name: _measure(torch, *code) for name, code in KERNELS.items()})
+    queue.put({name: _measure(torch, *code, profiled) for name, code in KERNELS.items()})
 
 
-def _measure(torch: Any, stmt: str, setup: str) -> dict[str, list[float]]:
+def _measure(torch: Any, stmt: str, setup: str, profiled: bool) -> dict[str, list[float]]:
     """Return the median seconds per run of several set-ups, by method."""
     from photometer.worker.device_blocks import DeviceBlocks
 
-    found: dict[str, list[float]] = {"events": [], "graph": []}
+    found: dict[str, list[float]] = {"events": [], "graph": [], "profiler": []}
     kept = []
     for layout in range(LAYOUTS):
         # Another place in the device's memory for each set-up.
@@ -124,7 +126,21 @@ def _measure(torch: Any, stmt: str, setup: str) -> dict[str, list[float]]:
         taken = [blocks(GRAPH_RUNS) / GRAPH_RUNS for _ in range(BLOCKS)]
         found["events"].append(statistics.median(taken))
         found["graph"].append(_by_graph(torch, run))
+        if profiled:
+            found["profiler"].append(_by_profiler(torch, run))
     return found
+
+
+def _by_profiler(torch: Any, run: Callable[[int], None]) -> float:
+    """Return the kernels' own time per run."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as session:
+        run(GRAPH_RUNS)
+        torch.cuda.synchronize()
+    events = session.profiler.kineto_results.events()
+    taken = [event.duration_ns() for event in events if event.device_type().name == "CUDA"]
+    return sum(taken) * 1e-9 / GRAPH_RUNS
 
 
 def _by_graph(torch: Any, run: Callable[[int], None]) -> float:

@@ -86,7 +86,7 @@ def plan(device: str) -> tuple[Step, ...]:
         Step("facts", 30, (("nvidia-smi",), own("facts")), needs=()),
         Step("compare-5-percent", 75, (compare("SPIN", "env:WORK=105", "spin"),)),
         Step("compare-equal", 75, (compare("SPIN", "env:NOTHING=1", "spin-equal"),)),
-        Step("processes", 60, (own("processes"),)),
+        Step("processes", 90, (own("processes"),)),
         Step(
             "ab",
             75,

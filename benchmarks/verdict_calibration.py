@@ -163,7 +163,10 @@ def report(keep: Path, *, figures: bool = False, machine: str = "") -> None:
     for line in keep.read_text().splitlines():
         row = json.loads(line)
         load = "loaded" if row["loaded"] else "quiet"
-        for key in ((load, row["kind"]), (load, "all"), (f"{load}, by statement", row["statement"])):
+        keys = [(load, row["kind"]), (f"{load}, by statement", row["statement"])]
+        # A set-up that leaves other objects behind is other code: it has a row of its own.
+        keys += [(load, "identical code")] if row["kind"] != KINDS[2] else []
+        for key in keys:
             groups[key].append(row)
     print("| machine | what | comparisons | false alarms | holds 0 | same | undecided | replicates | wall |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")

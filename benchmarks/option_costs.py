@@ -90,6 +90,7 @@ def main() -> None:
             print(f"{name:<32} {seconds[0]:9.1f} {seconds[1]:9.1f} {added:+9.1f}   {beside}", flush=True)
             figures[name] = [f"{seconds[0]:.1f} s", f"{seconds[1]:.1f} s", beside]
     if asked.figures:
+        sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
         from benchmarks.figures import write_figures
 
         write_figures("option_costs", ("without", "with", "compared with"), figures)

@@ -44,6 +44,11 @@ def test_a_line_is_timed_with_the_notebooks_variables() -> None:
     assert (m.stmt, m.setup, m.label) == ("x + y", "y = 2", "sum")
 
 
+def test_memory_of_a_line() -> None:
+    memory = run_magic("--memory x + x", None, {"x": torch.ones(1024)})
+    assert (memory.peak_bytes, memory.allocations) == (4096, 1)
+
+
 def test_a_cell_is_timed_whole() -> None:
     m = run_magic(f"{QUICK} -t 1", "for _ in range(3):\n    x.add_(1)\n", {"x": torch.ones(3)})
     assert m.stmt == "for _ in range(3):\n    x.add_(1)"
@@ -58,6 +63,7 @@ def test_a_cell_is_timed_whole() -> None:
         ("--ab", "x", "no two parts"),
         ("--ab", "x\n# ---\n", "no two parts"),
         ("--ab --instructions", "x\n# ---\ny", "do not go together"),
+        ("--ab --memory", "x\n# ---\ny", "do not go together"),
     ],
 )
 def test_what_cannot_be_meant(line: str, cell: str | None, words: str) -> None:

@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--margin", type=float, metavar="SHARE", help="With --ab: a change that does not matter.")
     made.add_argument("--device", nargs="?", const="", metavar="NAME", help="Time on the accelerator.")
     made.add_argument("--instructions", action="store_true", help="Count instructions under Valgrind.")
+    made.add_argument("--memory", action="store_true", help="Measure what one run allocates.")
     made.add_argument("--label", help="The result's label in a table.")
     made.add_argument("--cpp", action="store_true", help="The code is C++; it cannot use the notebook's variables.")
     made.add_argument("-h", "--help", action="store_true", help="Show this text.")
@@ -105,6 +106,8 @@ def _time(stmt: str, options: argparse.Namespace, names: dict[str, Any]) -> Any:
     )
     if options.instructions:
         return timer.count_instructions()
+    if options.memory:
+        return timer.measure_memory()
     if options.device is not None:
         return timer.measure_device(options.device or None)
     return timer.blocked_autorange(min_run_time=options.min_run_time, precision=options.precision)
@@ -144,8 +147,9 @@ def _compare(cell: str, options: argparse.Namespace, names: dict[str, Any]) -> A
         raise DefinitionError(
             "%%photometer --ab: the cell has no two parts", remedy="Separate what is compared by a line '# ---'."
         )
-    if options.instructions:
-        raise DefinitionError("--ab and --instructions do not go together", remedy="Use one of them.")
+    for name in ("instructions", "memory"):
+        if getattr(options, name):
+            raise DefinitionError(f"--ab and --{name} do not go together", remedy="Use one of them.")
     used = _variables(cell, options, names)
     return ab(
         *parts,

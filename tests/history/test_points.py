@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from photometer.history.contents import digest_of, pack, unpack
-from photometer.history.points import points_of
+from photometer.history.points import compared_figures, points_of
 from photometer.model.measurement import Measurement
 from photometer.model.records import from_record
 from tests.history.records import counts, times
@@ -76,3 +76,30 @@ def test_whatever_a_record_holds_it_is_kept_exactly_and_has_finite_points(record
     assert digest_of(dict(reversed(record.items()))) == digest_of(record)
     for point in points_of(record):
         assert all(abs(value) < float("inf") for value in (point.value, point.low, point.high))
+
+
+def test_a_comparison_has_the_counts_and_the_memory_of_both_sides() -> None:
+    figures = {"peak_bytes": 1, "allocated_bytes": 2, "allocations": 3}
+    record = {
+        "instructions": {
+            "base_per_run": 10.5,
+            "branch_per_run": 11.0,
+            "base_allocator_calls_per_run": 1,
+            "branch_allocator_calls_per_run": 2,
+        },
+        "memory": {"base": figures, "branch": {**figures, "peak_bytes": 9}, "device": "cuda"},
+    }
+    assert {(each.metric, each.base, each.branch) for each in compared_figures(record)} == {
+        ("instructions", 10.5, 11.0),
+        ("allocator_calls", 1.0, 2.0),
+        ("device_peak_memory", 1.0, 9.0),
+        ("device_allocated_memory", 2.0, 2.0),
+        ("device_allocations", 3.0, 3.0),
+    }
+
+
+@pytest.mark.parametrize(
+    "record", [{}, {"instructions": 3}, {"memory": {"base": 1}}, {"instructions": {"base_per_run": None}}]
+)
+def test_a_comparison_that_nobody_understands_has_no_figures(record: dict[str, object]) -> None:
+    assert compared_figures(record) == ()

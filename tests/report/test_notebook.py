@@ -13,6 +13,7 @@ from photometer.model.device_measurement import KernelTime
 from photometer.model.function_counts import FunctionCount
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.measurement import Measurement
+from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.records import from_record
 from photometer.model.task import TaskSpec
 from photometer.report.notebook.measurement import bar_counts, histogram_svg, measurement_html
@@ -157,8 +158,27 @@ def test_counts_show_the_three_figures_and_functions() -> None:
     assert Reader(text).open == []
 
 
-def test_hostile_text_of_devices_and_counts_is_only_text() -> None:
+def test_memory_shows_the_accelerator_and_the_cpu() -> None:
+    host, device = MemoryFigures(0, 0, 0), MemoryFigures(4096, 8192, 2, 512)
+    memory = MemoryMeasurement(TaskSpec("f(x)"), (host,) * 3, "cuda:0", (device,) * 3, 2**21, 4096)
+    text = memory._repr_html_()
+    for said in (
+        "f(x)",
+        "cuda:0",
+        "4.0 KiB",
+        "8.0 KiB",
+        "512 B",
+        "CPU",
+        "2.0 MiB reserved",
+        "3 runs, all exactly equal",
+    ):
+        assert said in text, said
+    assert Reader(text).open == []
+
+
+def test_hostile_text_of_devices_counts_and_memory_is_only_text() -> None:
     spec = TaskSpec(MARKUP, label=MARKUP)
+    memory = MemoryMeasurement(spec, (MemoryFigures(0, 0, 0),), MARKUP, (MemoryFigures(0, 0, 0),), 1)
     device = dataclasses.replace(
         device_measurement(),
         task_spec=spec,
@@ -167,7 +187,7 @@ def test_hostile_text_of_devices_and_counts_is_only_text() -> None:
         kernels=(KernelTime(MARKUP + '" onclick="x', 1.0, 1e-6),),
     )
     counts = InstructionCounts(spec, 1, (InstructionFigures(1, 1, 0),), top_functions=(FunctionCount(1, MARKUP),))
-    for text in (device._repr_html_(), counts._repr_html_()):
+    for text in (device._repr_html_(), counts._repr_html_(), memory._repr_html_()):
         assert "script" not in Reader(text).tags
         assert "\x1b" not in text
         assert '" onclick' not in text

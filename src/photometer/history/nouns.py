@@ -134,6 +134,15 @@ class Curve:
 
 
 @dataclasses.dataclass(frozen=True)
+class ComparedFigure:
+    """An exact metric, by its name, on both sides of a comparison."""
+
+    metric: str
+    base: float
+    branch: float
+
+
+@dataclasses.dataclass(frozen=True)
 class StoredComparison:
     """A verdict on one benchmark: `branch` against `base`. An end of the interval that is not known is None."""
 
@@ -149,6 +158,9 @@ class StoredComparison:
     low: float | None
     high: float | None
     cause: str
+    machine_id: int = 0
+    # Counts and memory of both sides; only if they were asked for.
+    figures: tuple[ComparedFigure, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from photometer.history.nouns import Metric
+from photometer.history.nouns import ComparedFigure, Metric
 
 # What a statement takes when it is not disturbed: on one machine the medians of two runs agreed within 2 % for 50 of
 # 168 benchmarks, this quantile for 106.
@@ -23,6 +23,8 @@ ALL_INSTRUCTIONS = Metric("all_instructions", "instructions", is_exact=True)
 ALLOCATOR_CALLS = Metric("allocator_calls", "calls", is_exact=True)
 PEAK_MEMORY = Metric("peak_memory", "bytes", is_exact=True)
 DEVICE_PEAK_MEMORY = Metric("device_peak_memory", "bytes", is_exact=True)
+# Fields of a run's memory, and the metrics they are.
+MEMORY_FIELDS = (("peak_bytes", "peak_memory"), ("allocated_bytes", "allocated_memory"), ("allocations", "allocations"))
 # Where to look for a change of the work, of the time, of memory.
 MAIN_METRICS = {"instructions": INSTRUCTIONS, "time": UNDISTURBED, "memory": PEAK_MEMORY}
 
@@ -45,6 +47,28 @@ def points_of(record: Mapping[str, Any]) -> tuple[Point, ...]:
     except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError, IndexError):
         return ()
     return tuple(point for point in found if all(map(math.isfinite, (point.value, point.low, point.high))))
+
+
+def compared_figures(record: Mapping[str, Any]) -> tuple[ComparedFigure, ...]:
+    """Return the counts and the memory of both sides that a comparison holds."""
+    try:
+        found = tuple(_compared(record))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ()
+    return tuple(each for each in found if math.isfinite(each.base) and math.isfinite(each.branch))
+
+
+def _compared(record: Mapping[str, Any]) -> Iterator[ComparedFigure]:
+    counts = record.get("instructions")
+    if counts:
+        yield ComparedFigure(INSTRUCTIONS.name, float(counts["base_per_run"]), float(counts["branch_per_run"]))
+        calls = (float(counts[f"{side}_allocator_calls_per_run"]) for side in ("base", "branch"))
+        yield ComparedFigure(ALLOCATOR_CALLS.name, *calls)
+    memory = record.get("memory")
+    if memory:
+        prefix = "device_" if memory.get("device") else ""
+        for field, name in MEMORY_FIELDS:
+            yield ComparedFigure(prefix + name, float(memory["base"][field]), float(memory["branch"][field]))
 
 
 def _of_measurement(record: Mapping[str, Any]) -> Iterator[Point]:
@@ -83,9 +107,8 @@ def _of_metadata(metadata: Any) -> Iterator[Point]:
 
 
 def _of_memory(record: Mapping[str, Any]) -> Iterator[Point]:
-    fields = (("peak_bytes", "peak_memory"), ("allocated_bytes", "allocated_memory"), ("allocations", "allocations"))
     for prefix, repeats in (("", record["repeats"]), ("device_", record.get("device_repeats") or ())):
-        for field, name in fields if repeats else ():
+        for field, name in MEMORY_FIELDS if repeats else ():
             unit = "allocations" if field == "allocations" else "bytes"
             values = [float(repeat[field]) for repeat in repeats]
             yield _most_frequent(Metric(prefix + name, unit, is_exact=True), values)

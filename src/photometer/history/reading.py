@@ -25,6 +25,7 @@ from photometer.history.nouns import (
     StoredRun,
     Suite,
 )
+from photometer.history.points import compared_figures
 from photometer.model.function_counts import FunctionCounts
 
 
@@ -159,11 +160,16 @@ def read_metrics(connection: Connection) -> dict[int, Metric]:
 
 
 def read_comparisons(
-    connection: Connection, *, benchmark_id: int | None, run_id: int | None, limit: int | None
+    connection: Connection,
+    *,
+    benchmark_id: int | None,
+    run_id: int | None,
+    limit: int | None,
+    with_figures: bool = False,
 ) -> tuple[StoredComparison, ...]:
     table, runs = schema.comparisons, schema.runs
     query = (
-        select(table, runs.c.kind, runs.c.commit_id, runs.c.base_commit_id, runs.c.started_at)
+        select(table, runs.c.kind, runs.c.commit_id, runs.c.base_commit_id, runs.c.started_at, runs.c.machine_id)
         .join_from(table, runs, table.c.run_id == runs.c.id)
         .order_by(runs.c.started_at.desc(), table.c.run_id.desc(), table.c.result_id)
         .limit(limit)
@@ -172,6 +178,10 @@ def read_comparisons(
         query = query.where(table.c.benchmark_id == benchmark_id)
     if run_id is not None:
         query = query.where(table.c.run_id == run_id)
+    if with_figures:
+        results, contents = schema.results, schema.contents
+        query = query.join(results, results.c.id == table.c.result_id).join(contents)
+        query = query.add_columns(contents.c.data)
     names = Names.read(connection)
     known = {benchmark.id: benchmark for benchmark in read_benchmarks(connection)}
     return tuple(
@@ -188,6 +198,8 @@ def read_comparisons(
             low=row.low,
             high=row.high,
             cause=row.cause,
+            machine_id=row.machine_id,
+            figures=compared_figures(unpack(row.data)) if with_figures else (),
         )
         for row in connection.execute(query)
     )

@@ -187,13 +187,20 @@ class Store:
         return functions_of(self.record(result_id))
 
     def comparisons(
-        self, *, benchmark_id: int | None = None, run_id: int | None = None, limit: int | None = None
+        self,
+        *,
+        benchmark_id: int | None = None,
+        run_id: int | None = None,
+        limit: int | None = None,
+        with_figures: bool = False,
     ) -> tuple[StoredComparison, ...]:
-        """Return verdicts, the newest first."""
+        """Return verdicts, the newest first. `with_figures` also reads the counts and the memory of both sides."""
         from photometer.history.reading import read_comparisons
 
         with self._connected() as connection:
-            return read_comparisons(connection, benchmark_id=benchmark_id, run_id=run_id, limit=limit)
+            return read_comparisons(
+                connection, benchmark_id=benchmark_id, run_id=run_id, limit=limit, with_figures=with_figures
+            )
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[Connection]:

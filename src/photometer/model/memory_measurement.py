@@ -103,6 +103,11 @@ class MemoryMeasurement:
         lines.append(f"  {len(self.repeats)} runs, {'all exactly equal' if self.is_exact else 'not all equal'}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from photometer.report.notebook import memory_html
+
+        return memory_html(self)
+
 
 def describe(figures: MemoryFigures) -> str:
     """Return `peak 8.0 KiB, allocates 12.0 KiB in 3 blocks, keeps 0 B`."""

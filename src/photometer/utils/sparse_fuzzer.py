@@ -1,5 +1,5 @@
 """What torch.utils.benchmark.utils.sparse_fuzzer offers."""
 
-from photometer.fuzzing import FuzzedSparseTensor
+from photometer.fuzzing import FuzzedSparseTensor, FuzzedTensor
 
-__all__ = ["FuzzedSparseTensor"]
+__all__ = ["FuzzedSparseTensor", "FuzzedTensor"]

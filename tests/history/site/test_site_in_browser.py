@@ -187,6 +187,17 @@ def test_a_live_comparison_confirms_a_step_and_is_shown(tab: Tab, tmp_path: Path
             "title": "Linear › forward",
             "verdict": {"verdict": "slower", "ratio": 1.12, "interval": [1.11, 1.13]},
             "cause": "memory",
+            "instructions": {
+                "base_per_run": 57_000.0,
+                "branch_per_run": 58_000.0,
+                "base_allocator_calls_per_run": 2.0,
+                "branch_allocator_calls_per_run": 2.0,
+            },
+            "memory": {
+                "verdict": "more",
+                "base": {"peak_bytes": 4096, "allocated_bytes": 8192, "allocations": 2},
+                "branch": {"peak_bytes": 6144, "allocated_bytes": 8192, "allocations": 2},
+            },
         }
         about = {"id": "c", "base": {"commit": sha_of(9)}, "branch": {"commit": sha_of(10)}, "suite": "made-up"}
         header = {**header_of(MACHINES[0], "c"), "comparison": about}
@@ -200,6 +211,11 @@ def test_a_live_comparison_confirms_a_step_and_is_shown(tab: Tab, tmp_path: Path
     verdicts = tab.find("table.small tbody tr")
     expect(verdicts).to_have_count(1)
     expect(verdicts).to_contain_text("slower+12 %+11 % to +13 %memory")
+    expect(verdicts).to_contain_text("57,000 → 58,000")
+    expect(verdicts).to_contain_text("4.00 KiB → 6.00 KiB")
+    # Both sides of the two figures that are drawn at once; the other metrics are folded.
+    expect(tab.find(".over-commits svg .compared")).to_have_count(4)
+    tab.picture(PICTURES / "compared-on-curves.png")
 
 
 def test_addresses_that_lead_nowhere_say_so(tab: Tab, published: Published) -> None:

@@ -36,7 +36,7 @@ def benchmark_data(
     return {
         "code": code_of(benchmark.task),
         "curves": sorted(drawn, key=lambda data: (data["series"], data["metric"])),
-        "verdicts": [_verdict(each) for each in verdicts],
+        "verdicts": [_verdict(names, each) for each in verdicts],
     }
 
 
@@ -57,7 +57,9 @@ def curve_data(names: SiteNames, curve: Curve) -> dict[str, Any] | None:
     return {"series": series, "metric": metric, "commits": differences([place for place, _ in known]), **packed}
 
 
-def _verdict(each: StoredComparison) -> dict[str, Any]:
+def _verdict(names: SiteNames, each: StoredComparison) -> dict[str, Any]:
+    # Figures of one machine say nothing about the curves of another.
+    series = [number for number, known in enumerate(names.series) if known.machine.id == each.machine_id]
     return {
         "base": each.base.sha if each.base else "",
         "branch": each.branch.sha if each.branch else "",
@@ -67,4 +69,6 @@ def _verdict(each: StoredComparison) -> dict[str, Any]:
         "low": finite(each.low),
         "high": finite(each.high),
         "cause": each.cause,
+        "series": series,
+        "figures": {figure.metric: [figure.base, figure.branch] for figure in each.figures},
     }

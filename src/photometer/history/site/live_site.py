@@ -91,7 +91,7 @@ class LiveSite:
         if benchmark is None:
             return None
         curves = self._store.curves(number)
-        verdicts = self._store.comparisons(benchmark_id=number)
+        verdicts = self._store.comparisons(benchmark_id=number, with_figures=True)
         return _data(f"benchmark-{number}", benchmark_data(names, benchmark, curves, verdicts))
 
     def _commit(self, names: SiteNames, project: int, place: int) -> SiteFile | None:

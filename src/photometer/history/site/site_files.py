@@ -58,7 +58,7 @@ def publish_site(
     writer = _Writer(folder)
     names = SiteNames.read(store)
     latest, commits = Latest(names), CommitTable(names)
-    verdicts = _by_benchmark(store.comparisons())
+    verdicts = _by_benchmark(store.comparisons(with_figures=True))
     done = 0
 
     def written_on_the_way() -> Iterator[Curve]:

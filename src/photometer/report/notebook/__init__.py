@@ -6,6 +6,7 @@ In: one of the records. Out: a fragment without script and without outside resou
 from photometer.report.notebook.counts import counts_html
 from photometer.report.notebook.device import device_html
 from photometer.report.notebook.measurement import measurement_html
+from photometer.report.notebook.memory import memory_html
 from photometer.report.notebook.verdict import comparison_html, ranking_html, result_html, verdict_html
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "counts_html",
     "device_html",
     "measurement_html",
+    "memory_html",
     "ranking_html",
     "result_html",
     "verdict_html",

@@ -32,13 +32,14 @@ function benchmarkBody(data, commits, series, changes) {
   view.range = view.whole;
   const card = h("div", { "aria-live": "polite" });
   view.watchers.push((names) => names.includes("chosen") && card.replaceChildren(commitCard(view, curves, series)));
+  const compared = comparedPoints(data.verdicts.filter((each) => each.series.includes(series)), commits);
   const isFirst = (curve) => FIRST_METRICS.includes(site.metrics[curve.metric].name);
   const first = curves.filter(isFirst);
   const rest = curves.filter((curve) => !isFirst(curve));
-  const others = rest.length > 0 && h("details", { class: "fold" }, h("summary", {}, `Other metrics (${rest.map((curve) => metricName(site.metrics[curve.metric]).toLowerCase()).join(", ")})`), rest.map((curve) => chart(curve, view, changes)));
+  const others = rest.length > 0 && h("details", { class: "fold" }, h("summary", {}, `Other metrics (${rest.map((curve) => metricName(site.metrics[curve.metric]).toLowerCase()).join(", ")})`), rest.map((curve) => chart(curve, view, changes, compared)));
   return [
     curves.length === 0 && h("p", { class: "hint" }, "Nothing has been measured here."),
-    curves.length > 0 && zoomBar(view), ...first.map((curve) => chart(curve, view, changes)), card, others,
+    curves.length > 0 && zoomBar(view), ...first.map((curve) => chart(curve, view, changes, compared)), card, others,
     changes.length > 0 && h("section", {}, h("h2", {}, "Changes"), h("table", { class: "changes" }, h("tbody", {}, byCommit(changes).map((together) => changeRow(together, { named: false }))))),
     data.verdicts.length > 0 && verdictPart(data.verdicts),
     Object.keys(data.code).length > 0 && h("section", {}, h("h2", {}, "Code"), [["At file scope", "global_setup"], ["Set-up", "setup"], ["Statement", "stmt"]].filter(([, name]) => data.code[name]).map(([title, name]) => [h("h5", {}, title), h("pre", { tabindex: 0 }, h("code", {}, data.code[name]))])),
@@ -51,10 +52,22 @@ function byCommit(changes) {
   return [...found.values()];
 }
 
-function chart(curve, view, changes) {
+// What live comparisons counted and measured of the memory of commits that are on the curves, by the name of the metric.
+function comparedPoints(verdicts, commits) {
+  const places = new Map(commits.map(([sha], place) => [sha, place]));
+  const found = {};
+  for (const each of verdicts) {
+    for (const [name, values] of Object.entries(each.figures || {})) {
+      [each.base, each.branch].forEach((sha, side) => places.has(sha) && (found[name] ||= []).push({ place: places.get(sha), value: values[side], at: each.at }));
+    }
+  }
+  return found;
+}
+
+function chart(curve, view, changes, compared) {
   const metric = site.metrics[curve.metric];
   const holder = h("figure", { class: "over-commits" }, h("h3", {}, metricName(metric), metricHint(metric) && h("span", { class: "hint" }, ` ${metricHint(metric)}`)));
-  new CurveChart(holder, { points: curve.points, metric, changes: changes.filter((changed) => changed.metric === curve.metric), view, title: metricName(metric) });
+  new CurveChart(holder, { points: curve.points, metric, changes: changes.filter((changed) => changed.metric === curve.metric), compared: compared[metric.name] || [], view, title: metricName(metric) });
   return holder;
 }
 
@@ -87,8 +100,9 @@ function commitCard(view, curves, series) {
 }
 
 function verdictPart(verdicts) {
-  const row = (each) => h("tr", {}, h("td", {}, momentText(each.at)), h("td", {}, each.base ? shaLink(each.base) : "–", " → ", each.branch ? shaLink(each.branch) : "–"), h("td", {}, h("span", { class: `verdict is-${each.verdict}` }, each.verdict)), h("td", { class: "right" }, change(each.ratio)), h("td", {}, each.low === null || each.high === null ? "" : changeSpan([each.low, each.high])), h("td", {}, each.cause));
-  return h("section", {}, h("h2", {}, "Live comparisons"), h("div", { class: "scrolls" }, h("table", { class: "small" }, h("thead", {}, h("tr", {}, ["When", "Commits", "Verdict", "Change", "Interval", "Cause"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, verdicts.map(row)))));
+  const figures = (each) => Object.entries(each.figures || {}).filter(([, [base, branch]]) => base !== branch).map(([name, [base, branch]]) => [site.metrics.find((metric) => metric.name === name), base, branch]).filter(([metric]) => metric).map(([metric, base, branch]) => h("div", {}, `${metricName(metric)}: ${metricText(metric, base)} → ${metricText(metric, branch)}`));
+  const row = (each) => h("tr", {}, h("td", {}, momentText(each.at)), h("td", {}, each.base ? shaLink(each.base) : "–", " → ", each.branch ? shaLink(each.branch) : "–"), h("td", {}, h("span", { class: `verdict is-${each.verdict}` }, each.verdict)), h("td", { class: "right" }, change(each.ratio)), h("td", {}, each.low === null || each.high === null ? "" : changeSpan([each.low, each.high])), h("td", {}, each.cause), h("td", {}, figures(each)));
+  return h("section", {}, h("h2", {}, "Live comparisons"), h("div", { class: "scrolls" }, h("table", { class: "small" }, h("thead", {}, h("tr", {}, ["When", "Commits", "Verdict", "Change", "Interval", "Cause", "Counts and memory"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, verdicts.map(row)))));
 }
 
 function missing(place, words) {

@@ -52,7 +52,7 @@ function curveDomain(points, fromZero) {
   return fromZero ? [Math.min(0, middle - half), middle + half] : [middle - half, middle + half];
 }
 
-function drawCurve({ points, metric, changes, view, width, label }) {
+function drawCurve({ points, metric, changes, compared, view, width, label }) {
   const [low, high] = view.range;
   const near = points.filter((point) => point.place >= low && point.place <= high);
   // The line goes on beyond the edge.
@@ -93,6 +93,12 @@ function drawCurve({ points, metric, changes, view, width, label }) {
     if (outside) inner.append(s("circle", { class: "stray", cx: x(point.place), cy: held(point.value), r: 3 }));
     else if (near.length <= MOST_DOTS) inner.append(s("circle", { class: "dot", cx: x(point.place), cy: y(point.value), r: 2 }));
   }
+  for (const each of compared) {
+    if (each.place < low || each.place > high) continue;
+    const mark = s("path", { class: "compared", d: diamond(x(each.place), held(each.value), 4.5) });
+    mark.append(s("title", {}, `${metricText(metric, each.value)} in the comparison of ${momentText(each.at)}`));
+    inner.append(mark);
+  }
   if (!metric.exact) inner.append(...levelLines(changes, points, x, y, high));
   svg.append(inner);
   for (const changed of changes) {
@@ -108,6 +114,10 @@ function drawCurve({ points, metric, changes, view, width, label }) {
   const overlay = s("g", { "pointer-events": "none" });
   svg.append(overlay);
   return { svg, x, y, held, overlay, edges: [left, right, top, bottom] };
+}
+
+function diamond(x, y, size) {
+  return `M${x} ${y - size}L${x + size} ${y}L${x} ${y + size}L${x - size} ${y}Z`;
 }
 
 // The levels between changes of a time.
@@ -134,8 +144,8 @@ function nearestPoint(points, place) {
 }
 
 class CurveChart {
-  constructor(place, { points, metric, changes, view, title }) {
-    Object.assign(this, { points, metric, changes, view, place: h("div", { class: "plot" }) });
+  constructor(place, { points, metric, changes, compared, view, title }) {
+    Object.assign(this, { points, metric, changes, compared, view, place: h("div", { class: "plot" }) });
     this.label = `${title}: ${plural(points.length, "commit")}, latest ${metricText(metric, points[points.length - 1].value)}. Arrow keys go from commit to commit.`;
     place.append(this.place);
     view.watchers.push((names) => (names.includes("range") || names.includes("fromZero") ? this.draw() : this.mark()));
@@ -245,6 +255,7 @@ class CurveChart {
     const [sha, at, author, subject] = this.view.commits[point.place];
     const interval = point.high > point.low ? ` (${metricText(this.metric, point.low)} to ${metricText(this.metric, point.high)})` : "";
     const found = this.changes.find((changed) => changed.place === point.place);
-    showTip([`${metricText(this.metric, point.value)}${interval}`, `${shortSha(sha)} ${shortened(subject, 90)}`, [author, dateText(at), point.runs > 1 && plural(point.runs, "run")].filter(Boolean).join(", "), ...(found && found.relative !== null ? [`Changed here: ${change(ratioOf(found))}`] : [])], x, y);
+    const sides = this.compared.filter((each) => each.place === point.place).map((each) => `${metricText(this.metric, each.value)} in a live comparison, ${momentText(each.at)}`);
+    showTip([`${metricText(this.metric, point.value)}${interval}`, ...new Set(sides), `${shortSha(sha)} ${shortened(subject, 90)}`, [author, dateText(at), point.runs > 1 && plural(point.runs, "run")].filter(Boolean).join(", "), ...(found && found.relative !== null ? [`Changed here: ${change(ratioOf(found))}`] : [])], x, y);
   }
 }

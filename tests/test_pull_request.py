@@ -88,7 +88,7 @@ def repository(tmp_path: Path) -> Path:
 
 def compare(repository: Path, *more: str, browser: str | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "photometer", "compare", "git:HEAD~1", "git:HEAD", "--suite", "../suite.py"]
-    command += ["--no-instructions", "--layouts", "1", "--margin", "0.1", "-o", "../out", *more]
+    command += ["--no-instructions", "--no-memory", "--layouts", "1", "--margin", "0.1", "-o", "../out", *more]
     environment = {**os.environ, **({} if browser is None else {VARIABLE: browser})}
     return subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False, env=environment)
 
@@ -149,7 +149,7 @@ def test_the_bundle_names_the_slower_rung_and_shows_the_guilty_function(reposito
 
 
 @pytest.mark.pyspy
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_without_a_browser_there_is_all_but_the_pictures(repository: Path) -> None:
     done = compare(
         repository,

@@ -57,7 +57,16 @@ def test_usage(arguments: list[str], status: int, told: str) -> None:
 @pytest.mark.slow
 def test_another_setting_is_slower_and_a_failure_is_told_by_its_side(suite: str) -> None:
     done = run(
-        "current", "env:SIZE=500 + env:N=0", "--suite", suite, "-k", "env or bad", "--no-instructions", "--layouts", "1"
+        "current",
+        "env:SIZE=500 + env:N=0",
+        "--suite",
+        suite,
+        "-k",
+        "env or bad",
+        "--no-instructions",
+        "--layouts",
+        "1",
+        "--no-memory",
     )
     assert done.returncode == 3, done.stdout + done.stderr
     assert done.stdout.startswith("The branch is slower. 1 slower, 1 failed.")
@@ -68,7 +77,7 @@ def test_another_setting_is_slower_and_a_failure_is_told_by_its_side(suite: str)
 def test_json_has_a_verdict_a_benchmark(suite: str) -> None:
     done = run(
         *("current", "current", "--suite", suite, "-k", "sum", "--no-instructions", "--format", "json"),
-        *("--margin", "0.5"),
+        *("--margin", "0.5", "--layouts", "1", "--no-memory"),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     (record,) = json.loads(done.stdout)
@@ -83,7 +92,7 @@ def test_calibrate_prints_the_rate(suite: str) -> None:
     assert "95 % interval" in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_terminated_comparison_resumes(suite: str, tmp_path: Path) -> None:
     sides = ("current", "current", "--suite", suite, "-k", "sum", "--no-instructions", "-o", str(tmp_path / "out"))
     command = [sys.executable, "-m", "photometer", "compare", *sides, "--margin", "0.00001", "--budget", "1000"]

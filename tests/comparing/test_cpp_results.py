@@ -19,7 +19,7 @@ SUITE = {
 
 @pytest.mark.slow
 @pytest.mark.compiler
-@pytest.mark.parametrize(("factor", "differs"), [("2.0", True), ("1.00", False)])
+@pytest.mark.parametrize(("factor", "differs"), [("2.0", True), pytest.param("1.00", False, marks=pytest.mark.nightly)])
 def test_other_results_of_a_compiled_statement_are_told(factor: str, differs: bool) -> None:
     found = compare_environments(
         "env:FACTOR=1.0", f"env:FACTOR={factor}", SUITE, instructions=False, layouts=1, budget=0.5

@@ -41,6 +41,7 @@ def verdicts(folder: Path) -> dict[str, tuple[str, str, float]]:
     }
 
 
+@pytest.mark.nightly
 def test_what_takes_time_without_instructions_is_still_found(tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
     done = compare(tmp_path, "current", "env:PLANTED=1", "--suite", "suite.py", "--margin", "0.02")
@@ -56,22 +57,63 @@ def test_what_takes_time_without_instructions_is_still_found(tmp_path: Path) -> 
     assert found["unchanged"][0] == "identical"
 
 
-def test_a_commit_that_changes_a_comment_is_identical(tmp_path: Path) -> None:
-    repository = tmp_path / "repository"
+MODULE = """
+import time
+import torch
+
+SECONDS = 1e-3
+
+
+def f(x):
+    return (x - x.mean()) * 2
+
+
+def wait():
+    time.sleep(SECONDS)
+"""
+OWN_SUITE = """
+from photometer import TimerArgs
+SETUP = "import torch; from mine import f, wait; x = torch.rand(8, requires_grad=True)"
+BENCHMARKS = {
+    "f": TimerArgs("f(x)", SETUP),
+    "backward": TimerArgs("f(x).sum().backward()", SETUP),
+    "wait": TimerArgs("wait()", SETUP),
+}
+"""
+
+
+def revisions(folder: Path, branch: str) -> Path:
+    """Return a repository of two commits; the branch's has a comment and a function more, too."""
+    repository = folder / "repository"
     repository.mkdir()
     module = repository / "mine.py"
-    module.write_text("import torch\n\n\ndef f(x):\n    return (x - x.mean()) * 2\n")
+    module.write_text(MODULE)
     git(repository, "init", "-q")
     git(repository, "add", ".")
     git(repository, "commit", "-q", "-m", "base")
-    module.write_text("# A comment.\n" + module.read_text() + "\n\ndef unused():\n    return 1\n")
-    git(repository, "commit", "-q", "-a", "-m", "comment")
-    (tmp_path / "suite.py").write_text(
-        "from photometer import TimerArgs\n"
-        "SETUP = 'import torch; from mine import f; x = torch.rand(8, requires_grad=True)'\n"
-        "BENCHMARKS = {'f': TimerArgs('f(x)', SETUP), 'backward': TimerArgs('f(x).sum().backward()', SETUP)}\n"
-    )
-    done = compare(repository, "git:HEAD~1", "git:HEAD", "--suite", "../suite.py")
+    module.write_text(f"# A comment.\n{branch}\n\ndef unused():\n    return 1\n")
+    git(repository, "commit", "-q", "-a", "-m", "branch")
+    (folder / "suite.py").write_text(OWN_SUITE)
+    return repository
+
+
+def test_what_a_commit_does_not_touch_is_identical_and_time_without_instructions_is_found(tmp_path: Path) -> None:
+    repository = revisions(tmp_path, MODULE.replace("1e-3", "2e-3"))
+    done = compare(repository, "git:HEAD~1", "git:HEAD", "--suite", "../suite.py", "--margin", "0.02")
+    assert done.returncode == 3, done.stdout + done.stderr
+    found = verdicts(repository)
+    assert {name: word for name, (word, *_) in found.items()} == {
+        **{"f": "identical", "backward": "identical"},
+        "wait": "slower",
+    }
+    assert "with the same instructions" in found["wait"][1]
+    assert "1 slower, 2 identical" in done.stdout
+
+
+@pytest.mark.nightly
+def test_a_commit_that_changes_a_comment_is_identical(tmp_path: Path) -> None:
+    repository = revisions(tmp_path, MODULE)
+    done = compare(repository, "git:HEAD~1", "git:HEAD", "--suite", "../suite.py", "-k", "not wait")
     assert done.returncode == 0, done.stdout + done.stderr
     assert {word for word, *_ in verdicts(repository).values()} == {"identical"}
     assert "Nothing is slower. 2 identical." in done.stdout

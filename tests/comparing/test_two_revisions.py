@@ -70,7 +70,7 @@ def state(folder: Path) -> tuple[str, ...]:
 def test_the_slower_rung_is_named_and_the_working_tree_untouched(repository: Path, tmp_path: Path) -> None:
     before = state(repository)
     sides = ["git:HEAD~1", "git:HEAD", "--suite", "suite.py", "--no-instructions", "--flame", "none", "--layouts", "2"]
-    sides += ["--margin", "0.01"]
+    sides += ["--margin", "0.01", "--no-memory"]
     done = compare(repository, *sides, "--budget", "25", "-o", str(tmp_path / "out"))
     assert done.returncode == 3, done.stdout + done.stderr
     verdicts = {line.split("rung › ")[1]: line.split()[0] for line in done.stdout.splitlines() if "rung › " in line}
@@ -100,7 +100,8 @@ def test_the_slower_rung_is_named_and_the_working_tree_untouched(repository: Pat
 
 @pytest.mark.slow
 def test_a_broken_working_tree_fails_on_its_side(repository: Path) -> None:
-    done = compare(repository, "git:HEAD", "git:WORKTREE", "--suite", "suite.py", "--no-instructions", "-k", "plain")
+    quick = ("--no-instructions", "--no-memory", "--layouts", "1")
+    done = compare(repository, "git:HEAD", "git:WORKTREE", "--suite", "suite.py", *quick, "-k", "plain")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "failed on the branch side: rung › plain tensor: RuntimeError: unfinished" in done.stdout
 
@@ -109,6 +110,7 @@ def test_a_broken_working_tree_fails_on_its_side(repository: Path) -> None:
 def test_a_checkout_that_nothing_is_imported_from_is_told(repository: Path, tmp_path: Path) -> None:
     suite = tmp_path / "elsewhere.py"
     suite.write_text("from photometer import TimerArgs\nBENCHMARKS = {'a': TimerArgs('sum(v)', 'v = [1] * 99')}\n")
-    done = compare(repository, "git:HEAD~1", "git:HEAD", "--suite", str(suite), "--no-instructions", "--budget", "0.5")
+    quick = ("--no-instructions", "--no-memory", "--layouts", "1", "--budget", "0.5")
+    done = compare(repository, "git:HEAD~1", "git:HEAD", "--suite", str(suite), *quick)
     assert done.returncode in (0, 4), done.stdout + done.stderr
     assert "both sides run the same installed code" in " ".join(done.stdout.split())

@@ -14,6 +14,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,8 +38,24 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"], "COLUMNS": "100"}
 
 
+# What takes over ten seconds, and uses nothing that tests of its own do not run before every commit.
+NIGHTLY_EXAMPLES = ("end_to_end", "fuzzer", "simple_timeit")
+NIGHTLY_COMMANDS = ("ray.md", "rates.md", "training.md")
+NIGHTLY_PYTHON = ("environments.md", "compare-environments.md")
+
+
+def unless_nightly(files: list[Path], nightly: tuple[str, ...]) -> list[Any]:
+    """Return the files as parameters, those that are named marked for the nightly run."""
+    assert set(nightly) <= {name for file in files for name in (file.name, file.stem)}
+    return [
+        pytest.param(file, id=name, marks=pytest.mark.nightly if name in nightly else ())
+        for file in files
+        for name in (file.stem if file.suffix == ".py" else file.name,)
+    ]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", unless_nightly(PAGES, NIGHTLY_PYTHON))
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
@@ -49,7 +66,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", unless_nightly(PAGES, NIGHTLY_COMMANDS))
 def test_console_blocks_run(page: Path, tmp_path: Path) -> None:
     for line, text in blocks(page, "console"):
         for command in re.findall(r"^\$ (photometer .*)$", text, re.MULTILINE):
@@ -61,7 +78,7 @@ def test_console_blocks_run(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("example", unless_nightly(EXAMPLES, NIGHTLY_EXAMPLES))
 def test_examples_run(example: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", f"examples.{example.stem}"],

@@ -109,7 +109,7 @@ def test_repeats_start_from_one_state(counter: InstructionCounter) -> None:
 
 
 def test_repeats_that_differ_name_the_functions(counter: InstructionCounter) -> None:
-    setup = "import os; n = int.from_bytes(os.urandom(2), 'big')"
+    setup = "import os; n = int.from_bytes(os.urandom(1), 'big')"
     chance = counter.count(task("list(range(n))", setup, repeats=4)).instruction_counts()
     assert not chance.is_exact
     assert chance.difference_reasons
@@ -226,6 +226,7 @@ def test_python_and_cpp_with_one_server() -> None:
     assert len(counting) == 1
 
 
+@pytest.mark.nightly
 def test_the_server_ends_with_the_process_that_is_killed() -> None:
     program = (
         "from photometer import Timer; from photometer.session.shared import process_session\n"

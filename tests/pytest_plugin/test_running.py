@@ -7,10 +7,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import photometer
+from photometer.pytest_plugin.measuring import DEFAULT_MIN_TIME_SECONDS, Measuring
+from photometer.pytest_plugin.options import Asked
+from photometer.pytest_plugin.running import BenchmarkRun
 from tests.pytest_plugin.nested_session import plugin_options, records_in, run_nested
 
 MIXED = """
@@ -34,6 +39,17 @@ def test_a_benchmark_is_measured_and_its_result_returned(tmp_path: Path) -> None
     (record,) = records_in(tmp_path / "results.json")
     assert record["test"].endswith("::test_sorted")
     assert record["order"]["label"][1] == "test_sorted"
+
+
+def test_options_of_a_real_pytest_benchmark_are_its_own() -> None:
+    """Its --benchmark-max-time is text, and there even if nobody gave it."""
+    options = SimpleNamespace(photometer_off=False, photometer_min_time=None, benchmark_max_time="1.0")
+    manager = SimpleNamespace(hasplugin=lambda name: name == "benchmark")
+    config: Any = SimpleNamespace(option=options, pluginmanager=manager)
+    test: Any = SimpleNamespace()
+    engine = BenchmarkRun(config).make_engine(test, Asked())
+    assert isinstance(engine, Measuring)
+    assert engine._min_time_seconds == DEFAULT_MIN_TIME_SECONDS
 
 
 def test_nothing_is_written_or_shown_without_benchmarks(tmp_path: Path) -> None:

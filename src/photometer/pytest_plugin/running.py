@@ -74,9 +74,12 @@ class BenchmarkRun:
         from photometer.pytest_plugin.measuring import Measuring
 
         option = vars(self._config.option)
-        if option.get("benchmark_cprofile") and not has_pytest_benchmark(self._config):
-            asked = dataclasses.replace(asked, cprofile=True)
-        return Measuring(item, asked, option["photometer_min_time"] or option.get("benchmark_max_time"))
+        min_time = option["photometer_min_time"]
+        # If pytest-benchmark is there, options of its names are its own.
+        if not has_pytest_benchmark(self._config):
+            asked = dataclasses.replace(asked, cprofile=asked.cprofile or bool(option.get("benchmark_cprofile")))
+            min_time = min_time or option.get("benchmark_max_time")
+        return Measuring(item, asked, min_time)
 
     def pytest_report_header(self) -> list[str]:
         ignored = ignored_options(self._config)

@@ -98,7 +98,7 @@ def plan(device: str) -> tuple[Step, ...]:
                 own("callables"),
             ),
         ),
-        Step("compiled", 130, (run(f"{SUITES}:COMPILED"), PAGE)),
+        Step("compiled", 240, (run(f"{SUITES}:COMPILED"), PAGE)),
         Step("figures", 70, (run(f"{SUITES}:FIGURES", "--memory", "--rates", "--energy"), PAGE)),
         Step("models", 70, (run("models", "-k", small_step, "--rates"), PAGE)),
         Step("memory", 20, (photometer("time", "y = torch.softmax(x, -1)", "-s", matrix, "--memory"),)),

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import photometer
-from photometer.pytest_plugin.measuring import DEFAULT_MIN_TIME_SECONDS, Measuring
-from photometer.pytest_plugin.options import Asked
+from photometer.pytest_plugin.measuring import Measuring
+from photometer.pytest_plugin.options import DEFAULT_MIN_TIME_SECONDS, Asked
 from photometer.pytest_plugin.running import BenchmarkRun
 from tests.pytest_plugin.nested_session import plugin_options, records_in, run_nested
 

@@ -13,7 +13,7 @@ import typer
 
 from photometer.cli.ending import STOPPED, check_open_files, check_system, ending_by_signals, lacking_words
 from photometer.cli.exit_codes import ExitCode, add_exit_words
-from photometer.cli.help_page import PhotometerCommand
+from photometer.cli.help_page import PhotometerCommand, PhotometerGroup
 from photometer.cli.printing import complain, safe_streams, show_text
 from photometer.errors import PhotometerError
 
@@ -58,6 +58,7 @@ Exit status: 0 fine, 1 failed, 2 usage, 3 slower, 4 undecided, 5 nothing ran, 12
 def build_app() -> typer.Typer:
     app = typer.Typer(
         name="photometer",
+        cls=PhotometerGroup,
         help="Measures PyTorch code: how fast, which is faster, did my branch make it slower, by how much, and why.",
         epilog=EPILOG,
         no_args_is_help=True,

@@ -112,6 +112,15 @@ class PhotometerCommand(typer.core.TyperCommand):
         formatter.write(render_help(describe(self, ctx.command_path), formatter.width))
 
 
+class PhotometerGroup(typer.core.TyperGroup):
+    """A group that shows what each of its commands is for in full: typer's own cuts sentences off."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        rows = [(name, (self.commands[name].help or "").strip()) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 def describe(command: Any, path: str) -> CommandHelp:
     """Return the help of a command as data; `path` is what is typed, such as `photometer time`."""
     arguments = [each for each in command.params if each.param_type_name == "argument"]
@@ -122,7 +131,10 @@ def describe(command: Any, path: str) -> CommandHelp:
         usage=" ".join([path, "[OPTIONS]", *words]),
         summary=(command.help or "").strip(),
         arguments=tuple(EntryHelp(_metavar(each), each.help or "") for each in arguments),
-        options=(*(EntryHelp(_names(each), _text(each)) for each in options), EntryHelp("-h, --help", "Show this.")),
+        options=(
+            *(EntryHelp(_names(each), _text(each)) for each in options),
+            EntryHelp("-h, --help", "Show this message and exit."),
+        ),
         examples=EXAMPLES.get(path.rpartition("photometer ")[2], ()),
         exit_status=(command.epilog or "").strip(),
     )
@@ -185,6 +197,8 @@ def _text(option: Any) -> str:
     if default is None or "(default" in text:
         return text
     stem, stop = (text[:-1], ".") if text.endswith(".") else (text, "")
+    if stem.endswith(")"):
+        return f"{stem[:-1]}; default: {default}){stop}"
     return f"{stem} (default: {default}){stop}"
 
 
@@ -193,7 +207,7 @@ def _default(option: Any) -> str | None:
     if value is None or callable(value) or value in ("", [], ()):
         return None
     if option.secondary_opts:
-        return str((option.opts if value else option.secondary_opts)[0]).lstrip("-")
+        return "on" if value else "off"
     if option.is_flag:
         return None
     return str(value.value) if isinstance(value, enum.Enum) else f"{value:g}" if type(value) is float else str(value)

@@ -13,6 +13,7 @@ import typer
 
 from photometer.cli import history_run
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.help_page import PhotometerGroup
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.store_option import ReadStore
 from photometer.cli.suite_options import Expression, Tags
@@ -42,6 +43,7 @@ class ExportFormat(str, enum.Enum):
 def register(app: typer.Typer) -> None:
     history = typer.Typer(
         name="history",
+        cls=PhotometerGroup,
         help="Keep results of many commits and see what changed.",
         no_args_is_help=True,
         rich_markup_mode=None,

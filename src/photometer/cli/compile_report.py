@@ -17,7 +17,7 @@ from photometer.cli.printing import complain, show_rendered, show_text
 from photometer.cli.sweep_options import Axes, Where, chosen_axes
 from photometer.model.visible_text import visible
 
-EPILOG = "Exit status: 0 fine, 1 something failed or was met that --fail-on names, 2 usage."
+EPILOG = "Exit status: 0 fine, 1 something failed, or something that --fail-on names was met, 2 usage."
 
 
 def register(app: typer.Typer) -> None:

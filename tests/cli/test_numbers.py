@@ -37,6 +37,8 @@ def options(kind: type) -> list[tuple[str, str]]:
         hints = typing.get_type_hints(command.callback, include_extras=True)
         for parameter in inspect.signature(command.callback).parameters.values():
             hint = hints[parameter.name]
+            # Python 3.10 wraps what has None as its default in Optional.
+            hint = next((inner for inner in typing.get_args(hint) if hasattr(inner, "__metadata__")), hint)
             marks = [*getattr(hint, "__metadata__", ()), parameter.default]
             plain = hint.__origin__ if hasattr(hint, "__metadata__") else hint
             option = next((mark for mark in marks if isinstance(mark, OptionInfo)), None)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from photometer.errors import DefinitionError, ToolMissing
-from photometer.remote.cluster import check_client, import_ray, parse_address, runtime_env, shipped_folders, unpacked
+from photometer.errors import DefinitionError, ToolMissing, WorkerStartError
+from photometer.remote.cluster import (
+    Cluster,
+    check_client,
+    import_ray,
+    parse_address,
+    runtime_env,
+    shipped_folders,
+    unpacked,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +44,39 @@ def test_a_port_that_listens_and_a_missing_client(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ToolMissing, match=r"pip install photometer\[ray\]"):
         check_client("ray://127.0.0.1:1")
+
+
+class FakeRay:
+    """Its head gives up on as many clients as told."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.options: list[dict[str, Any]] = []
+
+    def is_initialized(self) -> bool:
+        return False
+
+    def init(self, **options: Any) -> None:
+        self.options.append(options)
+        if len(self.options) <= self.failures:
+            raise ConnectionAbortedError("Initialization failure from server:\nit took too long")
+
+    def shutdown(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("failures", [0, 1, 2])
+def test_a_busy_head_is_asked_twice(failures: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay(failures)
+    monkeypatch.setattr("photometer.remote.cluster.import_ray", lambda: ray)
+    monkeypatch.setattr("photometer.remote.cluster.check_client", lambda address: None)
+    with contextlib.ExitStack() as stack:
+        if failures == 2:
+            refused = stack.enter_context(pytest.raises(WorkerStartError, match="no Ray cluster at ray://head:1: Init"))
+        stack.enter_context(Cluster("ray://head:1"))
+    assert [options["address"] for options in ray.options] == ["ray://head:1"] * min(failures + 1, 2)
+    if failures == 2:
+        assert "it took too long" in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["", "raay", "http://head", "ray://", "ray://a b", "10.0.0.1:6379"])

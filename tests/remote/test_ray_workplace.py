@@ -145,7 +145,7 @@ def test_what_runs_on_an_accelerator_is_measured_where_one_is_declared_one_at_a_
         simulated.remove_node(extra, allow_graceful=False)
     assert not [record for record in records if record["kind"] == "failure"]
     on_device = [record for record in records if record["kind"] == "device_measurement"]
-    assert len(on_device) == 3
+    assert len({record["order"]["id"] for record in on_device}) == len(on_device) >= 3
     for record in on_device:
         assert record["nodes"] == [name]
         assert record["on_device"] == 1

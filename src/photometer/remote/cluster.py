@@ -30,6 +30,7 @@ SHARED = "photometer_shared"
 # What addresses of clients begin with, and the port if none is given.
 CLIENT, CLIENT_PORT = "ray://", 10001
 CONNECT_SECONDS = 10.0
+QUIETLY = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
 # Ray puts sockets some 65 characters deeper, and the name of one may have 107.
 LONGEST_FOLDER = 42
 # What is not code, or is made again.
@@ -66,36 +67,38 @@ class Cluster:
         self._is_ours = True
         _hush()
         try:
-            if self.address == "local":
-                # Ray's logs and sockets are gone with it, and no other program takes this cluster for its own.
-                folder = self._open.enter_context(private_folder())
-                # One CPU per core, not per hyper-thread.
-                ray.init(
-                    num_cpus=len(usable_cores()),
-                    include_dashboard=False,
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                    configure_logging=False,
-                    **({"_temp_dir": str(folder)} if len(str(folder)) <= LONGEST_FOLDER else {}),
-                )
-            else:
-                if self.address.startswith(CLIENT):
-                    check_client(self.address)
-                self.shipped = shipped_folders(self._importable)
-                ray.init(
-                    address=self.address,
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                    configure_logging=False,
-                    runtime_env=runtime_env(self.shipped),
-                )
+            self._start(ray) if self.address == "local" else self._join(ray)
         except (ConnectionError, TimeoutError, RuntimeError, ValueError, OSError) as error:
             self._open.close()
+            lines = str(error).strip().splitlines() or [type(error).__name__]
             raise WorkerStartError(
-                f"no Ray cluster at {self.address}: {_first_line(error)}",
+                f"no Ray cluster at {self.address}: {lines[0]}",
+                log="\n".join(lines[1:]),
                 remedy="Start one (`ray start --head`), or leave --on out to measure on this machine.",
             ) from error
         return self
+
+    def _start(self, ray: Any) -> None:
+        # Ray's logs and sockets are gone with it, and no other program takes this cluster for its own.
+        folder = self._open.enter_context(private_folder())
+        # One CPU per core, not per hyper-thread.
+        ray.init(
+            num_cpus=len(usable_cores()),
+            include_dashboard=False,
+            **({"_temp_dir": str(folder)} if len(str(folder)) <= LONGEST_FOLDER else {}),
+            **QUIETLY,
+        )
+
+    def _join(self, ray: Any) -> None:
+        self.shipped = shipped_folders(self._importable)
+        options = {"address": self.address, "runtime_env": runtime_env(self.shipped), **QUIETLY}
+        if self.address.startswith(CLIENT):
+            check_client(self.address)
+            # The head starts a process for each client, and gives up if that takes long, as on a busy machine.
+            with contextlib.suppress(ConnectionAbortedError):
+                ray.init(**options)
+                return
+        ray.init(**options)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
@@ -187,8 +190,3 @@ def _hush() -> None:
     """Keep Ray's own reports off the terminal: what concerns a user is said by us."""
     for name in ("ray", "ray.data", "ray._private"):
         logging.getLogger(name).setLevel(logging.ERROR)
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

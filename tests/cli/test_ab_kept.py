@@ -101,6 +101,11 @@ def test_a_store_of_the_project_that_cannot_be_used_is_said_and_ends_nothing(
         assert photometer.ab("a", "b").verdict == "slower"
     with pytest.raises(photometer.PhotometerError):
         photometer.ab("a", "b", store=str(tmp_path / "nowhere.sqlite"))
+    monkeypatch.delenv("PHOTOMETER_STORE")
+    (tmp_path / "pyproject.toml").write_text("[tool.photometer]\nnonsense = 1\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(UserWarning, match="results are not stored"):
+        assert photometer.ab("a", "b").verdict == "slower"
 
 
 def test_the_limit_counts_from_the_start_of_the_command(

@@ -26,7 +26,7 @@ from photometer.comparing.contenders import Contender, Stmt, gather_contenders
 from photometer.comparing.device_statements import ANY, DeviceSettings, rank_on_device
 from photometer.comparing.fork_sampler import Contestants, ForkSampler
 from photometer.comparing.many import OnLook, Stopping, rank_side_by_side
-from photometer.errors import BuildError, DefinitionError, SnippetError
+from photometer.errors import BuildError, DefinitionError, PhotometerError, SnippetError
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
 from photometer.instruments.device.options import SourceChoice
 from photometer.instruments.replicate import REPLICATE_SECONDS, Side
@@ -179,7 +179,7 @@ def ab(
     )
     only_two = len(statements) == 2
     # That the store cannot be used is known before anything is measured.
-    place = place_to_write(store_of(store), _warn)
+    place = _place_of(store)
     ranking = compare(request, on_look=_calling(callback, only_two))
     if place is not None:
         AbFindings(request, ranking).store(place)
@@ -231,8 +231,19 @@ def criteria_for(margin: float | None, num_threads: int) -> Criteria:
     return Criteria(margin=default_margin(num_threads) if margin is None else margin)
 
 
+def _place_of(store: str | None) -> str | None:
+    """Return the store to write to. Nothing of a project that was not asked for keeps a comparison from running."""
+    if store is not None:
+        return place_to_write(store, _warn)
+    try:
+        return place_to_write(store_of(None), _warn)
+    except PhotometerError as error:
+        _warn(f"results are not stored: {error}")
+        return None
+
+
 def _warn(words: str) -> None:
-    warnings.warn(f"photometer: {words}", stacklevel=4)
+    warnings.warn(f"photometer: {words}", stacklevel=5)
 
 
 def _calling(callback: Callable[[Any], Any] | None, only_two: bool) -> OnLook | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from photometer.model.results_reader import load_results
 from photometer.report.page.page import render_report
 from photometer.report.page.view_report import report_view
 from tests.report.browser.tab import Tab, chromium, new_tab
@@ -37,6 +38,8 @@ PAGES = {
     "ladder": lambda: [loaded(ladder_records(), run={"suite": "overrides"})],
     "hostile": lambda: [loaded(hostile_records(), HOSTILE.replace("/", "") + ".json")],
     "sweep": lambda: [loaded(sweep_records("a step of training"), run={"suite": "sweeps"})],
+    # A real run on an H200, by benchmarks/device_session.py.
+    "device": lambda: [load_results(Path(__file__).with_name("h200.json"))],
     "many": lambda: [loaded(many_records(10_000, 20))],
 }
 

@@ -24,7 +24,7 @@ IMAGES = Path(__file__).parents[3] / "docs" / "images"
 FIRST = "document.querySelector('tr.line').click()"
 TO_FIRST = f"{FIRST}; document.querySelector('tr.line').scrollIntoView()"
 MOST_BYTES = 300_000
-NAMES = ("run", "comparison", "fuzz", "ladder", "sweep")
+NAMES = ("run", "comparison", "fuzz", "ladder", "sweep", "device")
 
 
 def take(
@@ -64,6 +64,7 @@ def main() -> None:
         take(browser, pages["fuzz"], "report-fuzz", 900)
         take(browser, pages["ladder"], "report-ladder", 720)
         take(browser, pages["sweep"], "report-sweep", 1320)
+        take(browser, pages["device"], "report-h200", 1130)
         take(browser, pages["comparison"], "report-phone", 844, phone=True)
 
 

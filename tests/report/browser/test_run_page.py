@@ -67,6 +67,15 @@ def test_every_mark_has_its_legend(tab: Tab, page_of: Pages) -> None:
     assert "on the device" not in legend, "there is no such mark in this table"
 
 
+def test_times_of_host_and_device_stand_side_by_side(tab: Tab, page_of: Pages) -> None:
+    tab.open(page_of("device"))
+    heads = [text for text in tab.find("th[scope=col]").all_inner_texts() if text.strip()]
+    assert heads[:4] == ["Benchmark", "Time", "±", "On device"]
+    assert "341" in tab.find(ROW).filter(has_text="n=2048").inner_text()
+    assert "time on the device" in tab.find("#run-table .marks").inner_text()
+    assert "NVIDIA H200" in tab.find("body").inner_text()
+
+
 def test_rows_that_are_shown_can_be_copied(tab: Tab, page_of: Pages) -> None:
     tab.open(page_of("run"))
     tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -17,6 +17,7 @@ def test_the_summary_is_one_line() -> None:
         cpu_model="CPU", python="3.11", torch=TorchBuild(version="2.13", cuda="12.8", debug=True), date="today"
     )
     assert machine_view("f", machine, []).summary == "CPU · torch 2.13, CUDA 12.8, debug build · Python 3.11 · today"
+    assert machine_view("f", Machine(cpu_model="CPU"), [], devices=["GPU"]).summary == "CPU · GPU"
 
 
 def test_dates_are_shown_to_the_minute() -> None:

@@ -27,11 +27,19 @@ class MachineView:
 
 
 def machine_view(
-    name: str, machine: Machine | None, conditions: Sequence[Conditions], header: Mapping[str, Any] | None = None
+    name: str,
+    machine: Machine | None,
+    conditions: Sequence[Conditions],
+    header: Mapping[str, Any] | None = None,
+    devices: Sequence[str] = (),
 ) -> MachineView:
     facts = () if machine is None else _facts(machine)
-    short = [dict(facts)[key] for key in ("Processor", "Date") if key in dict(facts)]
-    short[1:1] = [f"{key} {dict(facts)[key]}" for key in ("torch", "Python") if key in dict(facts)]
+    facts = (*facts, *([("Devices", ", ".join(devices))] if devices else []))
+    short = [
+        f"{key} {value}" if key in ("torch", "Python") else value
+        for key in ("Processor", "Devices", "torch", "Python", "Date")
+        if (value := dict(facts).get(key))
+    ]
     return MachineView(name, (*sides_of(header or {}), *facts), disturbances_of(machine, conditions), " · ".join(short))
 
 

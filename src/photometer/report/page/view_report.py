@@ -136,7 +136,9 @@ def _file_views(results: Results, source: str, samples: int) -> _FileViews:
             ladders=ladders_of_records(records),
             fuzz=fuzz_view_of(records, results.header),
             figures=figures_view(records, source),
-            machine=machine_view(results.path.name, results.machine, _conditions(results), results.header),
+            machine=machine_view(
+                results.path.name, results.machine, _conditions(results), results.header, _devices(results)
+            ),
         )
     except ResultsFileError as error:
         if error.message.startswith(str(results.path)):
@@ -184,6 +186,12 @@ def _conditions(results: Results) -> list[Conditions]:
         for record in results.records
         if record["kind"] == "measurement" and isinstance(record.get("conditions"), dict)
     ]
+
+
+def _devices(results: Results) -> tuple[str, ...]:
+    """Return the names of the accelerators that something was measured on."""
+    names = (str(r.get("device_name") or "") for r in results.records if r["kind"] == "device_measurement")
+    return tuple(sorted(set(names) - {""}))
 
 
 def _notes(files: Sequence[Results]) -> tuple[str, ...]:

@@ -51,12 +51,18 @@ function runTable(run) {
     ...languages.flatMap((language) => [
       { key: `time-${language}`, name: several ? LANGUAGE_NAMES[language] : "Time", plainName: `${LANGUAGE_NAMES[language]} seconds`, className: "right", value: (row) => value(row, language, "seconds") ?? value(row, language, "device"), largestFirst: true, cell: (row) => sideTime(row.sides[language]), plain: (row) => value(row, language, "seconds") ?? "" },
       { key: `interval-${language}`, name: "±", plainName: `${LANGUAGE_NAMES[language]} half interval`, className: "right narrow", value: (row) => half(row, language), largestFirst: true, cell: (row) => (half(row, language) === null ? "" : share(half(row, language))), plain: (row) => half(row, language) ?? "" },
+      { key: `device-${language}`, name: several ? `${LANGUAGE_NAMES[language]} on device` : "On device", plainName: `${LANGUAGE_NAMES[language]} device seconds`, className: "right", value: (row) => value(row, language, "device"), largestFirst: true, cell: (row) => (hasBoth(row.sides[language]) ? timeCell(row.sides[language].device, 3) : ""), plain: (row) => value(row, language, "device") ?? "", used: rows.some((row) => hasBoth(row.sides[language])) },
     ]),
     { key: "axis", name: "", className: "chart", head: axisHead, cell: dots, used: rows.some((row) => sides(row).length) },
     ...languages.map((language) => ({ key: `instructions-${language}`, name: several ? `${LANGUAGE_NAMES[language]} instr.` : "Instructions", plainName: `${LANGUAGE_NAMES[language]} instructions`, className: several ? "right wide-only" : "right", value: (row) => value(row, language, "instructions"), largestFirst: true, cell: (row) => sideCount(row.sides[language]), plain: (row) => value(row, language, "instructions") ?? "", used: rows.some((row) => value(row, language, "instructions") !== null) })),
   ].filter((column) => column.used ?? (!column.key.startsWith("interval") || rows.some((row) => column.value(row) !== null)));
   const legend = runLegend(rows, languages);
   tables.push(new BenchmarkTable(byId("run-table"), { rows, columns, detail: runDetails, legend, caption: "Benchmarks: wall time and instructions of one run", sortKey: null, usual: [...page.usual_words, ...(several ? Object.keys(LANGUAGE_NAMES) : [])] }));
+}
+
+// Host and device time of one side; a device time alone stands in the column of times.
+function hasBoth(side) {
+  return side !== undefined && side.seconds !== undefined && side.device !== undefined;
 }
 
 function sideTime(side) {
@@ -82,6 +88,7 @@ function runLegend(rows, languages) {
     all.some((side) => side.high !== undefined) && ["±", "half the 95 % interval, as a share of the time"],
     all.some((side) => side.doubtful) && [h("span", { class: "caution" }, "?"), "doubtful, more than the rest: the row says why"],
     all.some((side) => side.differs) && ["*", "the repeats of this count differ: the value that most have"],
+    all.some(hasBoth) && ["On device", "time on the device, with a warm cache; the time is the host's"],
     all.some((side) => side.device !== undefined && side.seconds === undefined) && ["dev", "time on the device, with a warm cache"],
     all.some((side) => side.failed) && ["failed", "this part could not be measured: the row says why"],
   ].filter(Boolean);

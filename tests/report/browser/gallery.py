@@ -64,7 +64,7 @@ def main() -> None:
         take(browser, pages["fuzz"], "report-fuzz", 900)
         take(browser, pages["ladder"], "report-ladder", 720)
         take(browser, pages["sweep"], "report-sweep", 1320)
-        take(browser, pages["device"], "report-h200", 1130)
+        take(browser, pages["device"], "report-h200", 1330)
         take(browser, pages["comparison"], "report-phone", 844, phone=True)
 
 

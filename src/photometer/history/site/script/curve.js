@@ -61,7 +61,8 @@ function drawCurve({ points, metric, changes, compared, view, width, label }) {
   const drawn = points.slice(Math.max(firstIn - 1, 0), lastIn + 2);
   const [left, right, top, bottom] = [66, width - 10, 12, CURVE_HEIGHT - 26];
   const x = linearScale([low, high], [left, right]);
-  const domain = curveDomain(near.length ? near : points, view.fromZero);
+  const beside = compared.filter((each) => each.place >= low && each.place <= high).map((each) => ({ ...each, low: each.value, high: each.value }));
+  const domain = curveDomain([...(near.length ? near : points), ...beside], view.fromZero);
   const y = linearScale(domain, [bottom, top]);
   const held = (value) => Math.min(Math.max(y(value), top), bottom);
   const svg = s("svg", { viewBox: `0 0 ${width} ${CURVE_HEIGHT}`, width, height: CURVE_HEIGHT, tabindex: 0, role: "img", "aria-label": label });
@@ -93,8 +94,7 @@ function drawCurve({ points, metric, changes, compared, view, width, label }) {
     if (outside) inner.append(s("circle", { class: "stray", cx: x(point.place), cy: held(point.value), r: 3 }));
     else if (near.length <= MOST_DOTS) inner.append(s("circle", { class: "dot", cx: x(point.place), cy: y(point.value), r: 2 }));
   }
-  for (const each of compared) {
-    if (each.place < low || each.place > high) continue;
+  for (const each of beside) {
     const mark = s("path", { class: "compared", d: diamond(x(each.place), held(each.value), 4.5) });
     mark.append(s("title", {}, `${metricText(metric, each.value)} in the comparison of ${momentText(each.at)}`));
     inner.append(mark);

@@ -42,9 +42,9 @@ make_environment() {
     say "making .venv with $("$python" --version) …"
     quietly "$python" -m venv --clear "$venv"
   fi
-  # torch by its exact version first: where a CPU build is at hand pip then takes that one.
+  # torch by its exact version first: if a CPU build is at hand, pip then takes that one.
   if ! "$venv/bin/python" -c 'import torch' 2>/dev/null; then
-    say "installing torch 2.13.0 (200 MB for the CPU; some gigabytes where pip finds only the CUDA build) …"
+    say "installing torch 2.13.0 (200 MB for the CPU; some gigabytes if pip finds only the CUDA build) …"
     quietly "$venv/bin/pip" install torch==2.13.0 numpy
   fi
   say "installing photometer and its tools …"
@@ -52,7 +52,7 @@ make_environment() {
   printf '%s' "$wanted" >"$venv/.ready"
 }
 
-# install_tools "PROGRAM:DEBIAN:FEDORA:ARCH" …  A missing one is installed where that is allowed, else its command named.
+# install_tools "PROGRAM:DEBIAN:FEDORA:ARCH" …  A missing one is installed if that is allowed; otherwise its command is named.
 install_tools() {
   local entry program missing=() debian=() fedora=() arch=() deb fed arc
   for entry in "$@"; do

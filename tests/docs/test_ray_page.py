@@ -1,6 +1,6 @@
 """docs/ray.md: commands that need a cluster of one's own are at least commands that photometer understands.
 
-What runs on a laptop is run by tests/guards/test_documentation.py, and what joins a cluster by
+What runs on a laptop is run by tests/remote/test_ray_real.py, and what joins a cluster by
 tests/remote/test_ray_client.py.
 """
 

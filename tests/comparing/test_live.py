@@ -33,6 +33,8 @@ BRANCH = {
 def servers(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
     monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
     monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
+    # Other tests run beside this one: nobody waits for them to end.
+    monkeypatch.setattr("photometer.instruments.noise_watch.NoiseWatch.wait_for_quiet", lambda watch: 0.0)
     # The interpreters are fakes, too.
     monkeypatch.setattr("photometer.environments.resolved._interpreter", lambda spec, is_base: None)
     monkeypatch.setattr("photometer.environments.resolved._need_torch", lambda spec, interpreter: None)

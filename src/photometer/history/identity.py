@@ -125,13 +125,13 @@ def benchmark_of(record: Mapping[str, Any]) -> BenchmarkIdentity | None:
             return None
         key = "task-" + _hash({name: value for name, value in task.items() if name != "env"})[:24]
         label = label or (str(task.get("stmt", ""))[:80],)
-    auto = _mapping(order.get("auto"))
+    flat = _flat(_mapping(order.get("auto")))
     tags = order.get("tags")
     return BenchmarkIdentity(
         key,
-        _title(label, auto, task) or str(record.get("title") or key),
+        _title(label, flat, task) or str(record.get("title") or key),
         label,
-        _flat(auto),
+        flat,
         tuple(str(tag) for tag in tags) if isinstance(tags, Sequence) and not isinstance(tags, str) else (),
         task,
     )
@@ -155,8 +155,7 @@ _USUAL = {
 }
 
 
-def _title(label: tuple[str, ...], auto: Mapping[str, Any], task: Mapping[str, Any]) -> str:
-    flat = _flat(auto)
+def _title(label: tuple[str, ...], flat: Mapping[str, Any], task: Mapping[str, Any]) -> str:
     words = [
         f"{value} threads" if name == "num_threads" else str(value) if name in _USUAL else f"{name}={value}"
         for name, value in flat.items()
@@ -168,7 +167,7 @@ def _title(label: tuple[str, ...], auto: Mapping[str, Any], task: Mapping[str, A
 
 def _flat(auto: Mapping[str, Any]) -> dict[str, Any]:
     """Return automatic labels as one level: sizes of a sweep are labels of their own."""
-    flat = {name: value for name, value in auto.items() if name != "sizes" and not isinstance(value, Mapping | list)}
+    flat = {name: value for name, value in auto.items() if name != "sizes" and not isinstance(value, (dict, list))}
     sizes = auto.get("sizes")
     pairs = sizes.items() if isinstance(sizes, Mapping) else sizes if isinstance(sizes, list | tuple) else ()
     flat.update({str(pair[0]): pair[1] for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2})

@@ -73,7 +73,7 @@ def _compared(record: Mapping[str, Any]) -> Iterator[ComparedFigure]:
 
 def _of_measurement(record: Mapping[str, Any]) -> Iterator[Point]:
     number = record["number_per_run"]
-    times = sorted(float(seconds) / number for seconds in record["raw_times"])
+    times = sorted([float(seconds) / number for seconds in record["raw_times"]])
     if times:
         # Ranks of the binomial distribution: an interval of 95 % for a quantile, whatever the distribution.
         yield Point(TIME, _at(times, 0.5), *_interval(times, 0.5))

@@ -131,7 +131,7 @@ class RunWriter:
     def _key(self, record: Mapping[str, Any]) -> str | None:
         """Return whose record it is; a benchmark that is not known, or not by its labels, is remembered as open."""
         key = order_key(record)
-        if key in self._described:
+        if key in self._described or (key in self._open_ones and self._open_ones[key].label):
             return key
         identity = benchmark_of(record)
         if identity is None:

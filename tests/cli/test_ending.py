@@ -122,6 +122,8 @@ def test_the_other_commands_leave_nothing(
 def handlers() -> Iterator[None]:
     """Put back what the test changes: a process that got a signal is expected to end."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    # Tests under nohup inherit that it is ignored, which photometer respects.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

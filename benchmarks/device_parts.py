@@ -59,7 +59,7 @@ def callables() -> None:
     def built_in(x: torch.Tensor) -> torch.Tensor:
         return torch.softmax(x, -1)
 
-    def told(title: str, call: Callable[[], object]) -> None:
+    def reported(title: str, call: Callable[[], object]) -> None:
         began = time.perf_counter()
         try:
             found = call()
@@ -69,10 +69,10 @@ def callables() -> None:
         print(getattr(found, "measured_by", ""))
 
     named = {"built in": built_in, "by hand": by_hand, "exp": torch.exp}
-    told("wall time of two", lambda: photometer.ab(built_in, by_hand, args=(x,), budget=3.0))
-    told("device time of two", lambda: photometer.ab(built_in, by_hand, args=(x,), device="cuda", budget=5.0))
-    told("device time of many", lambda: photometer.ab(named, args=(x,), device="cuda", budget=10.0))
-    told("wall time of many", lambda: photometer.ab(named, args=(x,), budget=5.0))
+    reported("wall time of two", lambda: photometer.ab(built_in, by_hand, args=(x,), budget=3.0))
+    reported("device time of two", lambda: photometer.ab(built_in, by_hand, args=(x,), device="cuda", budget=5.0))
+    reported("device time of many", lambda: photometer.ab(named, args=(x,), device="cuda", budget=10.0))
+    reported("wall time of many", lambda: photometer.ab(named, args=(x,), budget=5.0))
 
 
 def processes() -> None:

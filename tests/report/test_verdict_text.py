@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -134,3 +135,9 @@ def test_hostile_text_is_no_markup() -> None:
     assert "http://" not in text
     assert "|a|" not in text.replace("\\|", "")
     assert text.count("<details>") == text.count("</details>") == 2
+
+
+def test_margins_that_differ_are_both_named() -> None:
+    both = comparison(result("same"), dataclasses.replace(result("same"), judged=verdict("same", 1.0, margin=0.02)))
+    assert both.margin_words == "0.30 % to 2.0 %, depending on the benchmark,"
+    assert comparison(result("same")).margin_words == "0.30 %"

@@ -15,7 +15,7 @@ from photometer.analysis.memory_change import MemoryChange, MemoryWord
 from photometer.analysis.metric_change import MetricChange
 from photometer.analysis.sweep_summary import SweepSummary
 from photometer.analysis.verdict import VERDICT_WORDS, Verdict, VerdictWord
-from photometer.analysis.verdict_reason import change
+from photometer.analysis.verdict_reason import change, percent
 from photometer.model.machine import MachineNoise
 from photometer.model.records import Key
 from photometer.model.visible_text import visible
@@ -134,6 +134,13 @@ class EnvironmentComparison:
         from photometer.report.verdict_text import render_verdicts
 
         return render_verdicts(self).rstrip("\n")
+
+    @property
+    def margin_words(self) -> str:
+        """Return the margin as text; from the smallest to the largest if benchmarks have margins of their own."""
+        margins = [result.judged.margin for result in self.results] or [self.margin]
+        low, high = percent(min(margins)), percent(max(margins))
+        return low if low == high else f"{low} to {high}, depending on the benchmark,"
 
     def plot(self) -> Plot:
         """Return a picture of all changes with their intervals, for a notebook or a file."""

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Sequence
 
 from photometer.analysis.comparison_result import ComparisonResult
-from photometer.analysis.verdict_reason import percent
 from photometer.ci.gate import Breach
 from photometer.ci.review import Review
 from photometer.report.escape import markdown_text
@@ -129,7 +128,7 @@ def _failures(review: Review) -> str:
 def _foot(review: Review, link: str) -> str:
     comparison = review.comparison
     parts = [f"{_sentence(comparison.branch)} against {_sentence(comparison.base)}"]
-    parts.append(f"changes below {percent(comparison.margin)} count as none")
+    parts.append(f"changes below {comparison.margin_words} count as none")
     if link:
         parts.append(f"[page and bundle]({safe_link(link)})")
     return f"<sub>{' · '.join(parts)}</sub>"

@@ -22,7 +22,7 @@ from photometer.cli.ab_output import (
 )
 from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.measuring_options import JsonFormat, Limit, Memory
+from photometer.cli.measuring_options import Device, JsonFormat, Limit, Memory
 from photometer.cli.numbers import margin_share, seconds
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered
@@ -99,7 +99,7 @@ def ab(
             help="Relative change that does not matter (default: 0.003; 0.02 with several threads).",
         ),
     ] = None,
-    device: Annotated[bool, typer.Option("--device", help="Measure device time on the accelerator.")] = False,
+    device: Device = False,
     cold: Annotated[bool, typer.Option("--cold", help="Flush the cache of the device before each run.")] = False,
     instructions: Annotated[
         bool,

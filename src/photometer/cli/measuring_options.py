@@ -19,6 +19,7 @@ Instructions = Annotated[
 Memory = Annotated[
     bool, typer.Option("--memory", help="Measure what one run allocates: peak, bytes, number of blocks.")
 ]
+Device = Annotated[bool, typer.Option("--device", help="Measure device time on the accelerator.")]
 MinRunTime = Annotated[
     float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each variant.")
 ]

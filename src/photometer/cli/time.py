@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, joined, read_code, read_setup
-from photometer.cli.measuring_options import JsonRecords, Memory
+from photometer.cli.measuring_options import Device, JsonRecords, Memory
 from photometer.cli.numbers import seconds, share
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered, show_text
@@ -59,7 +59,7 @@ def time_statements(
         ),
     ] = 10.0,
     label: Annotated[str | None, typer.Option("--label", metavar="TEXT", help="Title of the table.")] = None,
-    device: Annotated[bool, typer.Option("--device", help="Measure device time on the accelerator.")] = False,
+    device: Device = False,
     instructions: Annotated[
         bool,
         typer.Option(

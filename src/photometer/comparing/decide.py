@@ -211,14 +211,13 @@ class CountGate:
         """Call it identical, unless its times are apart; if they still are later, it is timed like the others."""
         estimates = self._judge.estimates(place)
         verdict = judge_identical(estimates, per_run, self._settings.criteria)
-        if verdict is not None:
-            del self._identical[place]
-            self._settle(place, verdict)
-        elif len(estimates) >= MOST_IDENTICAL_REPLICATES:
-            del self._identical[place]
-        else:
+        if verdict is None and len(estimates) < MOST_IDENTICAL_REPLICATES:
             # What else ran for a moment may have kept them apart.
             self._looks[place] = 2 * len(estimates)
+            return
+        del self._identical[place]
+        if verdict is not None:
+            self._settle(place, verdict)
 
     def _settle_untimed(self, place: int, reason: str, word: VerdictWord) -> None:
         self._identical.pop(place, None)

@@ -193,7 +193,7 @@ def _foot(comparison: EnvironmentComparison, width: int) -> list[str]:
     if not comparison.results:
         return []
     foot = (
-        f"Changes below {percent(comparison.margin)} count as none. At most {percent(comparison.false_discovery_rate)} "
+        f"Changes below {comparison.margin_words} count as none. At most {percent(comparison.false_discovery_rate)} "
         "of the verdicts slower and faster are false, on average; intervals are right in 95 of 100 comparisons."
     )
     measured = f" {comparison.measuring_seconds:.1f} s measured." if comparison.measuring_seconds else ""

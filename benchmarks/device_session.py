@@ -77,7 +77,7 @@ def plan(device: str) -> tuple[Step, ...]:
     matrix = f"x = torch.randn(2048, 1024, device='{device}')"
     vector = f'auto x = torch::randn({{1 << 20}}, torch::Device("{device}"));'
     softmaxes = ("torch.softmax(x, -1)", "torch.softmax(x, 0)", "x.exp()")
-    # On the command line of a machine where photometer is not installed, pytest must be told of the plugin.
+    # If photometer is not installed, pytest needs the name of its plugin.
     named = () if any(each.name == "photometer" for each in entry_points(group="pytest11")) else PLUGIN
     pytest = (PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", *named)
     ab = (*softmaxes[:2], "-s", matrix, "--device")

@@ -45,7 +45,7 @@ FIGURES = {
     ),
 }
 
-# A kernel of about 2 us on a card of 1.98 GHz that takes as long as it is told to: +5 % of WORK is +5 % of its time.
+# A kernel of about 2 us on a card of 1.98 GHz that takes as many cycles as WORK says: +5 % of WORK is about +5 % of its time.
 SPIN = {
     "spin of 2 us": GroupedStmts(
         "torch.cuda._sleep(cycles)" if DEVICE == "cuda" else "for _ in range(cycles): pass",
@@ -55,7 +55,7 @@ SPIN = {
     ),
 }
 
-# Kernels as programs have them. The addition of 2 Mi floats takes 3 us, of which 2 us grow with their number.
+# Kernels as programs have them. The addition of 2 Mi floats takes 3 us; 2 us of these grow with their number.
 KERNELS = {
     "add, 1 Ki": GroupedStmts(
         "y = x + 1",

@@ -45,7 +45,7 @@ FIGURES = {
     ),
 }
 
-# A kernel of about 2 us on a card of 1.98 GHz that takes as many cycles as WORK says: +5 % of WORK is about +5 % of its time.
+# A kernel of about 2 us at 1.98 GHz that takes as many cycles as WORK says: +5 % of WORK is about +5 % of its time.
 SPIN = {
     "spin of 2 us": GroupedStmts(
         "torch.cuda._sleep(cycles)" if DEVICE == "cuda" else "for _ in range(cycles): pass",

@@ -124,7 +124,7 @@ class _FileViews:
 
 def _file_views(results: Results, source: str, samples: int) -> _FileViews:
     """Return the views of one file; an error names it."""
-    records = results.records
+    records = results.records_by_suite
     try:
         return _FileViews(
             source=source,

@@ -52,7 +52,7 @@ def test_what_is_accepted_is_no_longer_slower_and_the_rest_is_told() -> None:
     assert [each.accepted for each in after.results] == ["needed (commit abc)", "", ""]
     assert after.outcome == "slower"
     assert any("'mul' without a reason" in warning for warning in after.warnings)
-    assert any("'sub needed', which is no benchmark" in warning for warning in after.warnings)
+    assert any("'sub needed', which is not a benchmark" in warning for warning in after.warnings)
     everything = accept(before, [Acceptance("* needed", "commit abc")])
     assert everything.outcome == "fine"
     assert "Nothing is slower but what is accepted. 3 slower, 3 of the slower accepted." in str(everything)

@@ -32,7 +32,7 @@ def test_the_verdict_stands_first_and_the_rest_is_folded() -> None:
 
 def test_what_is_allowed_and_what_is_accepted() -> None:
     failing = render_comment(review(result("slower", 1.08), fail_on="slower:5%"))
-    assert "**It fails because of**\n- add: slower by 8.0 %, more than the 5 % that are allowed" in failing
+    assert "**It fails because of**\n- add: slower by 8.0 %, more than the 5 % allowed" in failing
     allowed = render_comment(review(result("slower", 1.03), fail_on="slower:5%"))
     assert "🟡" in allowed
     assert "within what is allowed" in allowed
@@ -44,7 +44,7 @@ def test_what_is_allowed_and_what_is_accepted() -> None:
     more = review(result("same", memory=memory("more", 1000, 2000)), fail_on="memory:0")
     assert "- add: 1000 B more memory at its peak" in render_comment(more)
     counted = review(result("same", instructions=more_instructions(0.1)), fail_on="instructions:1%")
-    assert "10 % more instructions, more than the 1 % that are allowed" in render_comment(counted)
+    assert "10 % more instructions, more than the 1 % allowed" in render_comment(counted)
 
 
 @pytest.mark.parametrize("title", ["an operation of a suite that has many of them", HOSTILE, "@😀|" * 40])

@@ -55,7 +55,7 @@ def test_a_branch_that_is_not_there_is_to_be_fetched(
         default_sides(NOTHING, {"GITHUB_BASE_REF": "gone"})
     assert "fetch-depth: 0" in str(caught.value)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DefinitionError, match="no git repository"):
+    with pytest.raises(DefinitionError, match="not in a git repository"):
         default_sides(NOTHING, {})
 
 

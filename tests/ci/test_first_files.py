@@ -88,7 +88,7 @@ def test_nothing_is_overwritten(project: Path) -> None:
     planned = plan_first_files(project, {})
     (project / "benchmarks").mkdir()
     (project / "benchmarks" / "suite.py").write_text("mine")
-    with pytest.raises(ValueError, match="is there by now"):
+    with pytest.raises(ValueError, match="exists by now"):
         write_first_files(planned)
     assert (project / "benchmarks" / "suite.py").read_text() == "mine"
     assert plan_first_files(project, {}).files[0].path == "benchmarks/photometer_suite.py"
@@ -101,7 +101,7 @@ def test_gitlab_and_an_empty_folder(tmp_path: Path) -> None:
     assert paths == ["benchmarks/suite.py", "pyproject.toml", ".gitlab/benchmarks.yml"]
     job = yaml.safe_load(planned.files[-1].text)
     assert job["benchmarks"]["artifacts"]["reports"] == {"junit": "junit.xml", "metrics": "metrics.txt"}
-    assert any("no git repository" in remark for remark in planned.remarks)
+    assert any("not a git repository" in remark for remark in planned.remarks)
     assert any(".gitlab-ci.yml" in remark for remark in planned.remarks)
 
 

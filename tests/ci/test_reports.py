@@ -42,7 +42,7 @@ def test_one_test_case_per_benchmark() -> None:
     slower = next(case for case in suite if case.get("name") == "add")
     failure = slower.find("failure")
     assert failure is not None
-    assert failure.get("message") == "slower by 10 %; 10 % more instructions, more than the 1 % that are allowed"
+    assert failure.get("message") == "slower by 10 %; 10 % more instructions, more than the 1 % allowed"
     assert failure.get("type") == "slower, instructions:1%"
     assert "more instructions" in (failure.text or "")
     assert float(slower.get("time") or 0) == pytest.approx(1.1e-6)

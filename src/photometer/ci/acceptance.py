@@ -27,17 +27,17 @@ _QUOTED = re.compile(r"""(?P<quote>["'`])(?P<name>.+?)(?P=quote)(?P<reason>.*)""
 
 @dataclasses.dataclass(frozen=True)
 class Acceptance:
-    """`text` is what stands after `accept`: a benchmark and a reason. `source` is where it was written."""
+    """A benchmark and a reason, as written after `accept` (`text`), and where it was written (`source`)."""
 
     text: str
     source: str
 
     def reason_for(self, title: str) -> str | None:
-        """Return why the benchmark's change is accepted, or None if another is meant. It is empty if none is given."""
+        """Return why the benchmark's change is accepted: None if another one is meant, empty if no reason is given."""
         quoted = _QUOTED.fullmatch(self.text)
         if quoted is not None:
             return _bare(quoted["reason"]) if names_benchmark(quoted["name"], title) else None
-        # A name may have spaces: the longest beginning that means this benchmark is the name.
+        # A name may contain spaces: the longest prefix that matches this benchmark is the name.
         words = self.text.split()
         for length in range(len(words), 0, -1):
             if names_benchmark(" ".join(words[:length]).rstrip(":"), title):
@@ -46,7 +46,7 @@ class Acceptance:
 
 
 def accept(comparison: EnvironmentComparison, acceptances: Sequence[Acceptance]) -> EnvironmentComparison:
-    """Return the comparison with the reasons beside what is accepted, and warnings about acceptances of nothing."""
+    """Return the comparison with the accepted reasons filled in, and warnings about acceptances that match nothing."""
     if not acceptances:
         return comparison
     used: set[Acceptance] = set()
@@ -56,7 +56,7 @@ def accept(comparison: EnvironmentComparison, acceptances: Sequence[Acceptance])
     named = {plain_name(result.title) for result in results} | {plain_name(each.title) for each in comparison.failures}
     for each in acceptances:
         if each not in used and named:
-            warnings.append(f"{each.source} accepts {each.text!r}, which is no benchmark of this comparison")
+            warnings.append(f"{each.source} accepts {each.text!r}, which is not a benchmark of this comparison")
     return dataclasses.replace(comparison, results=results, warnings=(*comparison.warnings, *dict.fromkeys(warnings)))
 
 
@@ -74,7 +74,7 @@ def _accepted(result: ComparisonResult, acceptances: Sequence[Acceptance], used:
 def find_acceptances(
     specs: tuple[EnvironmentSpec, EnvironmentSpec], file: Path | None = None
 ) -> tuple[Acceptance, ...]:
-    """Return what the commits between two sides accept, and the file, if both are revisions of one repository.
+    """Return what the commits between two sides and the file accept, if both are revisions of one repository.
 
     Without a repository, every line of the file counts.
     """

@@ -1,7 +1,7 @@
 """Annotations: remarks on the lines of a pull request's files, as commands that GitHub's runner reads in the output.
 
-In: a Review. Out: lines such as `::error file=src/model.py,line=41,title=block::…`. Text of others cannot begin a
-command of its own: line ends and the signs with a meaning are escaped as the runner expects.
+In: a Review. Out: lines such as `::error file=src/model.py,line=41,title=block::…`. Text from elsewhere cannot
+start a command: line ends and special characters are escaped as the runner expects.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from photometer.ci.review import Review
 from photometer.model.visible_text import visible_line
 
 Level = Literal["error", "warning", "notice"]
-# The runner shows so many of a level per step, and leaves out the others without a word.
+# The runner shows at most this many per level and step, and silently drops the others.
 MOST_PER_LEVEL = 10
-# Where packages lie in a repository, as seen from its root.
+# Where packages are in a repository, relative to its root.
 SOURCE_FOLDERS = ("", "src", "lib", "python")
 
 
 @dataclasses.dataclass(frozen=True)
 class Annotation:
-    """A remark. Without a file it is shown on the run alone."""
+    """A remark. Without a file it is shown only on the run."""
 
     level: Level
     title: str
@@ -42,7 +42,7 @@ class Annotation:
 
 
 def annotations_of(review: Review, root: Path) -> tuple[Annotation, ...]:
-    """Return remarks on the functions that grew, in files of the repository at `root`; what fails comes first."""
+    """Return remarks on functions that grew, in files of the repository at `root`; failures come first."""
     found: list[Annotation] = []
     for result in review.comparison.by_importance:
         found += _of_result(result, review, root)
@@ -58,8 +58,8 @@ def _of_result(result: ComparisonResult, review: Review, root: Path) -> Iterator
     if not breaches and not (result.verdict == "slower" or (result.accepted and grew)):
         return
     level: Level = "error" if breaches else "notice" if result.accepted else "warning"
-    said = "; ".join(each.sentence for each in breaches)
-    title = f"{result.title}: {said or f'{result.verdict}, {change(result.ratio)}'}"
+    sentences = "; ".join(each.sentence for each in breaches)
+    title = f"{result.title}: {sentences or f'{result.verdict}, {change(result.ratio)}'}"
     title = f"{result.title}: accepted" if result.accepted else title
     code = () if result.instructions is None else result.instructions.code
     places = [each for each in code if each.instructions_per_run > 0]
@@ -72,13 +72,13 @@ def _of_result(result: ComparisonResult, review: Review, root: Path) -> Iterator
             shown = True
             yield Annotation(level, title, "; ".join([code_words(place), *rest]), file, place.line)
     if not shown:
-        yield Annotation(level, title, "; ".join([result.cause or said or result.judged.reason, *rest]))
+        yield Annotation(level, title, "; ".join([result.cause or sentences or result.judged.reason, *rest]))
 
 
 def repository_file(file: str, root: Path) -> str:
-    """Return the path from the repository's root of a file that is known by its import path; empty if it is not there.
+    """Return the path of a file, known by its import path, relative to the repository's root; empty if it is not there.
 
-    Causes name files as they are imported (`tinynet/model.py`), which may lie in src/.
+    Causes name files as they are imported (`tinynet/model.py`); these may be in src/.
     """
     name = PurePosixPath(file)
     if not file or name.is_absolute() or ".." in name.parts:

@@ -1,4 +1,4 @@
-"""Which benchmarks a name means, in pyproject.toml and in commit messages: one, a group of them, or a pattern."""
+"""Match names in pyproject.toml and commit messages with benchmarks: one, a group of them, or a pattern."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _VARIANT = re.compile(r" \[[^\[\]]*\]$")
 
 
 def plain_name(title: str) -> str:
-    """Return the name as it is typed: labels with slashes between them, in one line."""
+    """Return the name as users type it: labels separated by slashes, on one line."""
     return " ".join(_JOINT.sub("/", visible_line(title)).split())
 
 
 def names_benchmark(pattern: str, title: str) -> bool:
-    """Whether `pattern` means the benchmark: its name with or without the variant, a group above it, or `add*`."""
+    """Return whether `pattern` matches the benchmark: its name with or without the variant, its group, or `add*`."""
     wanted, whole = plain_name(pattern), plain_name(title)
     for name in (whole, _VARIANT.sub("", whole)):
-        # First as it is written: titles have brackets, which are special in a pattern.
+        # First literally: titles contain brackets, which are special in a pattern.
         if wanted == name or name.startswith(f"{wanted}/") or fnmatchcase(name, wanted):
             return True
     return False

@@ -1,7 +1,7 @@
-"""What a reviewer reads on a pull request: the verdict, what changed and why, the rest folded. Markdown of GitHub.
+"""What a reviewer reads on a pull request: the verdict, what changed and why, the rest folded. GitHub Markdown.
 
-In: a Review. Out: a text below the size of a comment, however many benchmarks there are. What others wrote in it
-(labels, causes, reasons) is escaped. Its first line is a marker that readers do not see, by which it is found again.
+In: a Review. Out: a text below the size of a comment, however many benchmarks there are. Text from elsewhere
+(labels, causes, reasons) is escaped. The first line is an invisible marker by which the comment is found again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from photometer.ci.review import Review
 from photometer.report.escape import markdown_text
 from photometer.report.verdict_text import change_text, duration, headline, interval_text
 
-# GitHub refuses a body of more than 65,536 characters. It counts some characters as two, as UTF-16 does; and a link may
+# GitHub refuses a body of more than 65,536 characters. It counts some characters as two, as UTF-16 does; a link may
 # still be added.
 LARGEST_COMMENT = 65_536
 ROOM_FOR_LINKS = 2_048
@@ -29,12 +29,12 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9 ._-]")
 
 
 def marker(name: str) -> str:
-    """Return the line by which a comment is found again; a name of its own keeps two suites apart."""
+    """Return the line by which a comment is found again; `name` keeps the comments of two suites apart."""
     return f"<!-- photometer-comment {_NOT_IN_NAMES.sub('', name)[:80].strip().replace('--', '-')} -->"
 
 
 def render_comment(review: Review, link: str = "") -> str:
-    """Return the comment. `link` is where the page and the bundle are to be found."""
+    """Return the comment. `link` is where the page and the bundle are."""
     for rows, names in ((ROWS_SHOWN, True), (ROWS_SHOWN, False), (10, False), (3, False), (0, False)):
         text = _comment(review, link, rows, names)
         if _length(text) <= LARGEST_COMMENT - ROOM_FOR_LINKS:
@@ -42,23 +42,23 @@ def render_comment(review: Review, link: str = "") -> str:
     return text
 
 
-def render_answer(review: Review) -> str:
-    """Return the first line: the mark, and whether it passes. What is slower within what is allowed is yellow."""
+def render_outcome(review: Review) -> str:
+    """Return the first line: the mark, and whether it passes. Slower by no more than is allowed is yellow."""
     outcome = review.gate.outcome
     slower = [result for result in review.comparison if result.verdict == "slower" and not result.accepted]
     mark = "🟡" if outcome == "fine" and slower else _MARKS[outcome]
-    within = " What is slower is within what is allowed." if outcome == "fine" and slower else ""
+    within = " The slowdown is within what is allowed." if outcome == "fine" and slower else ""
     return f"{mark} **{_inline(headline(review.comparison))}**{within}"
 
 
 def render_breaches(review: Review) -> str:
-    """Return why the check fails, a line per rule and benchmark, and what could not be judged.
+    """Return why the check fails, one line per rule and benchmark, and what could not be judged.
 
-    What is slower without a threshold is in bold in the table, and not said twice.
+    Benchmarks that are slower without a threshold are in bold in the table, and not repeated here.
     """
-    told = [each for each in review.gate.breaches if each.rule not in ("slower", "undecided")]
-    lines = [f"- {_title(each.title)}: {_sentence(each.sentence)}" for each in told[:ROWS_SHOWN]]
-    lines += _more(told)
+    listed = [each for each in review.gate.breaches if each.rule not in ("slower", "undecided")]
+    lines = [f"- {_title(each.title)}: {_sentence(each.sentence)}" for each in listed[:ROWS_SHOWN]]
+    lines += _more(listed)
     lines += [f"- {_sentence(each)}" for each in review.gate.unjudged]
     return "**It fails because of**\n" + "\n".join(lines) if lines else ""
 
@@ -82,7 +82,7 @@ def _comment(review: Review, link: str, rows: int, names: bool) -> str:
     comparison = review.comparison
     changed = [each for each in comparison.by_importance if is_changed(each)]
     rest = [each for each in comparison.by_importance if not is_changed(each)]
-    parts = [f"{marker(review.name)}\n{render_answer(review)}", render_breaches(review) if rows else ""]
+    parts = [f"{marker(review.name)}\n{render_outcome(review)}", render_breaches(review) if rows else ""]
     if changed and rows:
         parts.append(_table(changed[:rows], review.gate.breaches))
     if len(changed) > rows:
@@ -135,7 +135,7 @@ def _foot(review: Review, link: str) -> str:
 
 
 def safe_link(link: str) -> str:
-    """Return a web address with nothing in it that ends a Markdown link; an empty one for anything else."""
+    """Return a web address without characters that would end a Markdown link; empty if it is not a web address."""
     return re.sub(r"[^A-Za-z0-9:/?#&=%._~+,@-]", "", link) if re.match(r"https?://", link) else ""
 
 
@@ -164,5 +164,5 @@ def _inline(text: str) -> str:
 
 
 def _length(text: str) -> int:
-    """Return the length in UTF-16 code units, the larger of the ways in which it may be counted."""
+    """Return the length in UTF-16 code units, the larger of the two ways to count."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -1,6 +1,6 @@
 """What `photometer init` writes: a first suite, the section of pyproject.toml, a workflow. Nothing is overwritten.
 
-In: a project's folder, which is only read. Out: PlannedFiles, to be shown, and written if the user wants it.
+In: a project's folder, which is only read. Out: PlannedFiles, to show, and to write if the user agrees.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _INPUT = "torch.rand(64, 64)"
 
 @dataclasses.dataclass(frozen=True)
 class PlannedFile:
-    """A file that is not there yet, or (`appends`) lines at the end of one that is. `path` is from the root."""
+    """A new file, or (`appends`) lines for the end of an existing one. `path` is relative to the root."""
 
     path: str
     text: str
@@ -37,7 +37,7 @@ class PlannedFile:
 
 @dataclasses.dataclass(frozen=True)
 class FirstFiles:
-    """`remarks` say what was left as it is, and what is for the user to do."""
+    """`remarks` say what was left unchanged, and what the user should do."""
 
     root: Path
     files: tuple[PlannedFile, ...]
@@ -45,23 +45,23 @@ class FirstFiles:
 
 
 def plan_first_files(folder: Path, variables: Mapping[str, str]) -> FirstFiles:
-    """Look at the project that a folder lies in, and return what it lacks."""
+    """Inspect the project that contains a folder, and return the files it lacks."""
     repository = Repository.find(folder)
     root = folder.resolve() if repository is None else repository.top
     files, remarks = [], []
     if repository is None:
-        remarks.append("this is no git repository: `photometer compare` needs one, or two sides by name")
+        remarks.append("this is not a git repository: `photometer compare` needs one, or two named sides")
     project = read_project(root)
     suite = SUITE_PLACES[0]
     if project.suite is not None:
-        remarks.append(f"[tool.{SECTION}] of {FILE_NAME} names a suite already, and is left as it is")
+        remarks.append(f"[tool.{SECTION}] of {FILE_NAME} already names a suite, and is left unchanged")
     else:
         suite = next((place for place in SUITE_PLACES if not (root / place).exists()), "")
         if suite:
             files.append(PlannedFile(suite, _suite_text(root)))
         else:
             suite = SUITE_PLACES[0]
-            remarks.append(f"{suite} is there already, and is left as it is")
+            remarks.append(f"{suite} already exists, and is left unchanged")
         section, remark = _section(root, suite, project.file is not None)
         files += section
         remarks += remark
@@ -70,7 +70,7 @@ def plan_first_files(folder: Path, variables: Mapping[str, str]) -> FirstFiles:
 
 
 def write_first_files(planned: FirstFiles) -> None:
-    """Write them. What has come into being since they were planned is left alone."""
+    """Write the files. A new file that somebody else has created meanwhile is an error."""
     for file in planned.files:
         path = planned.root / file.path
         try:
@@ -80,7 +80,7 @@ def write_first_files(planned: FirstFiles) -> None:
                 before += b"\n"
             write_whole(path, before + file.text.encode(), overwrite=file.appends)
         except FileExistsError as error:
-            raise DefinitionError(f"{path} is there by now", remedy="Run `photometer init` again.") from error
+            raise DefinitionError(f"{path} exists by now", remedy="Run `photometer init` again.") from error
         except OSError as error:
             raise not_written(path, error) from error
 
@@ -102,14 +102,14 @@ def _workflows(
 ) -> tuple[list[PlannedFile], list[str]]:
     if (root / ".gitlab-ci.yml").exists() and not (root / ".github").exists():
         if (root / GITLAB_FILE).exists():
-            return [], [f"{GITLAB_FILE} is there already, and is left as it is"]
+            return [], [f"{GITLAB_FILE} already exists, and is left unchanged"]
         include = f"include it in .gitlab-ci.yml:  include: [{{local: {GITLAB_FILE}}}]"
         return [PlannedFile(GITLAB_FILE, GITLAB_JOB)], [include]
     branch = _main_branch(repository, variables)
     files, remarks = [], []
     for path, text in GITHUB_FILES.items():
         if (root / path).exists():
-            remarks.append(f"{path} is there already, and is left as it is")
+            remarks.append(f"{path} already exists, and is left unchanged")
         else:
             files.append(PlannedFile(path, text.format(branch=branch) if text is GITHUB_WORKFLOW else text))
     return files, remarks
@@ -133,7 +133,7 @@ def _suite_text(root: Path) -> str:
     lines = [f'"""Benchmarks of {name}: `photometer run` measures them, `photometer compare` compares branches."""', ""]
     lines += ["from photometer import TimerArgs", ""]
     if any(code.tensors is None for code in found):
-        lines.append("# Also found, and to be given inputs: " + ", ".join(c.path for c in found if c.tensors is None))
+        lines.append("# Also found, but without known inputs: " + ", ".join(c.path for c in found if c.tensors is None))
     lines += [
         "# A benchmark is a statement and its set-up, which runs once before it. docs/suites.md has more ways.",
         "",

@@ -1,7 +1,7 @@
-"""What a project has that could be measured, found without running any of it: functions of tensors, and modules.
+"""Find what a project has to measure, without running any of it: functions of tensors, and modules.
 
 In: the folder of a project. Out: its packages, and FoundCode. Functions whose arguments are annotated as tensors can be
-called with random ones; of others only the author knows the inputs.
+called with random ones; for others only the author knows the inputs.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-# A first suite is to be read by a person; the rest of the project follows by example.
+# A first suite should be short enough to read; its author adds the rest by example.
 MOST_FOUND = 12
 MOST_FILES = 500
-# Where packages lie in a repository.
+# Where packages are in a repository.
 _ROOTS = ("src", "")
 _NOT_PACKAGES = {"tests", "test", "docs", "doc", "benchmarks", "examples", "scripts", "build", "dist", "tools"}
 
 
 @dataclasses.dataclass(frozen=True)
 class FoundCode:
-    """A public function or class. `tensors` are its arguments if all that it needs are tensors, else None."""
+    """A public function or class. `tensors` are its required arguments if all are tensors, otherwise None."""
 
     module: str
     name: str
@@ -34,7 +34,7 @@ class FoundCode:
 
 
 def find_packages(folder: Path) -> tuple[Path, ...]:
-    """Return the folders of the packages of a project, those in src/ before those beside it."""
+    """Return the package folders of a project: those in src/, or those beside it if there are none."""
     for root in _ROOTS:
         place = folder / root
         found = sorted(file.parent for file in place.glob("*/__init__.py") if file.parent.name not in _NOT_PACKAGES)
@@ -44,7 +44,7 @@ def find_packages(folder: Path) -> tuple[Path, ...]:
 
 
 def find_code(packages: tuple[Path, ...]) -> tuple[FoundCode, ...]:
-    """Return what could be measured: what can be called with tensors first."""
+    """Return what could be measured, functions that can be called with tensors first."""
     found = [
         code
         for package in packages
@@ -81,7 +81,7 @@ def _is_module(node: ast.ClassDef) -> bool:
 
 
 def _tensors(arguments: ast.arguments) -> tuple[str, ...] | None:
-    """Return the names of the arguments that must be given, if all are annotated as tensors."""
+    """Return the names of the required arguments, if all are annotated as tensors."""
     positional = [*arguments.posonlyargs, *arguments.args]
     needed = positional[: len(positional) - len(arguments.defaults)]
     needed += [each for each, given in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if given is None]

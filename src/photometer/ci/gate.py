@@ -1,7 +1,7 @@
 """Gate: whether a comparison may pass, by the rules of --fail-on, of pyproject.toml and of the suite.
 
-In: an EnvironmentComparison (or a MatrixComparison) and rules. Out: a GateVerdict: what breaks a rule and is not
-accepted, what is, and the outcome that an exit status tells. Nothing here prints.
+In: an EnvironmentComparison (or a MatrixComparison) and rules. Out: a GateVerdict: breaches that are not
+accepted, breaches that are, and the outcome behind the exit status. Nothing here prints.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_ORDERS: Mapping[str, WorkOrder] = {}
 
 @dataclasses.dataclass(frozen=True)
 class Breach:
-    """A rule that a benchmark breaks, as it is written, and by how much in words."""
+    """A rule that a benchmark breaks, as written by the user, and a sentence that says by how much."""
 
     order_id: str
     title: str
@@ -51,7 +51,7 @@ class GateVerdict:
 class Gate:
     """The rules for all benchmarks, and those for some of them. Without rules, only failures fail.
 
-    `is_open` is `--fail-on never`: nothing that the project or the suite asks for counts.
+    `is_open` is `--fail-on never`: the rules of the project and of the suite are ignored.
     """
 
     rules: tuple[FailRule, ...] = (SLOWER,)
@@ -77,7 +77,7 @@ class Gate:
         )
 
     def judge(self, comparison: EnvironmentComparison, orders: Mapping[str, WorkOrder] = NO_ORDERS) -> GateVerdict:
-        """Judge a comparison of two sides. The orders, by id, have the tags and rules of the suite."""
+        """Judge a comparison of two sides. The orders, by id, carry the suite's tags and rules."""
         breaches: list[Breach] = []
         accepted: list[Breach] = []
         rules = {each.order_id: self.rules_of(each.title, orders.get(each.order_id)) for each in comparison.results}
@@ -106,7 +106,7 @@ class Gate:
             for cell in row.cells:
                 missing |= cell.judged is None and any(rule.watched == "undecided" for rule in rules)
                 for rule in rules:
-                    # Whoever wants nothing left open does not want anything slower, either.
+                    # If undecided fails, slower fails, too.
                     applied = SLOWER if rule.watched == "undecided" and cell.verdict == "slower" else rule
                     sentence = "" if cell.judged is None else _breach(cell.judged, cell.instructions, applied)
                     if sentence:
@@ -126,7 +126,7 @@ class Gate:
 def _only(rules: tuple[FailRule, ...] | None, measured: Set[str]) -> tuple[FailRule, ...] | None:
     if not rules:
         return rules
-    # Rules of which none is left say nothing; an empty tuple would mean that nothing fails.
+    # None if no rule is left: an empty tuple would mean that nothing fails.
     return tuple(rule for rule in rules if rule.watched in measured) or None
 
 
@@ -138,15 +138,15 @@ def _breaches(result: ComparisonResult, rules: tuple[FailRule, ...]) -> Iterator
             sentence = _breach(result.judged, result.instructions, rule)
         if sentence:
             yield Breach(result.order_id, result.title, str(rule), sentence)
-    # Whoever wants nothing left open does not want anything slower, either.
+    # If undecided fails, slower fails, too.
     watched = {rule.watched for rule in rules}
     if "undecided" in watched and "slower" not in watched and result.verdict == "slower":
         yield Breach(result.order_id, result.title, "slower", _breach(result.judged, None, SLOWER))
 
 
 def _breach(verdict: Verdict, change: InstructionChange | None, rule: FailRule) -> str:
-    """Say how a rule about time or instructions is broken; empty if it is not."""
-    beyond = f", more than the {rule.allowed} that are allowed" if rule.allowed else ""
+    """Return how a rule about time or instructions is broken; empty if it is not."""
+    beyond = f", more than the {rule.allowed} allowed" if rule.allowed else ""
     if rule.watched == "slower" and verdict.verdict == "slower" and _is_beyond(verdict.ratio, rule):
         return f"slower by {percent(verdict.ratio - 1.0)}{beyond}"
     if rule.watched == "undecided" and verdict.verdict == "undecided":
@@ -161,7 +161,7 @@ def _is_beyond(ratio: float, rule: FailRule) -> bool:
 
 
 def _memory_breach(memory: MemoryChange | None, rule: FailRule) -> str:
-    """Say how much more is allocated than is allowed. What is mixed counts by what of it grew most."""
+    """Return how much more memory is used than allowed; empty if it is not. If mixed, the largest growth counts."""
     if memory is None or memory.verdict not in ("more", "mixed"):
         return ""
     base, branch = memory.base, memory.branch
@@ -172,18 +172,18 @@ def _memory_breach(memory: MemoryChange | None, rule: FailRule) -> str:
     )
     grown = [(after - before, before, name) for name, before, after in figures if after > before]
     if not grown:
-        # As many bytes in more blocks: more, if any growth fails.
+        # The same bytes in more blocks: a breach only if any growth fails.
         return memory.sentence if memory.verdict == "more" and not rule.allowed else ""
     size, before, name = max(grown)
     limit = rule.size_bytes or rule.share * before
     if size <= limit:
         return ""
-    beyond = f", more than the {rule.allowed} that are allowed" if rule.allowed else ""
+    beyond = f", more than the {rule.allowed} allowed" if rule.allowed else ""
     return f"{format_bytes(size)} more {'memory at its peak' if name == 'peak' else f'memory {name}'}{beyond}"
 
 
 def _unjudged(comparison: EnvironmentComparison, rules: set[FailRule]) -> Iterator[str]:
-    """Say which rules nothing was measured for: a gate must not pass because Valgrind is missing."""
+    """Yield rules for which nothing was measured: a gate must not pass because Valgrind is missing."""
     for rule in sorted(rules, key=str):
         if rule.watched == "instructions" and all(each.instructions is None for each in comparison.results):
             yield f"{rule}: no instructions were counted"

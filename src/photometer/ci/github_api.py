@@ -1,8 +1,8 @@
 """GitHubApi: finds, creates and updates one comment of a pull request through GitHub's REST interface.
 
 In: a repository, a token, a text whose first line is its marker. Out: the comment's address. It waits if GitHub asks
-for it, tries again if a server fails, and gives up after two minutes. Neither token nor headers are ever part of an
-error, redirections are not followed (they would carry the token to another host), and plain HTTP is for this machine.
+for it, retries if a server fails, and gives up after two minutes. Errors never contain the token or headers,
+redirects are not followed (they would carry the token to another host), and plain HTTP is for localhost only.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from photometer.ci.github_run import Head
 from photometer.errors import PostingError
 
 CONNECT_SECONDS = 30.0
-# In all, for one command: a check that has its verdict must not wait for an hour to say it.
+# In total for one command: a check that has its verdict must not wait an hour to post it.
 MOST_WAITING_SECONDS = 120.0
 FIRST_WAIT_SECONDS = 1.0
 TRIES = 6
 PAGE = 100
-# Ten thousand comments; who has more does not need one of ours.
+# Ten thousand comments.
 MOST_PAGES = 100
-LARGEST_ANSWER = 32 * 1024 * 1024
+LARGEST_RESPONSE = 32 * 1024 * 1024
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 _REMEDIES = {
@@ -43,14 +43,14 @@ _REMEDIES = {
 
 @dataclasses.dataclass(frozen=True)
 class PostedComment:
-    """What became of a comment: `action` is created, updated, or unchanged."""
+    """What was done with a comment: `action` is created, updated, or unchanged."""
 
     action: str
     address: str
 
 
 @dataclasses.dataclass(frozen=True)
-class _Answer:
+class _Response:
     status: int
     headers: Mapping[str, str]
     content: Any
@@ -69,19 +69,23 @@ class GitHubApi:
         now: Callable[[], float] = time.time,
     ) -> None:
         if not _REPOSITORY.fullmatch(repository):
-            raise PostingError(f"{repository!r} names no repository", remedy="Give OWNER/NAME, or GITHUB_REPOSITORY.")
+            raise PostingError(
+                f"{repository!r} is not a repository", remedy="Give OWNER/NAME, or set GITHUB_REPOSITORY."
+            )
         if not token:
-            raise PostingError("there is no token", remedy="Put it into the variable GITHUB_TOKEN.")
+            raise PostingError("there is no token", remedy="Set the variable GITHUB_TOKEN.")
         parts = urllib.parse.urlsplit(url)
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOCAL):
-            raise PostingError(f"{url} is not a https address", remedy="A token is not sent in the clear.")
+            raise PostingError(
+                f"{url} is not an https address", remedy="Use https: the token must not be sent unencrypted."
+            )
         self._root = f"{url.rstrip('/')}/repos/{repository}"
         self._url = url.rstrip("/")
         self._token = token
         self._sleep = sleep
         self._now = now
         self._waited = 0.0
-        self._opener = urllib.request.build_opener(_NoRedirection)
+        self._opener = urllib.request.build_opener(_NoRedirect)
 
     def post(self, pull_request: int, text: str) -> PostedComment:
         """Create the comment, or update the one that has the same first line and is ours."""
@@ -95,12 +99,12 @@ class GitHubApi:
         if _text(before, "body").replace("\r\n", "\n").rstrip() == text.rstrip():
             return PostedComment("unchanged", _text(before, "html_url"))
         place = f"{self._root}/issues/comments/{int(before['id'])}"
-        answer = self._ask("PATCH", place, {"body": text}, missing_is_fine=True)
-        if answer.status == 404:
-            # Somebody has deleted it meanwhile.
+        response = self._ask("PATCH", place, {"body": text}, missing_is_fine=True)
+        if response.status == 404:
+            # It has been deleted meanwhile.
             made = self._ask("POST", f"{self._root}/issues/{pull_request}/comments", {"body": text}).content
             return PostedComment("created", _text(made, "html_url"))
-        return PostedComment("updated", _text(answer.content, "html_url"))
+        return PostedComment("updated", _text(response.content, "html_url"))
 
     def pull_request_of(self, head: Head) -> int | None:
         """Return the open pull request whose head is this commit; None if there is none, or it has moved on."""
@@ -112,19 +116,19 @@ class GitHubApi:
         return None
 
     def _find(self, pull_request: int, marker: str) -> dict[str, Any] | None:
-        """Return our comment. One of somebody else with the same marker is not ours, though we might overwrite it."""
+        """Return our comment. Another author's comment with the same marker is not ours, even if we could edit it."""
         login: str | None = None
         for page in range(1, MOST_PAGES + 1):
             query = urllib.parse.urlencode({"per_page": PAGE, "page": page})
             comments = self._ask("GET", f"{self._root}/issues/{pull_request}/comments?{query}").content
             if not isinstance(comments, list):
-                raise PostingError("GitHub returned no list of comments", remedy="Try again later.")
+                raise PostingError("GitHub did not return a list of comments", remedy="Try again later.")
             for comment in comments:
                 if isinstance(comment, dict) and _text(comment, "body").startswith(marker):
                     login = self._login() if login is None else login
                     user = comment.get("user")
                     author = user if isinstance(user, dict) else {}
-                    # A workflow's own token has no login; what it writes is by a bot.
+                    # A workflow's own token has no login; its comments are by a bot.
                     if author.get("login") == login if login else author.get("type") == "Bot":
                         return comment
             if len(comments) < PAGE:
@@ -132,33 +136,33 @@ class GitHubApi:
         return None
 
     def _login(self) -> str:
-        """Return whose token it is; empty if it is that of a workflow."""
+        """Return the login of the token's owner; empty if it is a workflow's token."""
         try:
             content = self._ask("GET", f"{self._url}/user").content
         except PostingError:
             return ""
         return _text(content, "login")
 
-    def _ask(self, method: str, url: str, body: object = None, *, missing_is_fine: bool = False) -> _Answer:
+    def _ask(self, method: str, url: str, body: object = None, *, missing_is_fine: bool = False) -> _Response:
         wait = FIRST_WAIT_SECONDS
-        for turn in range(1, TRIES + 1):
-            answer = self._ask_once(method, url, body)
-            if 200 <= answer.status < 300 or (missing_is_fine and answer.status == 404):
-                return answer
-            asked = self._asked_to_wait(answer)
-            retries = asked is not None or answer.status == 0 or answer.status >= 500
-            # A request to create must not be repeated if the first may have arrived.
-            if method == "POST" and asked is None and answer.status != 503:
+        for attempt in range(1, TRIES + 1):
+            response = self._ask_once(method, url, body)
+            if 200 <= response.status < 300 or (missing_is_fine and response.status == 404):
+                return response
+            asked = self._asked_to_wait(response)
+            retries = asked is not None or response.status == 0 or response.status >= 500
+            # A request that creates something must not be repeated if the first one may have arrived.
+            if method == "POST" and asked is None and response.status != 503:
                 retries = False
             pause = wait if asked is None else asked
-            if not retries or turn == TRIES or self._waited + pause > MOST_WAITING_SECONDS:
-                raise self._refused(method, url, answer, asked)
+            if not retries or attempt == TRIES or self._waited + pause > MOST_WAITING_SECONDS:
+                raise self._refused(method, url, response, asked)
             self._sleep(pause)
             self._waited += pause
             wait *= 2
-        raise AssertionError("the last turn returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
-    def _ask_once(self, method: str, url: str, body: object) -> _Answer:
+    def _ask_once(self, method: str, url: str, body: object) -> _Response:
         headers = {
             "Accept": "application/vnd.github+json",
             "Authorization": f"Bearer {self._token}",
@@ -170,51 +174,51 @@ class GitHubApi:
         request = urllib.request.Request(url, data, headers, method=method)
         try:
             with self._opener.open(request, timeout=CONNECT_SECONDS) as reply:
-                return _Answer(reply.status, _lower(reply.headers), _json(reply.read(LARGEST_ANSWER)))
+                return _Response(reply.status, _lower(reply.headers), _json(reply.read(LARGEST_RESPONSE)))
         except urllib.error.HTTPError as error:
             with error:
-                return _Answer(error.code, _lower(error.headers), _json(_read(error)))
+                return _Response(error.code, _lower(error.headers), _json(_read(error)))
         except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
-            reason = getattr(error, "reason", None) or type(error).__name__
-            return _Answer(0, {}, {"message": self._without_token(str(reason))})
+            cause = getattr(error, "reason", None) or type(error).__name__
+            return _Response(0, {}, {"message": self._without_token(str(cause))})
 
-    def _asked_to_wait(self, answer: _Answer) -> float | None:
-        """Return the seconds that GitHub asks to wait, if this is about its limits."""
-        if answer.status not in (403, 429):
+    def _asked_to_wait(self, response: _Response) -> float | None:
+        """Return the seconds that GitHub asks us to wait, if it refused because of its rate limits."""
+        if response.status not in (403, 429):
             return None
-        after = answer.headers.get("retry-after", "")
+        after = response.headers.get("retry-after", "")
         if after.isdigit():
             return float(after)
-        reset = answer.headers.get("x-ratelimit-reset", "")
-        if answer.headers.get("x-ratelimit-remaining") == "0" and reset.isdigit():
+        reset = response.headers.get("x-ratelimit-reset", "")
+        if response.headers.get("x-ratelimit-remaining") == "0" and reset.isdigit():
             return max(float(reset) - self._now(), 1.0)
-        limited = answer.status == 429 or "rate limit" in _text(answer.content, "message").lower()
+        limited = response.status == 429 or "rate limit" in _text(response.content, "message").lower()
         return 60.0 if limited else None
 
-    def _refused(self, method: str, url: str, answer: _Answer, asked: float | None) -> PostingError:
-        said = self._without_token(_text(answer.content, "message"))[:300]
+    def _refused(self, method: str, url: str, response: _Response, asked: float | None) -> PostingError:
+        reason = self._without_token(_text(response.content, "message"))[:300]
         place = urllib.parse.urlsplit(url).path
         if asked is not None:
             return PostingError(
-                f"GitHub's limit is reached; it asks to wait {asked:.0f} s: {said}", remedy="Post the comment later."
+                f"GitHub's rate limit is reached; wait {asked:.0f} s: {reason}", remedy="Post the comment later."
             )
-        if answer.status == 0:
-            return PostingError(f"GitHub cannot be reached: {said}", remedy="Check the network and GITHUB_API_URL.")
-        remedy = _REMEDIES.get(answer.status, "Try again later.")
-        return PostingError(f"GitHub refused {method} {place} with status {answer.status}: {said}", remedy=remedy)
+        if response.status == 0:
+            return PostingError(f"GitHub cannot be reached: {reason}", remedy="Check the network and GITHUB_API_URL.")
+        remedy = _REMEDIES.get(response.status, "Try again later.")
+        return PostingError(f"GitHub refused {method} {place} with status {response.status}: {reason}", remedy=remedy)
 
     def _without_token(self, text: str) -> str:
         return text.replace(self._token, "***")
 
 
-class _NoRedirection(urllib.request.HTTPRedirectHandler):
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
 def _read(error: urllib.error.HTTPError) -> bytes:
     try:
-        return error.read(LARGEST_ANSWER)
+        return error.read(LARGEST_RESPONSE)
     except (OSError, http.client.HTTPException):
         return b""
 

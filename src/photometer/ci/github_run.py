@@ -1,7 +1,7 @@
-"""GitHubRun: what GitHub Actions tells a step in its variables, and the files that it reads from the step.
+"""GitHubRun: what GitHub Actions passes to a step in variables, and the files that it reads from the step.
 
-In: GITHUB_* variables and the event's file. Out: which repository and pull request this is, where to write a summary
-and outputs. The token is kept out of every text that is made of this.
+In: GITHUB_* variables and the event's file. Out: the repository and pull request, where to write a summary
+and outputs. The token never appears in a representation of this.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from photometer.errors import PostingError
 from photometer.model.whole_file import not_written
 
-# A step's summary may have a MiB; more is refused as a whole.
+# A step's summary may have 1 MiB; a larger one is refused entirely.
 LARGEST_SUMMARY = 1024 * 1024 - 4096
 _PULL_REQUEST = re.compile(r"refs/pull/(\d+)/(?:merge|head)")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
@@ -32,7 +32,7 @@ class Head:
 
 @dataclasses.dataclass(frozen=True)
 class GitHubRun:
-    """A step of a workflow. Outside of GitHub all is empty."""
+    """A step of a workflow. Outside GitHub all fields are empty."""
 
     repository: str = ""
     api_url: str = "https://api.github.com"
@@ -46,7 +46,7 @@ class GitHubRun:
 
     @classmethod
     def here(cls, variables: Mapping[str, str]) -> GitHubRun:
-        """Return what the variables say."""
+        """Return the run that these variables describe."""
         summary, output = variables.get("GITHUB_STEP_SUMMARY"), variables.get("GITHUB_OUTPUT")
         return cls(
             repository=variables.get("GITHUB_REPOSITORY", ""),
@@ -79,7 +79,7 @@ class GitHubRun:
 
     @property
     def head(self) -> Head | None:
-        """Return what the workflow before this one has run on. The event does not name a fork's pull request."""
+        """Return the commit that the triggering workflow ran on. The event does not name a fork's pull request."""
         commit, branch = self._of("workflow_run", "head_sha"), self._of("workflow_run", "head_branch")
         owner = self._of("workflow_run", "head_repository", "owner", "login")
         if not all(isinstance(each, str) and each for each in (commit, branch, owner)):
@@ -87,15 +87,15 @@ class GitHubRun:
         return Head(str(commit), f"{owner}:{branch}")
 
     def add_summary(self, text: str) -> None:
-        """Append to the summary of the step, cut to what GitHub takes."""
+        """Append to the summary of the step, cut to the size that GitHub accepts."""
         if self.summary_file is not None:
             content = text.encode("utf-8", "backslashreplace")
             if len(content) > LARGEST_SUMMARY:
-                content = content[:LARGEST_SUMMARY].rpartition(b"\n")[0] + b"\n\nThe rest is left out.\n"
+                content = content[:LARGEST_SUMMARY].rpartition(b"\n")[0] + b"\n\nThe rest was cut off.\n"
             _append(self.summary_file, content)
 
     def set_outputs(self, values: Mapping[str, str]) -> None:
-        """Give values to later steps. A value is one line: more could set outputs of its own."""
+        """Pass values to later steps. Each is put on one line: further lines could set other outputs."""
         if self.output_file is not None:
             lines = [f"{name}={' '.join(value.split())}\n" for name, value in values.items()]
             _append(self.output_file, "".join(lines).encode("utf-8", "backslashreplace"))
@@ -113,7 +113,7 @@ def _event(path: str | None) -> Mapping[str, Any]:
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise PostingError(f"the event's file cannot be read: {error}", remedy="Check GITHUB_EVENT_PATH.") from error
+        raise PostingError(f"the event file cannot be read: {error}", remedy="Check GITHUB_EVENT_PATH.") from error
     return content if isinstance(content, dict) else {}
 
 

@@ -1,7 +1,7 @@
-"""A comparison as JUnit's XML, which most CI systems show: one test case per benchmark.
+"""A comparison as JUnit XML, which most CI systems show: one test case per benchmark.
 
-What breaks a rule of the gate is a failure, what could not run an error, what was not reached is skipped. The time of
-a test case is that of one run on the branch's side.
+A benchmark that breaks a rule is a failure, one that could not run an error, one that was not reached is skipped.
+The time of a test case is that of one run on the branch's side.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from photometer.ci.review import Review
 from photometer.model.visible_text import visible
 from photometer.report.verdict_text import change_text, detail_lines, interval_text
 
-# What XML 1.0 has no way to write, beyond what `visible` spells out.
+# Characters that XML 1.0 cannot represent, beyond those that `visible` escapes.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -58,13 +58,13 @@ def _case(suite: ElementTree.Element, name: str, result: ComparisonResult, breac
     seconds = result.judged.base_seconds + result.difference_seconds
     case = _element(suite, "testcase", classname=name, name=result.title, time=f"{max(seconds, 0.0):.9f}")
     figures = f"{result.verdict}, {change_text(result.ratio)} ({interval_text(result.interval)})"
-    said = [figures if result.judged.replicates else result.verdict, *detail_lines(result)]
+    lines = [figures if result.judged.replicates else result.verdict, *detail_lines(result)]
     if breaches:
-        # One element: some readers take only the first.
+        # One element: some readers show only the first.
         message, rules = "; ".join(each.sentence for each in breaches), ", ".join(each.rule for each in breaches)
-        _element(case, "failure", message=message, type=rules).text = _plain("\n".join(said))
+        _element(case, "failure", message=message, type=rules).text = _plain("\n".join(lines))
     else:
-        _element(case, "system-out").text = _plain("\n".join(said))
+        _element(case, "system-out").text = _plain("\n".join(lines))
 
 
 def _element(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:

@@ -1,8 +1,8 @@
-"""ProjectSettings: what `[tool.photometer]` in a project's pyproject.toml says. Options of a command come before it.
+"""ProjectSettings: `[tool.photometer]` in a project's pyproject.toml. Options of a command take precedence.
 
     [tool.photometer]
-    suite = "benchmarks/suite.py"      what run, check, list and compare take if no suite is named
-    base = "git:merge-base:main"       what compare compares the working tree with
+    suite = "benchmarks/suite.py"      default suite of run, check, list and compare
+    base = "git:merge-base:main"      what compare measures the working tree against
     fail-on = ["slower:2%", "memory:0"]
 
     [[tool.photometer.thresholds]]     for some of the benchmarks, by tag or name
@@ -10,7 +10,7 @@
     margin = "2%"
     fail-on = "slower:10%"
 
-Paths are relative to the file. A key that is not known is an error: a misspelt threshold must not be a missing one.
+Paths are relative to the file. Unknown keys are errors: a misspelt threshold must not be ignored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SECTION = "photometer"
 
 @dataclasses.dataclass(frozen=True)
 class Threshold:
-    """What differs for benchmarks of a tag, or of a name. `rules` None leaves the general ones; empty fails never."""
+    """Settings for benchmarks with a tag or a name. `rules`: None keeps the general ones; empty means never fail."""
 
     benchmark: str = ""
     tag: str = ""
@@ -50,7 +50,7 @@ class Threshold:
 
 @dataclasses.dataclass(frozen=True)
 class ProjectSettings:
-    """`file` is None if no pyproject.toml above the folder has the section. None is what is not said."""
+    """`file` is None if no pyproject.toml above the folder has the section. Other fields are None if not set."""
 
     file: Path | None = None
     suite: str | None = None
@@ -78,7 +78,7 @@ class ProjectSettings:
 
 
 def read_project(folder: Path | None = None) -> ProjectSettings:
-    """Return what the nearest pyproject.toml with the section says, from the folder (default: here) upwards."""
+    """Return the settings of the nearest pyproject.toml with the section, from the folder (default: here) upwards."""
     start = (folder or Path.cwd()).resolve()
     for place in (start, *start.parents):
         file = place / FILE_NAME
@@ -87,7 +87,7 @@ def read_project(folder: Path | None = None) -> ProjectSettings:
             if section is not None:
                 return _settings(file, section)
         if (place / ".git").exists():
-            # Another project lies above.
+            # Anything above is another project.
             break
     return ProjectSettings()
 
@@ -101,7 +101,7 @@ def _section(file: Path) -> Mapping[str, Any] | None:
     tool = content.get("tool", {})
     section = tool.get(SECTION) if isinstance(tool, dict) else None
     if section is not None and not isinstance(section, dict):
-        raise DefinitionError(f"{file}: tool.{SECTION} is no table", remedy=f"Write [tool.{SECTION}].")
+        raise DefinitionError(f"{file}: tool.{SECTION} is not a table", remedy=f"Write [tool.{SECTION}].")
     return section
 
 
@@ -139,7 +139,7 @@ def _threshold(file: Path, entry: Mapping[str, Any]) -> Threshold:
 
 
 def _from(folder: Path, text: str | None, *, even_new: bool = False) -> str | None:
-    """Return a path of the project's as seen from here; names, modules, URLs and versions stay as they are."""
+    """Return a project-relative path joined to its folder; names, modules, URLs and versions stay unchanged."""
     if text is None or "://" in text or Path(text).is_absolute():
         return text
     path, colon, variable = text.partition(":")
@@ -149,7 +149,7 @@ def _from(folder: Path, text: str | None, *, even_new: bool = False) -> str | No
 
 
 class _Table:
-    """One table of the file: takes values by their key and type, and knows which keys were asked for."""
+    """One table of the file: reads values by key and type, and remembers which keys were read."""
 
     def __init__(self, file: Path, name: str, content: Mapping[str, Any]) -> None:
         self.name = name
@@ -160,14 +160,14 @@ class _Table:
     def text(self, key: str) -> str | None:
         value = self._take(key)
         if value is not None and (not isinstance(value, str) or not value.strip()):
-            raise self.wrong(key, "a text")
+            raise self.wrong(key, "a string")
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
         value = self._take(key)
         values = [value] if isinstance(value, str) else value or []
         if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
-            raise self.wrong(key, "a text or a list of them")
+            raise self.wrong(key, "a string or a list of strings")
         return tuple(values)
 
     def seconds(self, key: str) -> float | None:
@@ -175,7 +175,7 @@ class _Table:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise self.wrong(key, "seconds, more than 0")
+            raise self.wrong(key, "seconds, greater than 0")
         return float(value)
 
     def share(self, key: str) -> float | None:
@@ -205,7 +205,7 @@ class _Table:
             if key not in (*self._known, *others):
                 near = difflib.get_close_matches(key, [*self._known, *others], 1)
                 remedy = (
-                    f"Did you mean {near[0]}?" if near else f"There are {', '.join(sorted((*self._known, *others)))}."
+                    f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(sorted((*self._known, *others)))}."
                 )
                 raise DefinitionError(f"{self._file}: {self.name} has no key {key!r}", remedy=remedy)
 
@@ -228,7 +228,7 @@ def rules_for(
 ) -> tuple[FailRule, ...]:
     """Return the rules for one benchmark: the general ones, then those of its tags, of its suite (`own`), of its name.
 
-    Each replaces those before it that watch the same; no rules replace all. Among equals the last one counts.
+    Each replaces earlier ones that watch the same figure; an empty tuple replaces all. The last match wins.
     """
     apply = [each for each in thresholds if each.applies_to(title, tags)]
     by_tag = [each.rules for each in apply if each.tag]

@@ -1,4 +1,4 @@
-"""Which history store results are written to: the one that is named, PHOTOMETER_STORE's, or the project's own."""
+"""Choose the history store for results: the one given, PHOTOMETER_STORE's, or the project's own."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from photometer.ci.project import ProjectSettings
 
-# In place of a store: results are written to none, even if the project has one.
+# Instead of a store: write to none, even if the project has one.
 NONE = "none"
 
 
 def store_of(given: str | None, project: ProjectSettings | None = None) -> str | None:
-    """Return the store that is named, or None if PHOTOMETER_STORE names one, or the project's own."""
+    """Return the store that is given, or the project's own; None if PHOTOMETER_STORE names one."""
     if given is not None or os.environ.get("PHOTOMETER_STORE"):
         return given
     from photometer.ci.project import read_project
@@ -22,8 +22,8 @@ def store_of(given: str | None, project: ProjectSettings | None = None) -> str |
     return (project or read_project()).store
 
 
-def place_to_write(given: str | None, complain: Callable[[str], object]) -> str | None:
-    """Return the store that results go to, which can be opened. Complain if the project's own cannot be used."""
+def place_to_write(given: str | None, warn: Callable[[str], object]) -> str | None:
+    """Return the store to write results to, after opening it once. Warn if the project's own cannot be used."""
     if given == NONE:
         return None
     from photometer.errors import PhotometerError
@@ -39,6 +39,6 @@ def place_to_write(given: str | None, complain: Callable[[str], object]) -> str 
     except PhotometerError as error:
         if given is not None:
             raise
-        complain(f"results are not stored: {error}")
+        warn(f"results are not stored: {error}")
         return None
     return place

@@ -1,6 +1,6 @@
 """Review: a comparison with the gate's verdict, kept as a file, so that another process can post it.
 
-The file is data: a workflow with a token reads what one without a token wrote. Renderers escape all of its text.
+The file is data: a workflow with a token reads what one without a token wrote. Renderers escape all its text.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def write_review(path: Path, review: Review) -> None:
 
 
 def _refuse(constant: str) -> float:
-    # Python reads NaN and Infinity, which are no JSON, and which nothing can be computed with.
-    raise ValueError(f"{constant} is no number")
+    # Python's parser accepts NaN and Infinity, which are not JSON and would spoil every computation.
+    raise ValueError(f"{constant} is not a number")
 
 
 def read_review(path: Path) -> Review:
-    """Return what `write_review` wrote; `path` may be the folder it lies in."""
+    """Return what `write_review` wrote; `path` may be its folder."""
     file = path / FILE_NAME if path.is_dir() else path
     remedy = "Write one with `photometer compare … --format github -o DIR`."
     try:
@@ -54,9 +54,9 @@ def read_review(path: Path) -> Review:
     except OSError as error:
         raise ResultsFileError(f"{file} cannot be read: {error.strerror or error}", remedy=remedy) from error
     except (ValueError, RecursionError) as error:
-        raise ResultsFileError(f"{file} is no review: {error}", remedy=remedy) from error
+        raise ResultsFileError(f"{file} is not a review: {error}", remedy=remedy) from error
     if not isinstance(record, dict) or record.get("version") != VERSION:
-        raise ResultsFileError(f"{file} is no review of version {VERSION}", remedy=remedy)
+        raise ResultsFileError(f"{file} is not a review of version {VERSION}", remedy=remedy)
     try:
         return from_record(Review, record)
     except PhotometerError as error:

@@ -1,8 +1,8 @@
-"""Ready files for CI, which `photometer init` writes and docs/ci.md shows: GitHub's two workflows, a job for GitLab."""
+"""CI files that `photometer init` writes and docs/ci.md shows: GitHub's two workflows, a job for GitLab."""
 
 from __future__ import annotations
 
-# `{branch}` is the main branch. Counts of the base are kept from run to run: a run on the main branch makes them.
+# `{branch}` is the main branch. Counts of the base are cached: a run on the main branch produces them.
 GITHUB_WORKFLOW = """\
 # Compares a pull request with its base: is it slower, by how much, and why?
 name: benchmarks

@@ -70,7 +70,7 @@ def test_rounds_that_cannot_be_meant(wrong: dict[str, Any]) -> None:
 
 
 def test_arguments_and_a_setup_that_makes_them_are_too_many() -> None:
-    with pytest.raises(TypeError, match="give one of them"):
+    with pytest.raises(TypeError, match="use one or the other"):
         Call(max, Arguments((1,)), setup=lambda: ((2,), {})).run_once()
     with pytest.raises(TypeError, match="must be a function"):
         Call(3)  # type: ignore[arg-type]

@@ -56,7 +56,7 @@ def test_the_mark_of_pytest_benchmark_is_understood() -> None:
         (photometer_mark(threads=0), "threads is 0"),
         (photometer_mark(margin=5), "margin is 5"),
         (photometer_mark(min_time=0), "min_time is 0"),
-        (photometer_mark(group=3), "group and device are names"),
+        (photometer_mark(group=3), "group and device must be strings"),
     ],
 )
 def test_a_mark_that_cannot_be_meant_says_so(mark: Any, said: str) -> None:

@@ -1,8 +1,8 @@
-"""The pytest plugin: what pytest loads by its entry point. Everything else is imported when a session wants it.
+"""The pytest plugin that pytest loads by its entry point. Everything else is imported when a session needs it.
 
 options, fixtures      what a test may ask for (standard library and pytest only: both sides of a comparison use it)
 running, measuring     benchmarks of this process, their table, results file and store
-compared, sides, …     --photometer-compare: the same tests in two environments at once
+compared, paired, …    --photometer-compare: the same tests in two environments at once
 far_side               the pytest process of one side, which stops at each benchmark
 """
 

@@ -1,6 +1,6 @@
-"""The hooks of pytest-benchmark, by name and arguments only, so that a conftest.py that has some is loaded.
+"""The hooks of pytest-benchmark, names and arguments only, so that a conftest.py that implements some can be loaded.
 
-Nothing calls them: there are no tables, files or comparisons of its kind here to change.
+Nothing calls them: photometer has no such tables, files or comparisons for them to change.
 """
 
 from __future__ import annotations

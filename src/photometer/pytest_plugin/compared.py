@@ -1,7 +1,7 @@
 """ComparedRun: the hooks of `pytest --photometer-compare BASE`: each benchmark runs in two environments at once.
 
 This process collects tests and reports them; it runs none. A test fails if the branch is slower by more than the
-margin, with the cause in its report, or if it fails on the branch's side; one that the base cannot run is skipped.
+margin, with the cause in its report, or if it fails on the branch's side; a test that the base cannot run is skipped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ComparedRun:
         self._paired: PairedTests | None = None
         self._judged: list[JudgedTest] = []
         if getattr(config.option, "dist", "no") != "no" or hasattr(config, "workerinput"):
-            raise pytest.UsageError("--photometer-compare takes one test at a time: leave out -n, or add -n0")
+            raise pytest.UsageError("--photometer-compare runs one test at a time: leave out -n, or add -n0")
         manager = config.pluginmanager
         manager.register(Fixtures(_once), "photometer-fixtures")
         if config.option.photometer_benchmark or not has_pytest_benchmark(config):
@@ -92,7 +92,7 @@ class ComparedRun:
 
         option = self._config.option
         base = parse_environment(option.photometer_compare, self._config.invocation_params.dir)
-        # A copy of the working tree lies as a checkout does, so that both sides' paths are of one length.
+        # The working tree is copied to a place like a checkout's, so that both sides' paths have the same length.
         asked_for = option.photometer_branch or (WORKTREE if base.git is not None else "current")
         branch = parse_environment(asked_for, self._config.invocation_params.dir)
         settings = ComparisonSettings(

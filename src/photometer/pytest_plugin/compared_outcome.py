@@ -1,4 +1,4 @@
-"""What a compared test is to pytest: passed, failed or skipped, and why. In: a JudgedTest. Out: a word and a text."""
+"""How pytest reports a compared test: passed, failed or skipped, and why. In: a JudgedTest. Out: a word and a text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ComparedOutcome:
 
 
 def outcome_of(judged: JudgedTest, names: tuple[str, str]) -> ComparedOutcome:
-    """Judge the branch: what fails there, or is slower there, fails; what only the base cannot run is skipped."""
+    """Return the outcome: failed if it fails or is slower on the branch; skipped if only the base cannot run it."""
     if judged.skipped_because:
         return ComparedOutcome("skipped", visible(judged.skipped_because))
     if judged.failure is not None:

@@ -1,7 +1,7 @@
-"""CallCounter: instructions of the tests that ask for them, in one more pytest process, which runs under Valgrind.
+"""CallCounter: instructions of the tests that ask for them, counted in another pytest process under Valgrind.
 
-In: a session's configuration and those tests. Out: InstructionCounts as records. The process starts with the first of
-them, which takes half a minute, and stops at each as a side of a comparison does.
+In: a session's configuration and those tests. Out: InstructionCounts as records. The process starts with the first
+such test, which takes half a minute, and stops at each as a side of a comparison does.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class NotCounted(UserWarning):
 
 
 class CallCounter:
-    """Counts one test after another, in the order of the session."""
+    """Counts tests one by one, in the order of the session."""
 
     def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         tree = SessionTree.of(config, items, None)
-        # In the same interpreter, with what it imports; the tests' own folders are found as pytest finds them.
+        # The same interpreter and packages; pytest itself finds the folders of the tests.
         environment = dataclasses.replace(Environment.current(), importable=())
         self._session = StoppingSession(environment, tree.settings(None))
         self._counter = InstructionCounter(self._session)
 
     def count(self, bench: Bench) -> list[dict[str, Any]]:
-        """Return the record of a test that has just passed; none if it cannot be counted, which is warned of."""
+        """Return the record of a test that has just passed; warn and return none if it cannot be counted."""
         test = own_id(bench.item)
         order = order_of(test, bench.asked, bench.group)
         self._session.move_to(test)

@@ -1,7 +1,7 @@
 """Started by its path under the interpreter of one side: `python …/pytest_plugin/far_side.py`.
 
-photometer need not be installed there: the package is loaded under a name of its own, of which the worker and what of
-this package needs no more than pytest are used. The rest is in stopping.py.
+photometer need not be installed there: the package is loaded under a private name, and only the worker and the modules
+of this package that need nothing but pytest are used. The rest is in stopping.py.
 """
 
 import importlib
@@ -13,7 +13,7 @@ PACKAGE = "_photometer"
 
 def main() -> None:
     here = __file__.rpartition("/")[0]
-    # Python 3.10 has no -P: it puts this folder first on the path.
+    # Python 3.10 has no -P: it puts this folder at the start of the path.
     if here in sys.path:
         sys.path.remove(here)
         sys.path_importer_cache.pop(here, None)

@@ -1,7 +1,7 @@
 """The fixtures `photometer` and `benchmark`: what a test calls. An Engine behind them does the work.
 
-In this process it measures; with --photometer-off it calls the function once; in a comparison it stops there and lets
-the near side ask. Standard library and pytest only: an environment that is compared need not have photometer.
+In this process it measures; with --photometer-off it calls the function once; in a comparison it stops there and serves
+the near side. Standard library and pytest only: an environment that is compared need not have photometer.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Call:
         if made is None:
             return self.arguments
         if self.arguments.args or self.arguments.kwargs:
-            raise TypeError("setup returns arguments, and args or kwargs are given, too: give one of them")
+            raise TypeError("setup returns arguments, but args or kwargs are also given: use one or the other")
         args, kwargs = made
         return Arguments(tuple(args), dict(kwargs))
 
@@ -86,7 +86,7 @@ class Statement:
 
 
 def statement_of(call: Call) -> Statement:
-    """Return the call with a name per argument, so that a plain call is timed; of a set-up, what it has made ready."""
+    """Return the call with one name per argument, so that a plain call is timed; with a set-up, using what it made."""
     names: dict[str, Any] = {FUNCTION: call.function}
     if call.setup is not None:
         text = f"photometer_made = {NEXT_ARGUMENTS}(); {FUNCTION}(*photometer_made.args, **photometer_made.kwargs)"
@@ -102,7 +102,7 @@ def statement_of(call: Call) -> Statement:
 
 
 class Stats:
-    """Seconds per round by the names that pytest-benchmark has: `stats.mean`, `stats["median"]`, `stats.stats.min`."""
+    """Seconds per round under pytest-benchmark's names: `stats.mean`, `stats["median"]`, `stats.stats.min`."""
 
     FIELDS = (
         *("min", "max", "mean", "stddev", "rounds", "median", "iqr", "q1", "q3", "ops", "total", "iterations"),
@@ -120,9 +120,9 @@ class Stats:
         self.q1, self.q3 = several[0], several[2]
         self.iqr = self.q3 - self.q1
         self.ops = 1.0 / self.mean if self.mean else 0.0
-        # Tukey's fences: the least and largest round within 1.5 interquartile ranges of the middle half.
+        # Tukey's fences: the smallest and largest round within 1.5 interquartile ranges of the middle half.
         within = [each for each in self.data if self.q1 - 1.5 * self.iqr <= each <= self.q3 + 1.5 * self.iqr]
-        # Quartiles of equal numbers may differ from them by rounding.
+        # Rounding may put the quartiles of equal numbers beside them.
         within = within or self.data
         self.ld15iqr, self.hd15iqr = min(within), max(within)
         self.iqr_outliers = self.rounds - len(within)
@@ -143,7 +143,7 @@ class Stats:
 
 
 class Engine(Protocol):
-    """Does what a fixture is asked for."""
+    """Carries out what a fixture is asked to do."""
 
     stats: Stats | None
     enabled: bool
@@ -155,7 +155,7 @@ class Engine(Protocol):
         """Compare the statements in this process, and return the verdict."""
 
     def result(self) -> Any:
-        """Return what was measured, None if nothing was."""
+        """Return what was measured; None if nothing was."""
 
 
 class Once:
@@ -175,7 +175,7 @@ class Once:
 
 
 class AlreadyUsed(Exception):
-    """A test measures one thing."""
+    """A test tried to measure a second time."""
 
 
 class Bench:
@@ -195,7 +195,7 @@ class Bench:
 
     def use(self, how: str) -> None:
         if self._used_by:
-            raise AlreadyUsed(f"this test was measured by {self._used_by} already: write a test for each benchmark")
+            raise AlreadyUsed(f"this test was already measured by {self._used_by}: write one test per benchmark")
         self._used_by = how
 
 
@@ -219,7 +219,7 @@ class PhotometerFixture:
 
     @property
     def extra_info(self) -> dict[str, Any]:
-        """What else is to be kept with the measurement, by name."""
+        """Further values to keep with the measurement, by name."""
         return self._bench.extra_info
 
 
@@ -250,7 +250,7 @@ class BenchmarkFixture:
         warmup_rounds: int = 0,
         iterations: int = 1,
     ) -> Any:
-        """Run so many rounds of so many iterations; a `setup` may make the arguments of each round."""
+        """Run the given rounds and iterations; a `setup` may make the arguments of each round."""
         arguments = Arguments(tuple(args), dict(kwargs or {}))
         call = Call(target, arguments, setup, teardown, rounds, iterations, warmup_rounds)
         return self._bench.measure(call, "benchmark.pedantic(…)")
@@ -259,7 +259,7 @@ class BenchmarkFixture:
         """Measure what `target` names when something else calls it, until the test is over."""
         if importlib.util.find_spec("aspectlib") is None:
             pytest.fail(
-                "benchmark.weave needs aspectlib: run `pip install aspectlib`, or call the function by benchmark(…)",
+                "benchmark.weave needs aspectlib: run `pip install aspectlib`, or call the function with benchmark(…)",
                 pytrace=False,
             )
         import aspectlib
@@ -272,7 +272,7 @@ class BenchmarkFixture:
     patch = weave
 
     def unweave(self) -> None:
-        """Put back what `weave` has replaced, the last first."""
+        """Restore what `weave` has replaced, in reverse order."""
         while self._woven:
             self._woven.pop().rollback()
 
@@ -309,7 +309,7 @@ BENCH = pytest.StashKey[Bench]()
 
 
 def bench_of(item: pytest.Item, make_engine: Callable[[pytest.Item, Asked], Engine], asked: Asked) -> Bench:
-    """Return the one benchmark of a test, made when a fixture first wants it."""
+    """Return the one benchmark of a test, created on first use."""
     if BENCH not in item.stash:
         item.stash[BENCH] = Bench(item, asked, make_engine(item, asked))
     return item.stash[BENCH]

@@ -1,4 +1,4 @@
-"""Kept: the records of a session, in a results file and a store if these are asked for, the moment they exist."""
+"""Kept: the records of a session, written at once to a results file and a store if these are asked for."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Kept:
-    """Records so far. A file or store that fails costs its own rows and is said; the tests go on."""
+    """Records so far. If a file or store fails, its rows are lost with a message; the tests go on."""
 
     def __init__(self, file: str | None, store: str | None, project: str) -> None:
         self.records: list[dict[str, Any]] = []
-        self._said: list[str] = []
+        self._messages: list[str] = []
         self._file: ResultsFile | None = None
         self._recorder: Recorder | None = None
         about = {"run": {"id": uuid.uuid4().hex, "suite": f"pytest {project}", "python": sys.executable}}
@@ -31,7 +31,7 @@ class Kept:
             if store is not None:
                 self._recorder = _open_recorder(store, about)
         except PhotometerError as error:
-            self._said.append(f"photometer: results are not kept: {error}")
+            self._messages.append(f"photometer: results are not kept: {error}")
 
     def add(self, records: Sequence[dict[str, Any]]) -> None:
         for record in records:
@@ -40,14 +40,14 @@ class Kept:
                 if self._file is not None:
                     self._file.append(record)
             except PhotometerError as error:
-                self._said.append(f"photometer: the results file is no longer written: {error}")
+                self._messages.append(f"photometer: the results file is no longer written: {error}")
                 self._file = None
             if self._recorder is not None:
                 self._recorder.add(record)
 
-    def said(self) -> list[str]:
-        """Return what the reader must know of file and store."""
-        lines = list(self._said)
+    def messages(self) -> list[str]:
+        """Return what the user must know about file and store."""
+        lines = list(self._messages)
         lines += [f"results: {self._file.path}"] if self._file is not None else []
         lines += [f"stored: {self._recorder.place}"] if self._recorder is not None else []
         return lines

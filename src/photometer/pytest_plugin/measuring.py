@@ -1,7 +1,7 @@
-"""Measuring: the engine of an ordinary session. It measures in this process, where the test's fixtures are.
+"""Measuring: the engine of an ordinary session. It measures in this process, which has the test's fixtures.
 
-In: a Call and what the marks ask for. Out: a Measurement (or DeviceMeasurement), and verdicts of `ab`; as records of a
-results file with the test's identity.
+In: a Call and what the marks ask for. Out: a Measurement (or DeviceMeasurement), and verdicts of `ab`, also as records
+with the test's identity.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RETURNED = "photometer_returned"
 
 @dataclasses.dataclass(frozen=True)
 class Rounds:
-    """Rounds whose number the test gave, and what the function returned."""
+    """Measured rounds, as many as the test gave, and what the function returned."""
 
     measurement: Measurement
     returned: Any
@@ -70,7 +70,7 @@ class Measuring:
         from photometer.comparing.contenders import name_of
         from photometer.comparing.statements import ab
 
-        # What the tests found is written by the plugin itself (--photometer-store).
+        # The plugin itself writes results (--photometer-store).
         marks: dict[str, Any] = {"num_threads": self._asked.threads, "store": "none"}
         marks |= {} if self._asked.margin is None else {"margin": self._asked.margin}
         marks |= {"device": self._asked.device} if self._asked.device else {}
@@ -109,16 +109,17 @@ class Measuring:
         if call.setup is not None:
             import pytest
 
-            pytest.fail("a setup for each round cannot be kept out of device time: make the arguments before")
+            pytest.fail("a setup per round cannot be kept out of device time: make the arguments beforehand")
         taken: DeviceMeasurement = self._timer(call).measure_device(
             self._asked.device, min_run_time=self._min_time_seconds
         )
         return taken
 
     def _measure_rounds(self, call: Call, rounds: int) -> Rounds:
-        """Time so many rounds and no other; what `setup` and `teardown` do is outside the clock.
+        """Time exactly this many rounds, without what `setup` and `teardown` do.
 
-        The value is that of the last round; if a round has several iterations, that of one more run, as there.
+        The value is that of the last round; if a round has several iterations, that of an extra run, as in
+        pytest-benchmark.
         """
         from photometer.instruments.clock import choose_clock, timer
         from photometer.model.measurement import Measurement
@@ -146,7 +147,7 @@ class Measuring:
 
 
 def skip_without_device(item: pytest.Item) -> None:
-    """Skip a test whose accelerator this machine, or this torch, does not have. Wrong marks are told by the fixture."""
+    """Skip a test whose accelerator this machine, or this torch, does not have. The fixture reports wrong marks."""
     import pytest
 
     from photometer.errors import DeviceMissing
@@ -163,12 +164,12 @@ def skip_without_device(item: pytest.Item) -> None:
 
 
 def shown(call: Call, statement: Statement) -> str:
-    """Return the call as a reader wants to see it: without the names that the loop uses."""
+    """Return the call as shown to users, without the names that the loop uses."""
     return f"{call.name}({'…' if statement.text != f'{FUNCTION}()' else ''})"
 
 
 def records_of(bench: Bench) -> list[dict[str, Any]]:
-    """Return what a results file keeps of a test, as plain values that a worker of xdist can send."""
+    """Return the records of a test for a results file, as plain values that an xdist worker can send."""
     from photometer.execution.order_record import identified
     from photometer.model.records import to_record
 
@@ -201,12 +202,12 @@ def order_of(nodeid: str, asked: Asked, group: str | None = None) -> WorkOrder:
     auto = AutoLabels(
         RuntimeMode.EXPLICIT, AutogradMode.EXPLICIT, Language.PYTHON, asked.threads, asked.device or "cpu"
     )
-    # The same id if only the table changes that it stands in.
+    # The id does not depend on the table that shows the test.
     identity = content_hash(["pytest", nodeid, asked.threads, asked.device])
     args = TimerArgs(name, num_threads=asked.threads, check=False)
     return WorkOrder(identity, (group or file, name), auto, args, margin=asked.margin)
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON knows; of anything else its text."""
+    """Return the value as JSON types; anything else becomes text."""
     return json.loads(json.dumps(value, default=str))

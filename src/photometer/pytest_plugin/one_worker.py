@@ -1,7 +1,7 @@
 """A scheduler for pytest-xdist that gives all benchmarks to one worker, so that they do not disturb each other.
 
-Only workers know which tests are benchmarks, and the scheduler only their ids: workers leave the list in a file. (The
-groups of xdist itself are part of a test's id, which pytest 9.2 does not let it change.)
+Only workers know which tests are benchmarks, and the scheduler knows only ids: workers leave the list in a file. (The
+groups of xdist itself are part of a test's id, which pytest 9.2 does not allow to change.)
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ GROUP = "photometer benchmarks"
 
 
 def write_benchmarks(path: Path, tests: Iterable[str]) -> None:
-    """Leave the list for the scheduler; all workers collect the same tests, so the last one to write does no harm."""
+    """Leave the list for the scheduler; all workers collect the same tests, so any of them may overwrite it."""
     write_text_whole(path, json.dumps(list(tests)))
 
 
 class Together:
-    """Which tests belong together, by the list that workers have left."""
+    """Which tests belong together, according to the list that workers have left."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,7 +1,7 @@
-"""Options and marks: what a command line, a configuration file and the marks of a test ask for.
+"""Options and marks: what the command line, the configuration file and the marks of a test ask for.
 
-Standard library and pytest only. If pytest-benchmark is not installed, its options are known, too, so that the
-configuration of an existing suite still holds; those that mean nothing here are named in the header.
+Standard library and pytest only. If pytest-benchmark is not installed, its options are accepted, too, so that the
+configuration of an existing suite still works; those without effect here are named in the header.
 """
 
 from __future__ import annotations
@@ -15,25 +15,23 @@ from typing import Any
 
 import pytest
 
-# What `photometer run` and `Timer.blocked_autorange` measure for, too.
+# The same as in `photometer run` and `Timer.blocked_autorange`.
 DEFAULT_MIN_TIME_SECONDS = 0.2
 FIXTURES = ("photometer", "benchmark")
 
-# What pytest-benchmark's mark says that means something here, and what it is called here: its `max_time` is how long
-# a test is repeated, its `min_time` the length of a round, which photometer finds by itself.
+# Arguments of pytest-benchmark's mark that apply here, with their names here: its `max_time` is how long a test is
+# repeated, its `min_time` the length of a round, which photometer chooses itself.
 FOREIGN_NAMES = {"group": "group", "max_time": "min_time", "timer": "timer", "cprofile": "cprofile"}
 CPROFILE_COLUMNS = ("ncalls", "ncalls_recursion", "tottime", "tottime_per", "cumtime", "cumtime_per", "function_name")
 LEAST_SECONDS = 1e-3
 
 MARK = (
-    "photometer(group='', threads=1, device='', margin=None, min_time=None, instructions=None): how a benchmark is "
-    "measured: its table, size of torch's thread pool, accelerator, relative change that does not matter, seconds to "
-    "measure, and whether its instructions are counted."
+    "photometer(group='', threads=1, device='', margin=None, min_time=None, instructions=None): how to measure a "
+    "benchmark: its table, size of torch's thread pool, accelerator, relative change that does not matter, seconds to "
+    "measure, and whether to count its instructions."
 )
-BENCHMARK_MARK = (
-    "benchmark(group=None, max_time=None, timer=None, …): settings of pytest-benchmark, as far as they apply."
-)
-# pytest-benchmark's options that mean nothing here, with and without a value; None is one that may have either.
+BENCHMARK_MARK = "benchmark(group=None, max_time=None, timer=None, …): settings of pytest-benchmark, if they apply."
+# pytest-benchmark's options that have no effect here: with a value, without one, and with an optional one.
 IGNORED_WITH_VALUE = (
     "min-time",
     "min-rounds",
@@ -61,13 +59,13 @@ def add_options(parser: pytest.Parser) -> None:
     add = group.addoption
     add("--photometer-only", action="store_true", help="Run benchmarks only; other tests are skipped.")
     add("--photometer-skip", action="store_true", help="Skip benchmarks.")
-    add("--photometer-off", action="store_true", help="Run what benchmarks measure once, and measure nothing.")
+    add("--photometer-off", action="store_true", help="Run benchmarks once without measuring them.")
     add("--photometer-json", metavar="FILE", help="Write a results file.")
     add("--photometer-store", metavar="PLACE", help="Write to this history store, a path or URL.")
     add(
         "--photometer-benchmark",
         action="store_true",
-        help="Provide the fixture `benchmark`, though pytest-benchmark is installed.",
+        help="Provide the fixture `benchmark` even if pytest-benchmark is installed.",
     )
     add(
         "--photometer-min-time",
@@ -108,12 +106,12 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def _add_foreign_options(parser: pytest.Parser) -> None:
-    group = parser.getgroup("benchmark", "options of pytest-benchmark that photometer knows")
-    group.addoption("--benchmark-only", action="store_true", help="The same as --photometer-only.")
-    group.addoption("--benchmark-skip", action="store_true", help="The same as --photometer-skip.")
-    group.addoption("--benchmark-disable", action="store_true", help="The same as --photometer-off.")
-    group.addoption("--benchmark-enable", action="store_true", help="Measure in spite of --benchmark-disable.")
-    group.addoption("--benchmark-max-time", type=seconds, help="The same as --photometer-min-time.")
+    group = parser.getgroup("benchmark", "options of pytest-benchmark that photometer supports")
+    group.addoption("--benchmark-only", action="store_true", help="Same as --photometer-only.")
+    group.addoption("--benchmark-skip", action="store_true", help="Same as --photometer-skip.")
+    group.addoption("--benchmark-disable", action="store_true", help="Same as --photometer-off.")
+    group.addoption("--benchmark-enable", action="store_true", help="Measure despite --benchmark-disable.")
+    group.addoption("--benchmark-max-time", type=seconds, help="Same as --photometer-min-time.")
     group.addoption(
         "--benchmark-cprofile",
         metavar="COLUMN",
@@ -131,7 +129,7 @@ def _add_foreign_options(parser: pytest.Parser) -> None:
 
 
 def ignored_options(config: pytest.Config) -> list[str]:
-    """Return the options of pytest-benchmark that were given and mean nothing here."""
+    """Return the given options of pytest-benchmark that have no effect here."""
     names = ("json", *IGNORED_WITH_VALUE, *IGNORED_FLAGS, *IGNORED_EITHER)
     if has_pytest_benchmark(config):
         return []
@@ -140,7 +138,7 @@ def ignored_options(config: pytest.Config) -> list[str]:
 
 
 def add_hooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Let a conftest.py have pytest-benchmark's hooks though nobody calls them."""
+    """Let a conftest.py implement pytest-benchmark's hooks, although nothing calls them."""
     if importlib.util.find_spec("pytest_benchmark") is None:
         from . import benchmark_hooks
 
@@ -158,7 +156,7 @@ def has_pytest_benchmark(config: pytest.Config) -> bool:
 
 
 def is_given(config: pytest.Config, name: str) -> bool:
-    """Return whether `--photometer-NAME`, or pytest-benchmark's option of the same meaning, was given."""
+    """Return whether `--photometer-NAME`, or pytest-benchmark's equivalent option, was given."""
     foreign = {"off": "disable"}.get(name, name)
     given = vars(config.option)
     if name == "off" and given.get("benchmark_enable"):
@@ -172,12 +170,12 @@ def is_benchmark(item: pytest.Item) -> bool:
 
 def asks_for_instructions(item: pytest.Item) -> bool:
     """Return whether an ordinary run counts this test's instructions, too: only if its nearest mark says so."""
-    said = [mark.kwargs["instructions"] for mark in item.iter_markers("photometer") if "instructions" in mark.kwargs]
-    return bool(said) and said[0] is True
+    values = [mark.kwargs["instructions"] for mark in item.iter_markers("photometer") if "instructions" in mark.kwargs]
+    return bool(values) and values[0] is True
 
 
 def own_id(item: pytest.Item) -> str:
-    """Return the test's own id, without the names of groups that xdist appends to it in its workers."""
+    """Return the test's id without the group names that xdist appends in its workers."""
     place = item.nodeid.rfind("@")
     grouped = getattr(item.config.option, "loadgroup", False) and place > item.nodeid.rfind("]")
     return item.nodeid[:place] if grouped else item.nodeid
@@ -186,7 +184,7 @@ def own_id(item: pytest.Item) -> str:
 def seconds(text: str) -> float:
     value = _number(text)
     if not 0.0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} are no seconds: give a number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds: give a number above 0")
     return value
 
 
@@ -194,7 +192,7 @@ def share(text: str) -> float:
     """Return `0.01` or `1%` as a share."""
     value = _number(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
     if not 0.0 <= value < 1.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share: give 0.01 or 1% for one per cent")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share: give 0.01 or 1% for one per cent")
     return value
 
 
@@ -202,7 +200,7 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -228,7 +226,7 @@ class Asked:
         elif self.min_time is not None and not 0.0 < self.min_time < math.inf:
             problem = f"min_time is {self.min_time!r}; give seconds above 0"
         elif not isinstance(self.group, str) or not isinstance(self.device, str):
-            problem = "group and device are names; give them as text"
+            problem = "group and device must be strings"
         if problem:
             raise ValueError(f"mark photometer: {problem}")
         if self.device.split(":")[0] == "cpu":
@@ -237,21 +235,21 @@ class Asked:
 
 
 def asked_of(item: pytest.Item) -> Asked:
-    """Return what the marks of a test, its class and its module say; the nearest one wins."""
-    told: dict[str, Any] = {}
+    """Return what the marks of a test, its class and its module ask for; the nearest one wins."""
+    foreign_values: dict[str, Any] = {}
     known = {field.name for field in dataclasses.fields(Asked)}
     for mark in item.iter_markers("benchmark"):
         for foreign, name in FOREIGN_NAMES.items():
             if mark.kwargs.get(foreign) is not None:
-                told.setdefault(name, mark.kwargs[foreign])
-    if "min_time" in told:
-        # There 0 means as few rounds as possible.
-        told["min_time"] = max(told["min_time"], LEAST_SECONDS)
+                foreign_values.setdefault(name, mark.kwargs[foreign])
+    if "min_time" in foreign_values:
+        # For pytest-benchmark, 0 means as few rounds as possible.
+        foreign_values["min_time"] = max(foreign_values["min_time"], LEAST_SECONDS)
     own: dict[str, Any] = {}
     for mark in item.iter_markers("photometer"):
-        strange = sorted(set(mark.kwargs) - known)
-        if strange or mark.args:
-            wrong = ", ".join([*map(repr, mark.args), *strange])
-            raise ValueError(f"mark photometer: {wrong} is unknown; known are {', '.join(sorted(known))} by keyword")
+        unknown = sorted(set(mark.kwargs) - known)
+        if unknown or mark.args:
+            wrong = ", ".join([*map(repr, mark.args), *unknown])
+            raise ValueError(f"mark photometer: {wrong} is unknown; give {', '.join(sorted(known))} by keyword")
         own = {**mark.kwargs, **own}
-    return Asked(**{**told, **own})
+    return Asked(**{**foreign_values, **own})

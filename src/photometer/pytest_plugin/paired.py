@@ -1,10 +1,10 @@
-"""PairedTests: both sides of a comparison of tests, started, and one test after another judged on both.
+"""PairedTests: start both sides of a comparison of tests, and judge the tests one by one on both.
 
     with PairedTests(request, tree) as paired:
         paired.judge(test, asked)
 
 Each test is decided as `photometer compare` decides a benchmark: instructions first, alternating times, then its memory
-and the code behind a change; only that the servers are pytest processes which have stopped in the test.
+and the code behind a change. The difference: the servers are pytest processes that have stopped in the test.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ from photometer.worker.messages import LookAround, Time
 
 @dataclasses.dataclass(frozen=True)
 class PairedRequest:
-    """Two environments and how they are compared; `settings` are of all tests together."""
+    """Two environments and how to compare them; `settings` apply to all tests together."""
 
     specs: tuple[EnvironmentSpec, EnvironmentSpec]
     settings: ComparisonSettings = dataclasses.field(default_factory=ComparisonSettings)
     file: Path | None = None
     store: str | None = None
-    # What the branch's author accepts: such a test passes, and its reason is shown.
+    # What the branch's author accepts: such a test passes, and the reason is shown.
     accepted: tuple[Acceptance, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class JudgedTest:
-    """What is known of one test: its verdict, or why there is none; what became of it, base first.
+    """What is known about one test: its verdict, or why there is none, and how it ended, base first.
 
-    `skipped_because` says what keeps it from being compared, if that is no fault of the branch.
+    `skipped_because` says why it is not compared, if the branch is not to blame.
     """
 
     test: str
@@ -82,7 +82,7 @@ class JudgedTest:
 
 
 class PairedTests:
-    """Use as a context manager: environments and processes are made when it is entered, and gone when it is left."""
+    """Use as a context manager: environments and processes exist while the block runs."""
 
     def __init__(self, request: PairedRequest, tree: SessionTree) -> None:
         self._request = request
@@ -145,7 +145,7 @@ class PairedTests:
         if not all(side.checkout for side in self._sides) or not self._modules or self._tree.has_code(self._modules):
             return ()
         return (
-            "the tests import nothing from the checkouts: both sides run the same installed code. If the package lies "
+            "the tests import nothing from the checkouts: both sides run the same installed code. If the package is "
             "deeper in the repository, add path:DIR to both sides",
         )
 
@@ -155,7 +155,7 @@ class PairedTests:
         reason = why_skipped(base, branch)
         if reason:
             return JudgedTest(test, skipped_because=reason)
-        # What fails on both sides is the branch's business first.
+        # If both sides fail, the branch's failure is reported.
         for name, outcome in ((SIDE_NAMES[1], branch), (SIDE_NAMES[0], base)):
             if isinstance(outcome, WorkerError):
                 return JudgedTest(test, failure=_failure(order, test, name, outcome))
@@ -168,7 +168,7 @@ class PairedTests:
     def _measure(self, test: str, order: WorkOrder) -> JudgedTest:
         checked, titles, observer = self._checked(order), {order.id: test}, Observer()
         settings = self._request.settings
-        # Each test is judged when its turn comes, without knowing those to come: the rate is shared among all.
+        # Each test is judged without knowing those that follow, so the rate is divided among all of them.
         rate = settings.false_discovery_rate / max(len(self._tree.tests), 1)
         settings = dataclasses.replace(settings, false_discovery_rate=rate)
         decided = decide(self._sides, checked, settings, titles, self._file, self._core, observer)
@@ -197,7 +197,7 @@ class PairedTests:
         return JudgedTest(test, result, measuring_seconds=decided.measuring_seconds)
 
     def _checked(self, order: WorkOrder) -> CheckedPlan:
-        """Return the test as a plan of one order, with what each side says it calls."""
+        """Return the test as a plan of one order, with the statement that each side calls."""
         import os
 
         prepared = []
@@ -223,7 +223,7 @@ class PairedTests:
         return session
 
     def _start_ahead(self) -> None:
-        """Start the processes of both sides at once; under Valgrind they take half a minute to the first test."""
+        """Start the processes of both sides now; under Valgrind they need half a minute to reach the first test."""
         for session in self._sessions:
             session.start_ahead([ServerKind()])
         if self._request.settings.instructions:
@@ -280,7 +280,7 @@ def _reach(side: StartedSide, order: WorkOrder) -> ProbeResult | WorkerError:
 
 
 def why_skipped(base: ProbeResult | WorkerError, branch: ProbeResult | WorkerError) -> str:
-    """Return why a test is not compared though the branch is not to blame: it is skipped, or the base cannot run it."""
+    """Return why a test is skipped: it skips itself, or only the base cannot run it. Empty if it can be compared."""
     for outcome in (branch, base):
         if isinstance(outcome, NotReached) and outcome.ended.outcome == "skipped":
             return outcome.ended.text.removeprefix("Skipped: ")
@@ -310,7 +310,7 @@ def _counted(order: WorkOrder, asked: Asked) -> WorkOrder:
 
 
 def _not_kept(resolved: ResolvedEnvironment) -> ResolvedEnvironment:
-    """Return the side such that its counts are not kept: they depend on tests and fixtures, which no revision names."""
+    """Return the side marked so that its counts are not kept: they depend on tests, which no revision identifies."""
     checkout = resolved.checkout
     if checkout is not None:
         checkout = dataclasses.replace(checkout, tree_digest=checkout.tree_digest or "with the tests of the session")

@@ -1,7 +1,7 @@
-"""cProfile of what a test measures, as pytest-benchmark has it: `--benchmark-cprofile COLUMN`, or `cprofile=True`.
+"""cProfile of what a test measures, as in pytest-benchmark: `--benchmark-cprofile COLUMN`, or `cprofile=True`.
 
-In: a Call. Out: its functions as plain rows, kept with the measurement and shown under the tables. The profiler's own
-work is in these figures, so they say which functions matter, not how long a run takes.
+In: a Call. Out: its functions as plain rows, kept with the measurement and shown under the tables. These figures
+include the profiler's own work: they show which functions matter, not how long a run takes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DEFAULT_TOP = 25
 
 
 def profile_call(call: Call) -> list[dict[str, Any]]:
-    """Run the call once more under cProfile, and return a row per function with CPROFILE_COLUMNS."""
+    """Run the call once more under cProfile, and return one row of CPROFILE_COLUMNS per function."""
     profile = cProfile.Profile()
     arguments = call.new_arguments()
     profile.runcall(call.function, *arguments.args, **arguments.kwargs)
@@ -44,6 +44,6 @@ def _row(place: tuple[str, int, str], figures: Sequence[Any]) -> dict[str, Any]:
 
 
 def top_rows(rows: Sequence[dict[str, Any]], column: str, most: int) -> list[dict[str, Any]]:
-    """Return the first rows by a column: the largest figures, or the first names."""
+    """Return the top rows by a column: the largest figures, or the first names."""
     key = "ncalls" if column == "ncalls_recursion" else column
     return sorted(rows, key=lambda row: row[key], reverse=key != "function_name")[:most]

@@ -1,7 +1,7 @@
-"""Running: an ordinary session. Which tests run, what is measured, the table at the end, results file and store.
+"""Running: an ordinary session: which tests run, what is measured, the table at the end, results file and store.
 
-Records travel on the reports of tests, so that one path serves a single process and the workers of xdist. Nothing of
-photometer beyond this package is imported before a test measures something.
+Records travel on the reports of tests, so that one path serves a single process and the workers of xdist. The rest of
+photometer is imported only when a test measures something.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class BenchmarkRun:
 
         option = vars(self._config.option)
         min_time = option["photometer_min_time"]
-        # If pytest-benchmark is there, options of its names are its own.
+        # If pytest-benchmark is installed, its options belong to it.
         if not has_pytest_benchmark(self._config):
             asked = dataclasses.replace(asked, cprofile=asked.cprofile or bool(option.get("benchmark_cprofile")))
             min_time = min_time or option.get("benchmark_max_time")
@@ -103,7 +103,7 @@ class BenchmarkRun:
         if left:
             from photometer.pytest_plugin.one_worker import write_benchmarks
 
-            # Before xdist says that all is collected.
+            # Before xdist reports that collection is complete.
             write_benchmarks(Path(left), [item.nodeid for item in session.items if is_benchmark(item)])
         self._counted = [item for item in session.items if is_benchmark(item) and asks_for_instructions(item)]
 
@@ -120,7 +120,7 @@ class BenchmarkRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Skip a test of an accelerator that is not there, before its fixtures put something on it."""
+        """Skip a test whose accelerator is missing, before its fixtures try to use it."""
         if any(mark.kwargs.get("device") for mark in item.iter_markers("photometer")) and is_benchmark(item):
             from photometer.pytest_plugin.measuring import skip_without_device
 
@@ -160,7 +160,7 @@ class BenchmarkRun:
             terminalreporter._tw.fullwidth,
         ):
             terminalreporter.write_line(line)
-        for line in self._kept.said():
+        for line in self._kept.messages():
             terminalreporter.write_line(line)
 
     def pytest_sessionfinish(self) -> None:

@@ -1,7 +1,7 @@
-"""The tests of a session in another tree: where they lie there, and how pytest is told to find them.
+"""The tests of a session in another tree: where they are there, and the arguments with which pytest finds them.
 
-In: a session's root, configuration, arguments and tests. Out: SideSettings for a tree. A checkout of an old revision
-gets the tests of the working tree laid over its own: the same tests then measure both sides' code.
+In: a session's root, configuration, arguments and tests. Out: SideSettings for a tree. In a checkout of an old
+revision, the tests of the working tree replace its own: the same tests then measure both sides' code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from photometer.errors import EnvironmentSpecError
 from photometer.pytest_plugin.options import own_id
 from photometer.pytest_plugin.stop_messages import SideSettings
 
-# Folders that hold tests and what they need, and nothing that is tested.
+# Folders that contain tests and what they need, but no code under test.
 TEST_FOLDERS = frozenset({"test", "tests", "testing", "bench", "benches", "benchmark", "benchmarks"})
 PLUGIN = "photometer.pytest_plugin"
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".git", ".pytest_cache", "*.pyc")
@@ -26,7 +26,7 @@ NOT_COPIED = shutil.ignore_patterns("__pycache__", ".git", ".pytest_cache", "*.p
 
 @dataclasses.dataclass(frozen=True)
 class SessionTree:
-    """A session's tests, by their files, and how it was started. `top` is the folder that a checkout stands for."""
+    """A session's tests, by their files, and how it was started. `top` is the folder that a checkout replaces."""
 
     top: Path
     root: Path
@@ -39,7 +39,7 @@ class SessionTree:
 
     @classmethod
     def of(cls, config: pytest.Config, items: Sequence[pytest.Item], top: Path | None) -> SessionTree:
-        """Return the tests of a session. `top` is the top of their repository, if a side is made from git."""
+        """Return the tests of a session. `top` is the root of their repository, if a side comes from git."""
         started_in = config.invocation_params.dir
         root = config.rootpath
         top = root if top is None else top
@@ -62,7 +62,7 @@ class SessionTree:
         )
 
     def settings(self, folder: Path | None) -> SideSettings:
-        """Return how a side runs these tests, in its own tree if it has one, else in this."""
+        """Return how a side runs these tests: in its own tree, or in this one if it has none."""
 
         def there(path: Path) -> str:
             inside = self.top in (path, *path.parents)
@@ -75,12 +75,12 @@ class SessionTree:
         return SideSettings(list(self.tests), there(self.started_in), arguments, path)
 
     def has_code(self, modules: Iterable[str]) -> bool:
-        """Return whether there is anything among these modules besides the tests themselves."""
+        """Return whether these modules include anything besides the tests themselves."""
         tests = {"conftest", *(file.stem for file in self.files)}
         return any(not tests & set(name.split(".")) and name.split(".")[0] not in TEST_FOLDERS for name in modules)
 
     def lay_over(self, folder: Path) -> None:
-        """Put these tests, and their configuration, in place of those of a checkout."""
+        """Replace the tests and the configuration of a checkout by these."""
         for path in self._of_tests():
             copy = folder / path.relative_to(self.top)
             if path.is_dir():
@@ -91,7 +91,7 @@ class SessionTree:
                 shutil.copy2(path, copy)
 
     def _of_tests(self) -> Iterable[Path]:
-        """Yield the folders of tests, files of tests elsewhere, the conftest.py files above them, the configuration."""
+        """Return test folders, test files elsewhere, the conftest.py files above them, and the configuration."""
         found: dict[Path, None] = {}
         for file in self.files:
             above = [folder for folder in reversed(file.parents) if self.root in folder.parents]
@@ -108,7 +108,7 @@ class SessionTree:
 
 
 def options_of(config: pytest.Config) -> list[str]:
-    """Return the arguments of the command line without the names of files and tests, and without this plugin's own."""
+    """Return the command line's arguments without file and test names, and without this plugin's own."""
     named = set(config.args) if config.args_source is pytest.Config.ArgsSource.ARGS else set()
     words = [str(word) for word in config.invocation_params.args if str(word) not in named]
     # `-p photometer.pytest_plugin`: a side has the plugin under another name.

@@ -1,4 +1,4 @@
-"""What a side and the near side tell each other besides the worker's requests and replies.
+"""Messages between a side and the near side besides the worker's requests and replies.
 
 The near side sends SideSettings once; the side sends Stopped at each benchmark, and Ended for each test. While it is
 stopped, a byte on the control socket asks for a child (FORK) or lets the test go on (GO_ON). Standard library only.
@@ -32,7 +32,7 @@ class SideSettings:
 
 @dataclasses.dataclass(frozen=True)
 class Stopped(Reply):
-    """The test has called its fixture, and waits there. `stmt` is the call, in names that its forks know."""
+    """The test has called its fixture, and waits there. `stmt` is the call, in names that its forks define."""
 
     test: str
     stmt: str
@@ -41,7 +41,7 @@ class Stopped(Reply):
 
 @dataclasses.dataclass(frozen=True)
 class Ended(Reply):
-    """What became of a test: "passed", "failed", "skipped", or "missing" if this side does not have it."""
+    """How a test ended: "passed", "failed", "skipped", or "missing" if this side does not have it."""
 
     test: str
     outcome: str

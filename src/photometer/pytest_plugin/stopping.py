@@ -1,8 +1,8 @@
 """The pytest process of one side of a comparison: it stops at each benchmark and serves the worker's requests there.
 
-Each request is served in a fork, so that it finds the fixtures of the test as the test itself does. What does not
-survive a fork (an accelerator that was started, a pool of threads) is served in this process. Standard library, torch
-and pytest only. Standard input is the control socket, as in worker/server.py.
+Each request is served in a fork, which has the test's fixtures as they are. If something would not survive a fork (an
+initialised accelerator, a thread pool), the request is served in this process. Standard library, torch and pytest
+only. Standard input is the control socket, as in worker/server.py.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from .fixtures import NEXT_ARGUMENTS, Arguments, BenchmarkFixtures, Call, Fixtur
 from .options import Asked, add_hooks, add_options, register_marks
 from .stop_messages import FORK, GO_ON, Ended, SideSettings, Stopped
 
-# Of torch that may have opened an accelerator; asked this way none is opened.
+# Modules of torch that may have initialised an accelerator; asking them this way initialises none.
 ACCELERATORS = ("cuda", "xpu", "mtia", "hpu", "npu")
-# The end of a report says what failed.
+# Kept from the end of a report, which says what failed.
 MOST_CHARACTERS = 20_000
-# Options of the session that the near side has already dealt with, and those that must not act twice.
+# Options that the near side has already handled, or that must not take effect twice.
 NEUTRAL_OPTIONS = {"xmlpath": None, "maxfail": 0, "usepdb": False, "trace": False, "tbstyle": "short"}
 
 
@@ -85,7 +85,7 @@ def _run_tests(line: Line, settings: SideSettings) -> None:
     os.chdir(settings.folder)
     sys.path += [folder for folder in settings.path if folder not in sys.path]
     side = Side(line, settings.tests)
-    # What may be installed here is another photometer.
+    # Another version of photometer may be installed here.
     given = [*settings.arguments, "-p", "no:photometer", "--capture=no", "--continue-on-collection-errors"]
     given += ["-n0"] if importlib.util.find_spec("xdist") else []
     given += ["--no-cov"] if importlib.util.find_spec("pytest_cov") else []
@@ -118,7 +118,7 @@ class Line:
     def watch(self) -> None:
         self._watch.enter_context(dying_with(self.lifeline, self.folder))
 
-    def tell(self, event: Stopped | Ended) -> None:
+    def send(self, event: Stopped | Ended) -> None:
         send_message(self.channel, encode_reply(event))
 
     def serve(self, stopped: Stopped, names: dict[str, Any], threads: int) -> bool:
@@ -126,7 +126,7 @@ class Line:
         # A child moves the lifeline's signal to itself.
         self._watch.close()
         with _collector_frozen(), _instrumented():
-            self.tell(stopped)
+            self.send(stopped)
             while True:
                 asked = os.read(self.control, 1)
                 if asked != FORK:
@@ -152,11 +152,11 @@ class Line:
         os.write(self.control, STATUS.pack(pid, status, 0))
 
     def _live_as_child(self, names: dict[str, Any]) -> None:
-        """Serve one line of requests; never return."""
+        """Serve one child's requests; never return."""
         status = 1
         try:
             os.close(self.control)
-            # A group of its own: the near side can then kill what the user's code has started, too.
+            # Its own process group: the near side can then also kill what the user's code has started.
             os.setpgid(0, 0)
             serve_requests(self.channel, self.lifeline, names)
             status = 0
@@ -170,7 +170,7 @@ class Line:
 
 @contextlib.contextmanager
 def _collector_frozen() -> Any:
-    """Keep the collector from walking, in every fork, over what the session has made."""
+    """Keep the collector of every fork from traversing what the session has created."""
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -183,7 +183,7 @@ def _collector_frozen() -> Any:
 
 @contextlib.contextmanager
 def _instrumented() -> Any:
-    """Under Callgrind, have forks instrumented from their start, and the tests around them not: they are slow then."""
+    """Under Callgrind, instrument forks from their start, but not the tests around them, which would be slow."""
     counts = running_on_valgrind()
     if counts:
         start_instrumentation()
@@ -195,7 +195,7 @@ def _instrumented() -> Any:
 
 
 def must_not_fork(threads: int) -> bool:
-    """Return whether a fork would fail or hang: an accelerator was started, or threads that torch's pool waits for."""
+    """Return whether a fork would fail or hang because of an accelerator, or of threads that torch's pool waits for."""
     if running_on_valgrind():
         return False
     torch = sys.modules["torch"]
@@ -212,7 +212,7 @@ def _has_native_threads() -> bool:
 
 
 class Side:
-    """The plugin of a side: the tests that are asked for, in their order, each stopped where it measures."""
+    """The plugin of a side: runs the requested tests in order, and stops each where it measures."""
 
     def __init__(self, line: Line, tests: Sequence[str]) -> None:
         self._line = line
@@ -232,7 +232,7 @@ class Side:
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
         register_marks(config)
-        # Registered now, after all plugins that are installed: the last fixture of a name is the one that is used.
+        # Registered now, after all installed plugins: of several fixtures with one name, pytest uses the last.
         config.pluginmanager.register(Fixtures(self.make_engine), "photometer-fixtures")
         config.pluginmanager.register(BenchmarkFixtures(self.make_engine), "photometer-benchmark")
 
@@ -249,8 +249,8 @@ class Side:
         items[:] = [found[test] for test in self._tests if test in found]
         for test in self._tests:
             if test not in found:
-                said = "\n".join(self._problems) or "there is no such test"
-                self._line.tell(Ended(test, "missing", said[-MOST_CHARACTERS:]))
+                reason = "\n".join(self._problems) or "there is no such test"
+                self._line.send(Ended(test, "missing", reason[-MOST_CHARACTERS:]))
 
     def pytest_runtest_logstart(self) -> None:
         self._reports.clear()
@@ -259,11 +259,11 @@ class Side:
         self._reports.append(report)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self._line.tell(ended_of(nodeid, self._reports))
+        self._line.send(ended_of(nodeid, self._reports))
 
 
 def ended_of(nodeid: str, reports: Sequence[pytest.TestReport]) -> Ended:
-    """Return what became of a test, by the reports of its set-up, call and tear-down."""
+    """Return how a test ended, from the reports of its set-up, call and tear-down."""
     failed = [report for report in reports if report.failed]
     if failed:
         text = "\n".join(f"{report.when}:\n{report.longreprtext}" for report in failed)
@@ -277,7 +277,7 @@ def ended_of(nodeid: str, reports: Sequence[pytest.TestReport]) -> Ended:
 
 
 class Stopping:
-    """The engine of a side: it stops the test until the near side has seen enough, then calls the function once."""
+    """The engine of a side: it stops the test until the near side is done, then calls the function once."""
 
     enabled = True
 
@@ -305,7 +305,7 @@ class Stopping:
 
 
 def names_of_setup(call: Call) -> dict[str, Any]:
-    """Return the names by which a set-up's arguments are made before each block; none if there is no set-up."""
+    """Return the names that make a set-up's arguments before each block; none without a set-up."""
     if call.setup is None:
         return {}
     made = MadeArguments(call)

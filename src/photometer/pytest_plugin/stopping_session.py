@@ -1,7 +1,7 @@
 """StoppingSession: the pytest processes of one side, behind the interface of a Session.
 
-Whoever asks it for a child gets a fork of a process that has stopped at the present test. Kinds of servers (lanes,
-under Valgrind) are pytest processes of their own, started when first needed and taken from test to test.
+A child is a fork of a process that has stopped at the current test. Each kind of server (lanes, under Valgrind) is a
+pytest process, started when first needed and moved from test to test.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from photometer.worker.messages import BadMessage, Failed, decode_reply
 from photometer.worker.protocol import Disconnected, Garbled
 
 FAR_SIDE = Path(__file__).parent / "far_side.py"
-# A test's own set-up, under Valgrind ten times slower; a test that hangs must not hang the session for ever.
+# Enough for a test's set-up, ten times slower under Valgrind; a test that hangs must not hang the session.
 TEST_SECONDS = 900.0
 PADDING = "PHOTOMETER_PADDING"
-# Variables of the session itself, or that would change what a side imports or how it starts.
+# Variables of the session itself, and those that would change what a side imports or how it starts.
 NOT_PASSED_ON = ("PYTEST_", "COV_", "PYTHON", "PHOTOMETER_", "LD_PRELOAD", "OMP_", "MKL_")
 
 
 class SidePolicy(Policy):
-    """As everywhere, with the variables that the user's tests may need."""
+    """The usual policy, plus the variables that the user's tests may need."""
 
     def variables(
         self, environment: Environment, layout: Layout, *, under_valgrind: bool, spins: bool = False
@@ -52,29 +52,29 @@ class NotReached(SnippetError):
     """The test ended on this side before it measured anything."""
 
     def __init__(self, ended: Ended) -> None:
-        said = {
+        reason = {
             "skipped": f"was skipped: {ended.text}",
             "missing": "could not be collected",
             "passed": "measured nothing",
         }.get(ended.outcome, "failed before it measured anything")
-        super().__init__(f"the test {said}", log=ended.text)
+        super().__init__(f"the test {reason}", log=ended.text)
         self.ended = ended
 
 
 class StoppingServer(ForkServer):
-    """One pytest process. `at` is the test where it has stopped, None if it is on its way."""
+    """One pytest process. `at` is the test where it has stopped; None while it runs."""
 
     def __init__(self, launch: Launch, settings: SideSettings) -> None:
         super().__init__(launch)
         self.at: Stopped | None = None
         self._ended: dict[str, Ended] = {}
-        # It reads them when torch is imported; collecting tests then goes on by itself. One that has ended already says
-        # why when its greeting is waited for.
+        # It reads them once torch is imported, then collects tests. If it has already ended, waiting for its greeting
+        # says why.
         with contextlib.suppress(Disconnected, WorkerTimeout):
             self.send(settings.as_message(), time.monotonic() + TEST_SECONDS)
 
     def go_to(self, test: str) -> Stopped:
-        """Let it run until it stops at this test. Raise NotReached if the test ends before."""
+        """Let it run until it stops at this test. Raise NotReached if the test ends first."""
         while self.at is None or self.at.test != test:
             if test in self._ended:
                 raise NotReached(self._ended[test])
@@ -83,18 +83,18 @@ class StoppingServer(ForkServer):
         return self.at
 
     def go_on(self) -> None:
-        """Let it leave the test where it has stopped, without waiting for what follows."""
+        """Let it leave the test where it has stopped, without waiting."""
         if self.at is None:
             return
         self.at = None
         self._messages.clear()
-        # What is known of the last child would be taken for news of the next.
+        # The last child's status would be mistaken for the next one's.
         self._child_status = None
         with contextlib.suppress(OSError):
             self._control.send(GO_ON)
 
     def wait_for_end(self, test: str) -> Ended:
-        """Let the test go on, and return what became of it."""
+        """Let the test continue, and return how it ended."""
         if self.at is not None and self.at.test == test:
             self.go_on()
         while test not in self._ended:
@@ -111,7 +111,7 @@ class StoppingServer(ForkServer):
         except WorkerTimeout:
             self.give_up()
             raise WorkerTimeout(
-                f"a test did not end, or reach its benchmark, within {TEST_SECONDS:g} s",
+                f"a test neither ended nor reached its benchmark within {TEST_SECONDS:g} s",
                 log=self.output(),
                 remedy="Look for a deadlock, or for a fixture that waits for something.",
             ) from None
@@ -121,11 +121,11 @@ class StoppingServer(ForkServer):
                 "the side's pytest ended",
                 exit_status=self._process.poll(),
                 log=self.output(),
-                remedy="Its output says why; is pytest installed there, with what the tests import?",
+                remedy="See its output; check that pytest and what the tests import are installed there.",
             ) from None
         except (Garbled, BadMessage) as error:
             self.give_up()
-            raise ProtocolError(f"the side's pytest sent nonsense: {error}", log=self.output()) from error
+            raise ProtocolError(f"the side's pytest sent an invalid message: {error}", log=self.output()) from error
         if isinstance(event, Stopped):
             self.at = event
         elif isinstance(event, Ended):
@@ -136,7 +136,7 @@ class StoppingServer(ForkServer):
 
 
 class StoppingSession(Session):
-    """The session of one side. `tests` are all that will be asked for, in their order; `move_to` says which is next."""
+    """The session of one side, for the tests of its settings in their order; `move_to` selects the current test."""
 
     def __init__(self, environment: Environment, settings: SideSettings) -> None:
         super().__init__(environment, SidePolicy(), start=self._start_stopping)
@@ -154,13 +154,13 @@ class StoppingSession(Session):
             yield server
 
     def stopped(self) -> Stopped:
-        """Return where the process of plain timing has stopped: at the present test."""
+        """Return where the timing process has stopped: at the current test."""
         with super().server() as server:
             assert isinstance(server, StoppingServer)
             return server.go_to(self.test)
 
     def finish(self) -> Ended:
-        """Let all processes leave the present test, and return what became of it in one that was not slowed down."""
+        """Let all processes leave the current test, and return how it ended in one without Valgrind."""
         with self._lock:
             idle = [(kind, server) for kind, servers in self._idle.items() for server in servers if server.alive]
         timing = None
@@ -174,7 +174,7 @@ class StoppingSession(Session):
         return dataclasses.replace(super().launch(kind), worker=str(FAR_SIDE), translate=False, fresh=False)
 
     def _start_stopping(self, launch: Launch) -> StoppingServer:
-        # One that is started later has nothing to do with the tests before.
+        # A process that starts later does not need the tests before.
         tests = self._settings.tests
         left = tests[tests.index(self.test) :] if self.test in tests else tests
         return StoppingServer(launch, dataclasses.replace(self._settings, tests=left))

@@ -16,8 +16,8 @@ from photometer.report.text_columns import text_columns
 from photometer.report.verdict_text import duration
 
 HEADS = ("benchmark", "median", "95 % interval", "fastest", "blocks × runs", "instructions", "note")
-PROFILE_HEADS = ("function", "calls", "own", "per call", "in all", "per call")
-# Names of tests are long, and figures narrow.
+PROFILE_HEADS = ("function", "calls", "own", "per call", "total", "per call")
+# Narrow, because names of tests are long.
 INDENT = "  "
 
 
@@ -63,7 +63,7 @@ def _instructions(records: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 def profile_lines(records: Sequence[dict[str, Any]], column: str | None, most: int | None, width: int) -> list[str]:
-    """Return the functions of each test that was profiled, the first ones by a column of cProfile's."""
+    """Return the top functions of each profiled test, by a column of cProfile's."""
     lines: list[str] = []
     column = column or DEFAULT_COLUMN
     for record in records:

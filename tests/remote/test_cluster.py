@@ -81,7 +81,7 @@ def test_a_busy_head_is_asked_twice(failures: int, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("text", ["", "raay", "http://head", "ray://", "ray://a b", "10.0.0.1:6379"])
 def test_what_is_no_address(text: str) -> None:
-    with pytest.raises(DefinitionError, match="names no cluster"):
+    with pytest.raises(DefinitionError, match="is not a cluster"):
         parse_address(text)
 
 

@@ -96,7 +96,7 @@ def test_an_actor_that_dies_is_started_again_and_its_work_done_elsewhere(simulat
         records = run(place, many(30))
     assert labels(records) == sorted(many(30))
     assert not [record for record in records if record["kind"] == "failure"]
-    assert any("started again" in remark for remark in remarks)
+    assert any("is restarted" in remark for remark in remarks)
 
 
 def test_a_node_that_is_killed_costs_nothing_else(simulated: Any) -> None:
@@ -130,7 +130,7 @@ def test_no_more_nodes_than_asked_for_and_nothing_stays_behind(simulated: Any) -
 
 def test_another_torch_is_an_error(simulated: Any) -> None:
     place = place_on(most_nodes=1, TORCH="1.0")
-    with pytest.raises(WorkerStartError, match=r"another torch than this machine: version 1\.0 and not"):
+    with pytest.raises(WorkerStartError, match=r"a different torch than this machine: version 1\.0 instead of"):
         place.__enter__()
 
 

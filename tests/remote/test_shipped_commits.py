@@ -55,5 +55,5 @@ def test_a_lane_goes_from_commit_to_commit_there(tmp_path: Path, commits: list[s
 
 
 def test_a_commit_that_is_not_there(tmp_path: Path, commits: list[str]) -> None:
-    with pytest.raises(EnvironmentSpecError, match="could not be brought"):
+    with pytest.raises(EnvironmentSpecError, match="could not be sent"):
         pack_commits(tmp_path / "repository", ["0" * 40])

@@ -1,7 +1,7 @@
-"""Cluster: Ray started on this machine, or a cluster that runs elsewhere joined; its nodes, and what travels to them.
+"""Cluster: Ray started on this machine, or a running cluster joined; its nodes, and the files sent to them.
 
-with Cluster("ray") as cluster:            a cluster of this machine alone, which ends with the block
-with Cluster("ray://HOST:10001") as …      one that runs elsewhere, by its client's port
+with Cluster("ray") as cluster:            a cluster on this machine only, which ends with the block
+with Cluster("ray://HOST:10001") as …      one that runs elsewhere, by its client port
 with Cluster("auto") as …                  the one that this machine belongs to (or RAY_ADDRESS)
 """
 
@@ -25,16 +25,16 @@ from photometer.session.cores import usable_cores
 from photometer.session.left_behind import private_folder
 
 INSTALL = "Install it: pip install photometer[ray]"
-# `ray start --resources='{"photometer_shared": 4}'`: photometer may use four cores of a node that others use, too.
+# `ray start --resources='{"photometer_shared": 4}'`: photometer may use four cores of a node that others also use.
 SHARED = "photometer_shared"
-# What addresses of clients begin with, and the port if none is given.
+# The prefix of client addresses, and the default port.
 CLIENT, CLIENT_PORT = "ray://", 10001
 CONNECT_SECONDS = 10.0
 QUIETLY = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
-# Ray puts sockets some 65 characters deeper, and the name of one may have 107.
+# Ray puts sockets about 65 characters deeper, and the path of a socket may have 107.
 LONGEST_FOLDER = 42
-# What is not code, or is made again.
-LEFT_AT_HOME = (".git", ".venv", "venv", "__pycache__", "photometer-results", "*.so.*", "node_modules", "build", "dist")
+# Not code, or generated.
+NOT_SHIPPED = (".git", ".venv", "venv", "__pycache__", "photometer-results", "*.so.*", "node_modules", "build", "dist")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,23 +49,23 @@ class ClusterNode:
 
 
 class Cluster:
-    """Use as a context manager. What was started ends with it; a cluster that was joined goes on."""
+    """Use as a context manager. A cluster that was started here ends with it; one that was joined goes on."""
 
     def __init__(self, address: str, *, importable: Iterable[str] = ()) -> None:
         self.address = parse_address(address)
         self._importable = tuple(importable)
-        # Folders of this machine, and what they are called in the folder that Ray unpacks on a node.
+        # Folders of this machine that Ray unpacks on the nodes.
         self.shipped: tuple[str, ...] = ()
         self._open = contextlib.ExitStack()
 
     def __enter__(self) -> Cluster:
         ray = import_ray()
         if ray.is_initialized():
-            # A caller's own, such as a test's: it stays.
+            # Started by the caller, such as a test: leave it running.
             self._is_ours = False
             return self
         self._is_ours = True
-        _hush()
+        _silence_ray()
         try:
             self._start(ray) if self.address == "local" else self._join(ray)
         except (ConnectionError, TimeoutError, RuntimeError, ValueError, OSError) as error:
@@ -79,7 +79,7 @@ class Cluster:
         return self
 
     def _start(self, ray: Any) -> None:
-        # Ray's logs and sockets are gone with it, and no other program takes this cluster for its own.
+        # Ray's logs and sockets are removed with it, and no other program can join this cluster by mistake.
         folder = self._open.enter_context(private_folder())
         # One CPU per core, not per hyper-thread.
         ray.init(
@@ -94,7 +94,7 @@ class Cluster:
         options = {"address": self.address, "runtime_env": runtime_env(self.shipped), **QUIETLY}
         if self.address.startswith(CLIENT):
             check_client(self.address)
-            # The head starts a process for each client, and gives up if that takes long, as on a busy machine.
+            # The head starts a process per client, and gives up if that takes long on a busy machine: try twice.
             with contextlib.suppress(ConnectionAbortedError):
                 ray.init(**options)
                 return
@@ -104,13 +104,13 @@ class Cluster:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._is_ours:
-            # Ends all actors of this driver, and the cluster if it was started here.
+            # Ends this driver's actors, and the cluster if it was started here.
             with contextlib.suppress(Exception):
                 import_ray().shutdown()
             self._open.close()
 
     def nodes(self) -> list[ClusterNode]:
-        """Return the nodes that are alive and have CPUs, the largest first."""
+        """Return the nodes that are alive and have CPUs, largest first."""
         found = []
         for entry in import_ray().nodes():
             resources = entry.get("Resources", {})
@@ -124,20 +124,20 @@ class Cluster:
 
 
 def parse_address(text: str) -> str:
-    """Return what Ray is told for `ray`, `ray://HOST:PORT` or `auto`."""
+    """Return the address to give to Ray for `ray`, `ray://HOST:PORT` or `auto`."""
     if text == "ray":
         return "local"
     if text == "auto" or re.fullmatch(r"ray://[^\s/]+", text):
         return text
     raise DefinitionError(
-        f"{text!r} names no cluster", remedy="Give ray (one on this machine), ray://HOST:10001, or auto (the one here)."
+        f"{text!r} is not a cluster", remedy="Give ray (start one here), ray://HOST:10001, or auto (join the one here)."
     )
 
 
 def check_client(address: str) -> None:
-    """Raise at once if nothing listens at ray://HOST:PORT, or if Ray's client is not installed: Ray tries for 30 s."""
+    """Raise at once if nothing listens at ray://HOST:PORT or Ray's client is not installed: Ray would try for 30 s."""
     if importlib.util.find_spec("grpc") is None:
-        raise ToolMissing("the client of Ray is not installed", remedy=INSTALL)
+        raise ToolMissing("Ray's client is not installed", remedy=INSTALL)
     host, _, port = address.removeprefix(CLIENT).rpartition(":")
     if not host or not port.isdigit():
         host, port = address.removeprefix(CLIENT), str(CLIENT_PORT)
@@ -145,7 +145,7 @@ def check_client(address: str) -> None:
 
 
 def import_ray() -> Any:
-    # Ray asks about its own usage statistics on a terminal, and hides accelerators of actors that ask for none.
+    # Ray asks about usage statistics on a terminal, and hides accelerators from actors that request none.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
@@ -156,7 +156,7 @@ def import_ray() -> Any:
 
 
 def shipped_folders(importable: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders that travel to nodes: for each folder of the user's own code, the top of its checkout."""
+    """Return the folders to send to nodes: for each folder of the user's code, the root of its checkout."""
     tops: list[Path] = []
     for folder in map(Path, importable):
         if folder.is_dir():
@@ -167,15 +167,15 @@ def shipped_folders(importable: Iterable[str]) -> tuple[str, ...]:
 
 
 def runtime_env(folders: Iterable[str]) -> dict[str, Any]:
-    """Return how Ray brings folders to nodes: each is unpacked in a folder on the path of Ray's workers there."""
+    """Return Ray's settings to send folders to nodes, where they are unpacked on the path of Ray's workers."""
     folders = list(folders)
     if not folders:
         return {}
-    return {"py_modules": folders, "excludes": list(LEFT_AT_HOME)}
+    return {"py_modules": folders, "excludes": list(NOT_SHIPPED)}
 
 
 def unpacked(folders: Iterable[str], search_path: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return where folders of the driver's are on this node, by the path that Ray has given its workers."""
+    """Return where the driver's folders are on this node, found on the path that Ray gave its workers."""
     places = [Path(entry) for entry in search_path if "_ray_pkg_" in entry]
     found = []
     for folder in folders:
@@ -186,7 +186,7 @@ def unpacked(folders: Iterable[str], search_path: Iterable[str]) -> tuple[tuple[
     return tuple(found)
 
 
-def _hush() -> None:
-    """Keep Ray's own reports off the terminal: what concerns a user is said by us."""
+def _silence_ray() -> None:
+    """Keep Ray's own messages off the terminal: photometer reports what concerns the user."""
     for name in ("ray", "ray.data", "ray._private"):
         logging.getLogger(name).setLevel(logging.ERROR)

@@ -1,7 +1,7 @@
-"""Many commits over the nodes of a cluster: each is measured by one node as a whole, as its figures belong together.
+"""Many commits over the nodes of a cluster. One node measures all of a commit, so that its figures are comparable.
 
-In: a cluster, a range of commits. Out: their outcomes, as they come. A node that is lost costs what it was measuring:
-its commit is continued by another, from the results that are kept.
+In: a cluster, a range of commits. Out: their outcomes, in order of completion. If a node is lost, another one
+continues its commit from the results that were kept.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from photometer.remote.node_worker import ShippedCommits
 from photometer.remote.ray_workplace import RayWorkplace
 from photometer.remote.shipped_commits import pack_commits
 
-# A node that is lost more often is left out.
+# A node that is lost more often is not used again.
 MOST_LOSSES = 3
 POLL_SECONDS = 0.2
-# After Ctrl-C a thread may be in the midst of a run, whose servers end with its node's actor.
+# After Ctrl-C a thread may be in the middle of a run; its servers end with its node's actor.
 JOIN_SECONDS = 10.0
 
 
 class CommitNodes:
-    """The nodes of a cluster that measure commits of a repository. What is shipped is shipped once."""
+    """The nodes of a cluster that measure commits of a repository. Commits are sent only once."""
 
     def __init__(
         self, cluster: Cluster, wanted: Wanted, on_remark: Callable[[str], object] = lambda text: None
@@ -43,7 +43,7 @@ class CommitNodes:
         self._shipped = ShippedCommits(())
 
     def ship(self, repository: Path, shas: Sequence[str], install: str | None) -> None:
-        """Bring the files of these commits to where nodes can get them."""
+        """Put the files of these commits where nodes can fetch them."""
         if set(shas) <= set(self._shipped.shas):
             return
         self._shipped = ShippedCommits(tuple(shas), install)
@@ -64,7 +64,7 @@ class CommitNodes:
         return NodeLane(RayWorkplace(self._cluster, wanted, self._on_remark), self._shipped, self._pack)
 
     def any_lane(self) -> NodeLane:
-        """Return the largest node that there is."""
+        """Return a lane on the largest node."""
         names = self.names
         if not names:
             raise NodesGone("the cluster has no node with a CPU", remedy="See what it has: `ray status`.")
@@ -72,7 +72,7 @@ class CommitNodes:
 
 
 class NodeLane:
-    """One node that measures one commit after the other; `at(sha)` is valid until the next call."""
+    """One node that measures commits one by one; `at(sha)` is valid until the next call."""
 
     def __init__(self, place: RayWorkplace, shipped: ShippedCommits, pack: list[Any]) -> None:
         self.place, self._shipped, self._pack = place, shipped, pack
@@ -95,7 +95,7 @@ class NodeLane:
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """What came of a commit: what the caller's function returned, or why it could not be measured."""
+    """The outcome of a commit: what the caller's function returned, or why it could not be measured."""
 
     sha: str
     outcome: Any = None
@@ -105,18 +105,18 @@ class Measured:
 def over_nodes(
     nodes: CommitNodes, shas: Sequence[str], measure: Callable[[CommitSource, str], Any]
 ) -> Iterator[Measured]:
-    """Yield what `measure(lane, sha)` returns for each commit, as they are done; a thread per node."""
-    with _Shift(nodes, shas, measure) as shift:
+    """Yield what `measure(lane, sha)` returns for each commit as it completes, with one thread per node."""
+    with _NodeThreads(nodes, shas, measure) as threads:
         for _ in shas:
-            found = shift.next()
+            found = threads.next()
             if found is None:
                 break
             yield found
-        yield from (Measured(sha, error=NodesGone("no node is left that could measure it")) for sha in shift.left())
+        yield from (Measured(sha, error=NodesGone("no node is left that could measure it")) for sha in threads.left())
 
 
-class _Shift:
-    """A thread per node, each of which takes the next commit that waits. Use as a context manager."""
+class _NodeThreads:
+    """One thread per node, each of which takes the next waiting commit. Use as a context manager."""
 
     def __init__(self, nodes: CommitNodes, shas: Sequence[str], measure: Callable[[CommitSource, str], Any]) -> None:
         self._nodes, self._measure = nodes, measure
@@ -129,7 +129,7 @@ class _Shift:
             threading.Thread(target=self._serve, args=(name,), name=name, daemon=True) for name in nodes.names
         ]
 
-    def __enter__(self) -> _Shift:
+    def __enter__(self) -> _NodeThreads:
         for thread in self._threads:
             thread.start()
         return self
@@ -140,9 +140,9 @@ class _Shift:
             thread.join(JOIN_SECONDS)
 
     def next(self) -> Measured | None:
-        """Return what comes next; None if nothing can come any more. What stops all nodes is raised."""
+        """Return the next outcome; None if there will be no more. Raise an error that stops all nodes."""
         while True:
-            # Looked at first: what a thread has put before it ended is then there.
+            # Checked first: whatever a thread put before it ended is then in the queue.
             can_come = any(thread.is_alive() for thread in self._threads)
             try:
                 found = self._done.get(timeout=POLL_SECONDS)
@@ -168,12 +168,12 @@ class _Shift:
             except NodesGone:
                 continue
             except BaseException as error:
-                # A PhotometerError here is not the commit's fault, but that of how nodes are set up.
+                # A PhotometerError here is a problem of how nodes are set up, not of the commit.
                 self._done.put(error)
                 return
 
     def _measure_all(self, lane: NodeLane) -> bool:
-        """Measure what waits until nothing does. A commit that was lost with its node waits again."""
+        """Measure waiting commits until none is left. A commit that was lost with its node waits again."""
         while not self._is_over.is_set():
             try:
                 sha = self._waiting.get_nowait()

@@ -1,8 +1,8 @@
-"""Comparisons on a cluster: both sides of a benchmark always on one node; the benchmarks are shared out over the nodes.
+"""Comparisons on a cluster: both sides of a benchmark run on one node; the benchmarks are divided among the nodes.
 
 In: a ComparisonRequest and a workplace. Out: the verdicts of all shares as one comparison. A share that was lost with
-its node is compared again on another. Times of nodes never meet: each verdict is about one machine. A node judges its
-share as a part of the whole suite, so that the false discovery rate holds for all benchmarks together.
+its node is compared again on another. Times of different nodes are never compared: each verdict is about one machine.
+A node judges its share as part of the whole suite, so that the false discovery rate holds for all benchmarks together.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from photometer.session.session import Session
 
 # Starting both sides under Valgrind takes as long as comparing this many benchmarks.
 FEWEST_BENCHMARKS_PER_SHARE = 4
-# A share that was lost with so many nodes is given up.
+# A comparison that has lost more nodes than this is given up.
 MOST_LOSSES = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class SharedRequest(ComparisonRequest):
-    """A request whose sides and benchmarks are known already: nothing is looked up on the node."""
+    """A request whose sides and benchmarks are already resolved: nothing is looked up on the node."""
 
     sides: tuple[EnvironmentSpec, EnvironmentSpec] | None = None
     share: PlannedSuite | None = None
@@ -65,7 +65,7 @@ class ComparedShare:
 def compare_share(
     session: Session, request: SharedRequest, commits: tuple[str, ...], pack: Sequence[Any]
 ) -> ComparedShare:
-    """Compare on this node, live. `commits` are in the pack, from which both sides are checked out."""
+    """Compare live on this node. `pack` contains `commits`, from which both sides are checked out."""
     with private_folder("compare") as folder:
         sides = request.specs
         if commits:
@@ -82,7 +82,7 @@ def compare_share(
 def compare_on_cluster(
     request: ComparisonRequest, place: RayWorkplace, observer: Observer | None = None
 ) -> EnvironmentComparison:
-    """Compare all benchmarks of a request; what its folder has already is not compared again."""
+    """Compare all benchmarks of a request, except those whose verdicts are already in its folder."""
     if request.planned is None:
         raise DefinitionError("no suite is given", remedy="Name what to run: --suite SUITE.")
     with contextlib.ExitStack() as stack:
@@ -92,7 +92,7 @@ def compare_on_cluster(
 
 
 def compare_on_node(place: RayWorkplace, base: str, branch: str, suite: str, **options: Any) -> EnvironmentComparison:
-    """Compare as `compare_environments` does, on the node of a workplace that has one."""
+    """Compare as `compare_environments` does, on the node of a workplace with one node."""
     settings = ComparisonSettings(options.pop("budget", None), instructions=options.pop("instructions", True))
     return compare_on_cluster(ComparisonRequest(base, branch, suite, settings, **options), place)
 
@@ -131,7 +131,7 @@ class _Shares:
             for name in self._idle():
                 if waiting:
                     self._start(name, waiting.popleft(), commits, pack)
-            self._tell(len(orders))
+            self._show_progress(len(orders))
             done, _ = self._ray.wait(list(self._running), timeout=1.0) if self._running else ([], [])
             for ref in done:
                 self._end(ref, waiting)
@@ -141,7 +141,7 @@ class _Shares:
         repositories = {top_of(side.git) for side in self._request.specs if side.git is not None}
         if len(repositories) > 1:
             raise EnvironmentSpecError(
-                "the sides are of two repositories", remedy="On a cluster, compare revisions of one repository."
+                "the sides come from two repositories", remedy="On a cluster, compare revisions of one repository."
             )
         return pack_commits(repositories.pop(), commits)
 
@@ -180,7 +180,7 @@ class _Shares:
             self._losses += 1
             if self._losses > MOST_LOSSES:
                 raise NodesGone(
-                    f"{self._losses} nodes were lost while they compared", remedy="See what ends them: `ray status`."
+                    f"{self._losses} nodes were lost during the comparison", remedy="Find out why with `ray status`."
                 ) from error
             waiting.append(share)
             return
@@ -203,13 +203,13 @@ class _Shares:
         self._file.keep_all({**record, "nodes": [name]} for record in compared.records)
 
     def _earlier(self) -> dict[str, ComparisonResult]:
-        """Return the verdicts that the folder has, if it is to be continued."""
+        """Return the verdicts in the folder, if the comparison is resumed."""
         path = None if self._request.output is None else Path(self._request.output) / FILE_NAME
         if path is None or not self._request.resume or not path.exists():
             return {}
         return {result.order_id: result for result in load_results(path, recover=True).of(ComparisonResult)}
 
-    def _tell(self, benchmarks: int) -> None:
+    def _show_progress(self, benchmarks: int) -> None:
         done = sum(len(each.results) + len(each.failures) for each in self._done)
         self._observer.step(done, benchmarks)
 
@@ -235,28 +235,28 @@ class _Shares:
 
 
 def shares_of(orders: Sequence[WorkOrder], nodes: int) -> list[tuple[WorkOrder, ...]]:
-    """Return the orders in as many shares as there are nodes, if each is worth the start of both sides."""
+    """Return the orders in one share per node, or in fewer if a share would not justify starting both sides."""
     count = max(1, min(nodes, len(orders) // FEWEST_BENCHMARKS_PER_SHARE))
     return [tuple(orders[place::count]) for place in range(count)] if orders else []
 
 
 def pinned_sides(request: ComparisonRequest) -> tuple[EnvironmentSpec, EnvironmentSpec]:
-    """Return both sides by names that mean the same on every node. Raise if one cannot be measured elsewhere."""
+    """Return both sides with revisions that are valid on every node. Raise if one cannot be measured elsewhere."""
     base, branch = request.specs
     if not request.is_live:
         raise EnvironmentSpecError(
-            "a results file is compared on this machine", remedy="Leave --on out: nothing is measured."
+            "a results file cannot be compared on a cluster", remedy="Leave out --on: nothing is measured."
         )
     return _pinned(base), _pinned(branch)
 
 
 def _pinned(spec: EnvironmentSpec) -> EnvironmentSpec:
-    """Return the side with its revision by its full name, as it is here and now."""
+    """Return the side with its revision resolved to a full hash."""
     if spec.git is None:
         return spec
     if spec.git.revision == WORKTREE:
         raise EnvironmentSpecError(
-            "a working tree does not travel to the nodes of a cluster", remedy="Commit it, and name the commit."
+            "a working tree cannot be sent to the nodes of a cluster", remedy="Commit it, and name the commit."
         )
     top = top_of(spec.git)
     return dataclasses.replace(spec, git=GitSource(resolve(top, spec.git.revision), top))

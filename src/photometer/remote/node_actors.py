@@ -1,6 +1,6 @@
-"""NodeActors: an actor on each node of a cluster: started, checked, started again if it dies, given up with its node.
+"""NodeActors: one actor per node of a cluster: started, checked, restarted if it dies, dropped with its node.
 
-All methods but `report` are called by one thread, which calls `attend` now and then to hear of nodes that came or went.
+All methods but `report` are called by one thread, which calls `attend` regularly to handle nodes that came or went.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from photometer.worker.messages import TorchFacts
 
 # An actor that dies more often on one node is not started there again.
 MOST_RESTARTS = 3
-# The first node may have to wait for others' work, or for an image. The others may come later.
+# The first node may be busy with other work, or still loading an image. The others may join later.
 FIRST_NODE_SECONDS = 300.0
 OTHER_NODES_SECONDS = 60.0
-# How often it is asked which nodes there are.
+# How often to ask Ray for its nodes.
 LOOK_SECONDS = 5.0
 CLOSING_SECONDS = 5.0
 AT_ONCE_SECONDS = 2.0
 POLL_SECONDS = 0.02
-# How Ray says that an actor did not die, but could not be made.
+# Ray's words for an actor that did not die, but could not be created.
 IN_CONSTRUCTOR = "error raised in its creation task"
 
 
 class RayNode(NodeWorker):
-    """The actor's class: a NodeWorker that gets files from Ray."""
+    """The actor class: a NodeWorker that fetches files from Ray."""
 
     def __init__(self, request: NodeRequest, shipped: tuple[str, ...]) -> None:
         ray = import_ray()
@@ -47,7 +47,7 @@ class RayNode(NodeWorker):
 
 @dataclasses.dataclass
 class Member:
-    """A node that takes part, or has been asked to: `facts` are None until it has said hello."""
+    """A node that is used, or starting: `facts` are None until it has said hello."""
 
     place: ClusterNode
     actor: Any
@@ -66,7 +66,7 @@ class _Event:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What nodes are to be: of which environment, with the driver's torch, how many at most, or one by its name."""
+    """What is required of nodes: environment, the driver's torch, how many at most, or one by its name."""
 
     environment: Environment
     driver: TorchFacts
@@ -105,7 +105,7 @@ class NodeActors:
         return [name for name, member in self.members.items() if member.facts is None]
 
     def start(self) -> None:
-        """Start an actor on every node; wait for the first, and a while for the others."""
+        """Start an actor on every node; wait for the first, and for a limited time for the others."""
         began = time.monotonic()
         self._look_for_nodes()
         while self.starting or not self.ready:
@@ -116,12 +116,12 @@ class NodeActors:
             if waited > FIRST_NODE_SECONDS:
                 raise WorkerStartError(
                     f"no node was free within {FIRST_NODE_SECONDS:.0f} s",
-                    remedy=f"See what runs there (`ray status`), or declare nodes shared (the resource {SHARED}).",
+                    remedy=f"Check what runs there (`ray status`), or declare nodes shared (the resource {SHARED}).",
                 )
             time.sleep(POLL_SECONDS)
 
     def attend(self) -> None:
-        """Look after nodes that came, said hello, or went."""
+        """Handle nodes that came, said hello, or went."""
         with contextlib.suppress(queue.Empty):
             while True:
                 event = self._events.get_nowait()
@@ -137,15 +137,15 @@ class NodeActors:
             self._look_for_nodes()
         if not self.members:
             raise NodesGone(
-                "no node is left", remedy="--resume continues when the cluster is back: nothing is measured again."
+                "no node is left", remedy="Use --resume when the cluster is back: nothing is measured twice."
             )
 
     def report(self, name: str, actor: Any) -> None:
-        """Say from any thread that an actor was found dead."""
+        """Report, from any thread, that an actor was found dead."""
         self._events.put(_Event(name, actor))
 
     def close(self, *, at_once: bool = False) -> None:
-        """End all actors, and with them all servers. An actor that is asked to close leaves no folder behind."""
+        """End all actors and their servers. Actors are asked to close first, so that they leave no folder behind."""
         actors = [member.actor for member in self.members.values()]
         ready = [member.actor for member in self.members.values() if member.facts is not None]
         self.members.clear()
@@ -160,7 +160,7 @@ class NodeActors:
         self._looked = time.monotonic()
         places = self._cluster.nodes()
         alive = {place.name for place in places}
-        # One that is idle when it dies is not heard of otherwise.
+        # Nothing else reports the death of an idle node.
         for name, member in [each for each in self.members.items() if each[0] not in alive]:
             self._lose(name, member, None)
         for place in places:
@@ -186,11 +186,11 @@ class NodeActors:
         )
         resources = {SHARED: place.cpus} if place.is_shared else {}
         options = self._ray.remote(self._wanted.actor_class).options(
-            # All CPUs of a node, so that nothing else of Ray's runs beside what is timed; of a shared one, its share.
+            # All CPUs of a node, so that Ray runs nothing else beside a timing; on a shared node, photometer's share.
             num_cpus=place.cpus,
             num_gpus=gpus,
             resources=resources,
-            # A thread per core, and some for what is asked beside measurements.
+            # One thread per core, and some for other requests.
             max_concurrency=place.cpus + 4,
             max_restarts=0,
             scheduling_strategy=NodeAffinitySchedulingStrategy(place.id, soft=False),
@@ -208,17 +208,17 @@ class NodeActors:
     def _lose(self, name: str, member: Member, error: BaseException | None) -> None:
         self._on_lost(name)
         if error is not None and (not isinstance(error, _died(self._ray)) or IN_CONSTRUCTOR in str(error)):
-            # It came up and cannot be used; starting it again would not help.
+            # It started but cannot be used; restarting would not help.
             raise WorkerStartError(
                 f"{name} cannot measure: {_last_line(error)}",
                 log=str(error),
-                remedy="Install photometer and torch on all nodes, such as from one image.",
+                remedy="Install photometer and torch on all nodes, for example from one image.",
             )
         with contextlib.suppress(Exception):
             self._ray.kill(member.actor)
         if member.restarts < self._wanted.most_restarts and any(place.name == name for place in self._cluster.nodes()):
             self.members[name] = Member(member.place, self._start(member.place), restarts=member.restarts + 1)
-            self._on_remark(f"{name}: what measured there died; it is started again, and its work is done elsewhere")
+            self._on_remark(f"{name}: its worker died and is restarted; its work is done elsewhere")
             return
         del self.members[name]
         self._gone.add(name)

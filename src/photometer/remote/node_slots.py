@@ -1,9 +1,9 @@
-"""NodeSlots: which job may start on which node now. Pure bookkeeping; nothing is run here, and Ray is not known.
+"""NodeSlots: which job may start on which node now. Pure bookkeeping: nothing runs here, and Ray is not used.
 
-Counting, compiling and the like take one core. A timing takes a whole node; on a node that is declared shared, as many
-cores as it has threads, of which each is a physical core, so that no hyper-thread sibling is used meanwhile. What runs
-on an accelerator goes to nodes that have one, one at a time. Times come from machines of one type only, and counts from
-machines that count alike: with the same CPU capability, C library and Valgrind.
+Counting, compiling and the like take one core. A timing takes a whole node; on a node that is declared shared, one
+physical core per thread, so that no hyper-thread sibling is used meanwhile. Jobs for an accelerator go to nodes that
+have one, one at a time. Times come only from machines of one type, and counts only from machines with the same CPU
+capability, C library and Valgrind.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from photometer.execution.workplace import CORES_PER_QUIET_LANE, Slot
 from photometer.model.node import Node
 from photometer.session.cores import CorePool
 
-# Counts that wait on a node for a free core, so that none is idle while the driver hears of one and sends another.
+# Counts that wait on a node, so that no core is idle while the driver receives one result and sends the next job.
 AHEAD = 1
-# Titles that are shown of a node; it may count on many cores at once.
+# Titles shown per node, which may count on many cores at once.
 TITLES_SHOWN = 2
 
 
 @dataclasses.dataclass
 class _Place:
-    """A node that takes part, and what it does now."""
+    """A node, and what it is doing now."""
 
     node: Node
     pool: CorePool
     running: list[Job] = dataclasses.field(default_factory=list)
-    # How many of them are timings, counts, or on an accelerator.
+    # How many of them are timings, counts, or use an accelerator.
     quiet: int = 0
     counting: int = 0
     on_device: int = 0
-    # How many servers that count it has started: one per count at a time.
+    # Counting servers that it has started: one per simultaneous count.
     counting_servers: int = 0
     # Nothing new starts here: a timing waits for the whole node.
     is_draining: bool = False
@@ -86,14 +86,14 @@ class NodeSlots:
 
     @property
     def timing_type(self) -> str | None:
-        """Return the type of machine that times are measured on: the one that most nodes have. It does not change."""
+        """Return the machine type for timings: the most common one, chosen once."""
         if self._timing_type is None and self._places:
             self._timing_type = _most_common(place.node.type for place in self._places.values())
         return self._timing_type
 
     @property
     def counting_type(self) -> str | None:
-        """Return what nodes have in common that count: what most have that have Valgrind. It does not change."""
+        """Return the counting type for counts: the most common one among nodes with Valgrind, chosen once."""
         if self._counting_type is None and self._places:
             nodes = [place.node for place in self._places.values()]
             able = [node for node in nodes if node.valgrind] or nodes
@@ -101,7 +101,7 @@ class NodeSlots:
         return self._counting_type
 
     def take(self, job: Job) -> Slot | None:
-        """Return where the job can start now. None: not yet."""
+        """Return where the job can start now; None if it must wait."""
         place = self._quiet_place(job) if job.step in QUIET_STEPS else self._loud_place(job)
         if place is None:
             return None
@@ -115,13 +115,13 @@ class NodeSlots:
         place.running.append(job)
         place.tally(job, 1)
         place.counting_servers = max(place.counting_servers, place.counting)
-        # The highest: the first core of a machine serves most interrupts.
+        # The highest cores: the first one serves most interrupts.
         return Slot(cores[-job.cores :] if whole else cores, place.node.name)
 
     def give_back(self, job: Job, slot: Slot) -> None:
         place = self._places.get(slot.node)
         if place is None or job not in place.running:
-            # The node was lost meanwhile, and may be another of that name by now.
+            # The node was lost meanwhile; another one may have its name by now.
             return
         place.running.remove(job)
         place.tally(job, -1)
@@ -147,7 +147,7 @@ class NodeSlots:
             if place.node.is_shared and place.quiet < place.quiet_lanes and not (_on_device(job) and place.on_device):
                 return place
         if not any(place.is_draining for place in fit):
-            # The one that is free soonest. Those that time are free soon anyhow.
+            # Empty the node that will be free soonest, unless a timing will soon free one anyway.
             busy = [place for place in fit if not place.node.is_shared and not place.quiet]
             if busy and not any(place.quiet for place in fit):
                 min(busy, key=lambda place: len(place.running)).is_draining = True
@@ -166,20 +166,20 @@ class NodeSlots:
         if not fit:
             return None
         if job.step is Step.COUNT:
-            # A server that has started is worth 15 s.
+            # Reusing a started server saves 15 s.
             started = [place for place in fit if place.counting < place.counting_servers]
             fit = started or fit
         return min(fit, key=lambda place: len(place.running) / len(place.pool))
 
 
 def _most_common(types: Iterable[str]) -> str:
-    """Return what most have; of several that equally many have, always the same."""
+    """Return the most common type; ties are resolved always in the same way."""
     found = Counter(types)
     return max(found, key=lambda each: (found[each], each))
 
 
 def _chooses_core(job: Job, node: Node) -> bool:
-    """Whether the node itself gives the job a core, when one is free: counts do not mind what runs beside them."""
+    """Return whether the node itself assigns a free core: counts do not depend on what runs beside them."""
     return job.step is Step.COUNT and not node.is_shared
 
 

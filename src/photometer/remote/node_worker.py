@@ -1,7 +1,7 @@
-"""NodeWorker: what lives on a node of a cluster: its session with all servers, and what it is asked to do with them.
+"""NodeWorker: runs on a node of a cluster, owns the session with all its servers, and does the work sent to it.
 
-Ray is not known here, except that `fetch` gets a file's content from wherever the driver has put it. In: NodeRequest
-and work. Out: NodeFacts once, then a NodeOutcome per piece of work.
+It does not use Ray; `fetch` gets a file's content from wherever the driver has put it. In: NodeRequest and work. Out:
+NodeFacts once, then one NodeOutcome per piece of work.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ CONTROL = TaskSpec(
 
 @dataclasses.dataclass(frozen=True)
 class NodeRequest:
-    """What a node is to be: `environment` as the driver has it; `folders` maps folders of the driver's to theirs here.
+    """How to set up a node: `environment` as on the driver; `folders` maps the driver's folders to those here.
 
-    An interpreter that is the driver's own is the node's own here. `cores` limits how many are used.
+    The driver's own interpreter is replaced by the node's own. `cores` limits how many are used.
     """
 
     name: str
@@ -87,7 +87,7 @@ class NodeFacts:
 
 @dataclasses.dataclass(frozen=True)
 class ShippedCommits:
-    """Commits that a node gets in one pack, and how each is installed, if it is."""
+    """Commits that a node gets in one pack, and the command that installs each, if any."""
 
     shas: tuple[str, ...]
     install: str | None = None
@@ -95,7 +95,7 @@ class ShippedCommits:
 
 @dataclasses.dataclass(frozen=True)
 class NodeOutcome:
-    """`files` have been made and are wanted on other nodes; `control` is this node's count of CONTROL."""
+    """`files` were made here and are needed on other nodes; `control` is this node's count of CONTROL."""
 
     outcome: Done | Failure
     files: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
@@ -121,7 +121,7 @@ class NodeWorker:
         self._executor = LocalExecutor(self.session)
 
     def hello(self) -> NodeFacts:
-        """Return what is here. An environment without torch raises."""
+        """Return the facts of this node. Raise if its environment has no torch."""
         facts = self.session.facts()
         cores = self._cores
         build = build_fingerprint(Path(facts.torch_folder))
@@ -140,9 +140,9 @@ class NodeWorker:
         return NodeFacts(node, cores, facts, build, own_code_digest(), os.getpid())
 
     def execute(self, work: Work, files: Mapping[str, Any]) -> NodeOutcome:
-        """Do a piece of work, on a core that is free if it names none.
+        """Do a piece of work, on a free core if it names none.
 
-        `files` are made elsewhere, and put here first as far as they are not here yet.
+        `files` were made elsewhere; those that are missing here are fetched first.
         """
         if work.cores:
             return self._execute(work, files)
@@ -165,13 +165,13 @@ class NodeWorker:
         return NodeOutcome(outcome, _made(work, outcome), control)
 
     def call(self, function: Callable[..., Any], files: Mapping[str, Any], *arguments: Any) -> Any:
-        """Return what `function(session, *arguments)` returns: a stage of a run that takes a session."""
+        """Run `function(session, *arguments)`, a stage of a run, and return its result."""
         for path, content in files.items():
             self._put(Path(path), content)
         return function(self.session, *arguments)
 
     def enter_commit(self, commits: ShippedCommits, pack: Any, sha: str) -> TorchFacts | Failure:
-        """From now on measure a commit, whose files are in the pack; return its torch, or why it cannot be measured."""
+        """Switch to a commit, whose files are in the pack; return its torch, or why it cannot be measured."""
         from photometer.commits.lane import CommitLane
 
         try:
@@ -188,7 +188,7 @@ class NodeWorker:
         return facts
 
     def close(self) -> None:
-        """End all servers and remove what they and this process have on disk. Work under way may go on meanwhile."""
+        """End all servers and remove their files and those of this process, even while work is under way."""
         self._executor.stop()
         with contextlib.suppress(PhotometerError, OSError):
             self._executor.close()
@@ -200,18 +200,18 @@ class NodeWorker:
             if path.exists():
                 return
             try:
-                # Code is loaded from there: the folder must be this user's own.
+                # Code is loaded from there: the folder must belong to this user.
                 root = cache_root()
                 make_code_folder(path.parent, below=root.parent if path.is_relative_to(root) else path.parents[1])
                 write_whole(path, self._fetch(content), overwrite=True)
             except OSError as error:
                 raise CacheError(
                     f"{path} cannot be written on {self._request.name}: {error.strerror or error}",
-                    remedy=f"Name a folder that can be made on all nodes in {VARIABLE}.",
+                    remedy=f"Set {VARIABLE} to a folder that can be created on all nodes.",
                 ) from error
 
     def _count_control(self, cores: Sequence[int]) -> int | None:
-        """Count what every node counts, once. That it cannot be counted is said by the order that is counted next."""
+        """Count CONTROL once per node. If that fails, the order that is counted next reports why."""
         with self._lock:
             if self._control_is_counted:
                 return None
@@ -223,12 +223,12 @@ class NodeWorker:
 
 
 def environment_here(request: NodeRequest) -> Environment:
-    """Return the environment as it is called on this node."""
+    """Return the environment with the paths of this node."""
     asked = request.environment
     python = sys.executable if asked.python == request.driver_python else asked.python
     if not Path(python).exists():
         raise WorkerStartError(
-            f"{request.name} has no interpreter {python}", remedy="Name one that all nodes have, or leave --python out."
+            f"{request.name} has no interpreter {python}", remedy="Name one that all nodes have, or leave out --python."
         )
     return dataclasses.replace(
         asked,
@@ -239,7 +239,7 @@ def environment_here(request: NodeRequest) -> Environment:
 
 
 def own_code_digest() -> str:
-    """Return what tells one state of photometer's code from another: driver and nodes must have the same."""
+    """Return a digest of photometer's code, which must be the same on driver and nodes."""
     import photometer
 
     folder = Path(photometer.__file__).parent
@@ -250,13 +250,13 @@ def own_code_digest() -> str:
 
 
 def _set_surroundings(request: NodeRequest) -> None:
-    """Make this process's variables those that the driver would pass on to what it measures."""
+    """Set this process's variables to those that the driver would pass to what it measures."""
     folders = [_here(folder, request) for folder in request.python_path.split(os.pathsep) if folder]
     os.environ.pop("PYTHONPATH", None)
     if folders:
         os.environ["PYTHONPATH"] = os.pathsep.join(folders)
     if not request.gpus or not request.passes_devices:
-        # Ray hides accelerators that were not asked for with an empty variable, which a driver does not have.
+        # Ray hides accelerators that were not requested by an empty variable, which the driver does not have.
         os.environ.pop("CUDA_VISIBLE_DEVICES", None)
 
 
@@ -268,7 +268,7 @@ def _here(folder: str, request: NodeRequest) -> str:
 
 
 def _made(work: Work, outcome: Done | Failure) -> dict[str, bytes]:
-    """Return the files that a piece of work has made for others."""
+    """Return the files that a piece of work has made for other nodes."""
     if isinstance(outcome, Failure):
         return {}
     if isinstance(work, ScriptModel):
@@ -287,7 +287,7 @@ def _valgrind() -> str:
 
 
 def _toolchain(facts: TorchFacts) -> str:
-    """Return what compiled code depends on; of nodes without a compiler, the same for all."""
+    """Return a digest of what compiled code depends on; without a compiler it does not tell nodes apart."""
     try:
         compiler = find_compiler(CppOptions(), make_code_folder(cache_root())).identity
     except PhotometerError:

@@ -1,7 +1,7 @@
-"""RayWorkplace: the nodes of a cluster behind the scheduler's seam. An actor per node holds that node's servers.
+"""RayWorkplace: the nodes of a cluster behind the scheduler's interface. One actor per node owns its servers.
 
-A node that is lost loses what it was measuring, and nothing else: its work is done elsewhere. Nodes that come later are
-used. All methods are called by one thread.
+A lost node loses only what it was measuring, which is then done elsewhere. Nodes that join later are used. All methods
+are called by one thread.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from photometer.remote.shared_files import SharedFiles
 from photometer.worker.messages import TorchFacts
 
 OpenPlace = Callable[[], "contextlib.AbstractContextManager[RayWorkplace]"]
-"""Opens the workplace of a cluster."""
+"""A function that opens the workplace of a cluster."""
 
 
 class RayWorkplace:
-    """Use as a context manager: nodes are started when it is entered. `on_remark` hears what a user should know."""
+    """Use as a context manager: nodes are started when it is entered. `on_remark` gets messages for the user."""
 
     times_beside_others = True
     prepares_first = True
@@ -50,9 +50,9 @@ class RayWorkplace:
         self._slots = NodeSlots()
         self._files = SharedFiles(self._ray.put)
         self._controls: dict[str, int] = {}
-        # Of the commit that the one node of this workplace measures now.
+        # Facts of the commit that the only node of this workplace measures now.
         self._commit_facts: TorchFacts | None = None
-        self._said: set[str] = set()
+        self._remarked: set[str] = set()
         self.actors = NodeActors(
             cluster,
             wanted,
@@ -85,7 +85,7 @@ class RayWorkplace:
         self.actors.close(at_once=kind is not None)
 
     def keep_nodes(self, keep: Callable[[Node], object]) -> None:
-        """Keep a record of each node from now on, before any of its results."""
+        """From now on, keep a record of each node before any of its results."""
         self._keep_node = keep
         for node in self._slots:
             keep(node)
@@ -96,7 +96,7 @@ class RayWorkplace:
 
     @property
     def facts(self) -> TorchFacts:
-        """Return the facts of the nodes' torch, with the kinds of accelerator that any of them has."""
+        """Return the facts of the nodes' torch, with all kinds of accelerator on any of them."""
         if self._commit_facts is not None:
             return self._commit_facts
         all_facts = [each.facts for each in self.actors.ready.values()]
@@ -105,7 +105,7 @@ class RayWorkplace:
 
     @property
     def timing_machine(self) -> Machine | None:
-        """Return the machine that times are measured on, as a results file has it at its head."""
+        """Return the machine that times are measured on, for the header of a results file."""
         return next((node.machine for node in self._slots if node.type == self._slots.timing_type), None)
 
     @property
@@ -134,14 +134,14 @@ class RayWorkplace:
         return self._slots.take(job)
 
     def may_pass(self, job: Job) -> bool:
-        # A node is being emptied for it; the others go on.
+        # One node is being emptied for it; the others continue.
         return True
 
     def give_back(self, job: Job, slot: Slot) -> None:
         self._slots.give_back(job, slot)
 
     def submit(self, work: Work, slot: Slot) -> Future[Done | Failure]:
-        """Send the work to the slot's node. C++ is built once by each toolchain that nodes have."""
+        """Send the work to the slot's node. C++ is built once per toolchain."""
         facts = self.actors.ready.get(slot.node)
         toolchain = "" if facts is None else facts.node.toolchain
         sent = self._send(self._files.as_built_by(toolchain, work), slot.node)
@@ -152,7 +152,7 @@ class RayWorkplace:
         return self._files.all_built(sent, others) if others else sent
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what `function(session, *arguments)` returns on a node that times; on another, should it be lost."""
+        """Run `function(session, *arguments)` on a node for timings, and on another one if that is lost."""
         while True:
             self.attend()
             names = [each.name for each in self._slots if each.type == self._slots.timing_type]
@@ -168,7 +168,7 @@ class RayWorkplace:
                 self.actors.report(names[0], actor)
 
     def enter_commit(self, commits: ShippedCommits, pack: list[Any], sha: str) -> Failure | None:
-        """Have the one node of this workplace measure a commit from now on; return why not, if it cannot."""
+        """Switch the only node of this workplace to a commit; return why it cannot be measured, if so."""
         self.attend()
         ((name, member),) = self.actors.members.items()
         try:
@@ -185,7 +185,7 @@ class RayWorkplace:
         return None
 
     def attend(self) -> None:
-        """Look after nodes that came or went, and compare what they count."""
+        """Handle nodes that came or went, and compare their counts."""
         self.actors.attend()
         if len(set(self._controls.values())) > 1:
             for text in differing_counts(self._controls, self.nodes):
@@ -199,7 +199,7 @@ class RayWorkplace:
         return contextlib.nullcontext()
 
     def end(self) -> None:
-        """Nothing: the nodes are needed for what follows a plan, too."""
+        """Do nothing: the nodes are also needed for the stages after a plan."""
 
     def _send(self, work: Work, name: str) -> Future[Done | Failure]:
         made: Future[Done | Failure] = Future()
@@ -218,7 +218,7 @@ class RayWorkplace:
         return made
 
     def _arrived(self, name: str, actor: Any, sent: Future[NodeOutcome], made: Future[Done | Failure]) -> None:
-        """Called by a thread of Ray's, from which nothing may be asked of Ray."""
+        """Take a node's outcome. One of Ray's threads calls this, so it must not call Ray."""
         try:
             outcome = sent.result()
         except self._ray.exceptions.RayTaskError as error:
@@ -238,10 +238,10 @@ class RayWorkplace:
             self._keep_node(facts.node)
 
     def _remark(self, text: str) -> None:
-        if text not in self._said:
-            self._said.add(text)
+        if text not in self._remarked:
+            self._remarked.add(text)
             self._on_remark(text)
 
 
 def _lost(name: str, why: str) -> Failure:
-    return Failure("NodeLost", f"{name} was lost while it measured", log=why[-2000:], lost=True)
+    return Failure("NodeLost", f"{name} was lost while measuring", log=why[-2000:], lost=True)

@@ -1,7 +1,7 @@
-"""RecordWriter: records are written by a thread of its own, so that nodes do not wait for the driver's disk.
+"""RecordWriter: writes records in a separate thread, so that nodes do not wait for the driver's disk.
 
-Each record is forced to disk, which takes a millisecond or more; a cluster finishes hundreds per second. In: records.
-Out: the same, in their order. What cannot be written is raised by the next call, or at the end.
+Each record is flushed to disk, which takes a millisecond or more; a cluster finishes hundreds per second. In: records.
+Out: the same, in their order. An error in writing is raised by the next call, or at the end.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-# Records that wait are in memory: no more than these.
+# Waiting records are in memory, so their number is limited.
 MOST_WAITING = 1000
 
 
 class RecordWriter:
-    """Use as a context manager; when the block ends, everything is written."""
+    """Use as a context manager; everything is written when the block ends."""
 
     def __init__(self, write: Callable[[Any], object]) -> None:
         self._write = write
@@ -26,7 +26,7 @@ class RecordWriter:
         self._thread = threading.Thread(target=self._run, name="record writer", daemon=True)
 
     def keep(self, record: Any) -> None:
-        """Take a record; wait only if very many are to be written."""
+        """Take a record; wait only if the queue is full."""
         self._raise()
         self._waiting.put(record)
 

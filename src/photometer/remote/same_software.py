@@ -1,6 +1,6 @@
 """What a node must have in common with the driver: the same torch and the same photometer. A difference is an error.
 
-Also how counts of nodes compare: exactly, and a difference is said with its cause.
+Counts of nodes must also be equal; a difference is reported with its cause.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from photometer.worker.messages import TorchFacts
 
 
 def check_software(driver: TorchFacts, driver_code: str, there: NodeFacts) -> None:
-    """Raise if results of this node could not stand beside those that the driver expects."""
+    """Raise if this node's results would not be comparable with the driver's."""
     name = there.node.name
     ours, theirs = _torch_of(driver), _torch_of(there.facts)
     differing = [key for key in ours if ours[key] != theirs[key]]
     if differing:
-        words = ", ".join(f"{key} {theirs[key]} and not {ours[key]}" for key in differing)
+        words = ", ".join(f"{key} {theirs[key]} instead of {ours[key]}" for key in differing)
         raise WorkerStartError(
-            f"{name} has another torch than this machine: {words}",
-            remedy="Start all nodes from one image, or measure another torch with --python PATH, which all nodes have.",
+            f"{name} has a different torch than this machine: {words}",
+            remedy="Start all nodes from one image, or use --python PATH with an interpreter that all nodes have.",
         )
     if there.code != driver_code:
         raise WorkerStartError(
-            f"{name} has another photometer than this machine",
-            remedy="Install the same version on all nodes, such as from one image.",
+            f"{name} has a different photometer than this machine",
+            remedy="Install the same version on all nodes, for example from one image.",
         )
 
 
 def _torch_of(facts: TorchFacts) -> dict[str, str]:
-    # Which instructions of its processor torch uses differs from node to node, and is a fact of the machine.
+    # Which processor instructions torch uses depends on the node, and is a fact of the machine.
     build = "\n".join(line for line in facts.build.splitlines() if "CPU capability usage" not in line)
     return {
         "version": facts.torch,
@@ -46,17 +46,17 @@ def _torch_of(facts: TorchFacts) -> dict[str, str]:
 
 
 def differing_counts(controls: Mapping[str, int], nodes: Mapping[str, Node]) -> list[str]:
-    """Return a sentence per node whose count of the control statement is not that of most others."""
+    """Return one sentence per node whose count of the control statement differs from the most common one."""
     if len(set(controls.values())) < 2:
         return []
     values = list(controls.values())
     usual = max(dict.fromkeys(values), key=values.count)
     reference = next(name for name, count in controls.items() if count == usual)
-    said = []
+    sentences = []
     for name, count in controls.items():
         if count == usual:
             continue
         causes = why_counts_differ(nodes[reference], nodes[name])
-        cause = "; ".join(causes) if causes else "nothing is known in which they differ"
-        said.append(f"{name} counts {count - usual:+,} instructions of {usual:,} beside {reference}: {cause}")
-    return said
+        cause = "; ".join(causes) if causes else "no known difference explains it"
+        sentences.append(f"{name} counts {count - usual:+,} instructions relative to {usual:,} on {reference}: {cause}")
+    return sentences

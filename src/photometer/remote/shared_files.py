@@ -1,4 +1,4 @@
-"""SharedFiles: what one node has made and others need: scripted models, and C++ built once by each toolchain.
+"""SharedFiles: files that one node made and others need: scripted models, and C++ built once per toolchain.
 
 In: what nodes report. Out: for a piece of work, the files that must be on its node first. Ray keeps their content; a
 node fetches what it does not have.
@@ -20,15 +20,15 @@ class SharedFiles:
         self._put = put
         self._made: dict[str, bytes] = {}
         self._refs: dict[str, Any] = {}
-        # By toolchain, in place of what the first one built.
+        # By toolchain: what replaces the library that the first one built.
         self._built: dict[str, dict[BuiltSnippet, BuiltSnippet]] = {}
 
     def add(self, files: Mapping[str, bytes]) -> None:
-        """Take what a node has made. Nothing is asked of Ray here: a thread of Ray's own may call this."""
+        """Take files that a node made. This does not call Ray: one of Ray's threads may call it."""
         self._made.update(files)
 
     def needed(self, work: Work | None) -> dict[str, list[Any]]:
-        """Return where the files are that a piece of work needs, in lists: Ray does not send what is inside one."""
+        """Return references to the files that the work needs, in lists: Ray does not resolve references inside one."""
         if isinstance(work, MeasureOrder):
             library = None if work.ready.built is None else str(work.ready.built.library)
             wanted = [path for path in (work.ready.model_path, library) if path is not None]
@@ -41,15 +41,15 @@ class SharedFiles:
         """Return the work with the library that this toolchain has built."""
         if not isinstance(work, MeasureOrder) or work.ready.built is None:
             return work
-        instead = self._built.get(toolchain, {}).get(work.ready.built)
-        if instead is None:
+        replacement = self._built.get(toolchain, {}).get(work.ready.built)
+        if replacement is None:
             return work
-        return dataclasses.replace(work, ready=dataclasses.replace(work.ready, built=instead))
+        return dataclasses.replace(work, ready=dataclasses.replace(work.ready, built=replacement))
 
     def all_built(
         self, first: Future[Done | Failure], others: Mapping[str, Future[Done | Failure]]
     ) -> Future[Done | Failure]:
-        """Return the builds of all toolchains as one: what does not compile with any of them is a failure."""
+        """Return the builds of all toolchains as one: a snippet that one of them cannot compile is a failure."""
         made: Future[Done | Failure] = Future()
         left = [first, *others.values()]
 

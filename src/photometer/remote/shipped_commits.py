@@ -1,7 +1,7 @@
-"""Commits on their way to nodes: the files of some commits as one pack of git's, without their history.
+"""Send commits to nodes: the files of some commits as one git pack, without their history.
 
-In: a repository and commits. Out: bytes; and, on a node, a repository that has these commits and nothing else, from
-which they are checked out as from the user's own.
+In: a repository and commits. Out: bytes; and, on a node, a repository with only these commits, from which they are
+checked out as from the user's own.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ GIT_SECONDS = 600.0
 
 
 def pack_commits(repository: Path, commits: Sequence[str]) -> bytes:
-    """Return the commits with all of their files. Files that they have in common are in it once."""
+    """Return a pack of the commits with all their files; files in common are in it once."""
     wanted = "".join(f"{commit}\n" for commit in commits).encode()
     listed = _git(repository, "rev-list", "--objects", "--no-walk=unsorted", "--stdin", given=wanted)
-    # A line is the name of an object, and behind it where it lies.
+    # A line is the name of an object, followed by its path.
     names = b"".join(line.split(b" ", 1)[0] + b"\n" for line in listed.splitlines())
     return _git(repository, "pack-objects", "--stdout", "-q", given=names)
 
 
 def unpack_commits(pack: bytes, commits: Sequence[str], folder: Path) -> Path:
-    """Make a repository of a pack in a folder that is not there yet, and return it."""
+    """Create a repository from a pack in a new folder, and return it."""
     folder.mkdir(mode=0o700, parents=True)
     _git(folder, "init", "--quiet")
     _git(folder, "index-pack", "--stdin", given=pack)
-    # What came before them is not there, and git is not to miss it.
+    # Their parents are missing: mark the repository as shallow.
     (folder / ".git" / "shallow").write_text("".join(f"{commit}\n" for commit in commits), encoding="ascii")
     return folder
 
@@ -46,7 +46,7 @@ def _git(folder: Path, *arguments: str, given: bytes | None = None) -> bytes:
         raise EnvironmentSpecError(f"git could not be run: {error}", remedy="Install git, on nodes too.") from error
     if done.returncode != 0:
         raise EnvironmentSpecError(
-            "the commits could not be brought to a node",
+            "the commits could not be sent to a node",
             command=command,
             exit_status=done.returncode,
             log=done.stderr.decode(errors="replace"),

@@ -1,7 +1,7 @@
-"""What follows the orders of a run and takes a session: rungs, speed-ups and figures, each on one node as a whole.
+"""The stages after the orders of a run that need a session: rungs, speed-ups and figures, each on one node.
 
-All sides of a pair are measured in the same moments, so they are on one node. In: a workplace and a plan. Out: records,
-kept by the driver, which hears of problems when a stage has ended.
+All sides of a pair are measured at the same time, so they are on one node. In: a workplace and a plan. Out: records,
+kept by the driver, which learns of problems when a stage has ended.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class StageResult:
-    """What a stage has measured, and titles with reasons for what it could not."""
+    """What a stage has measured, and titles with reasons for what it could not measure."""
 
     records: tuple[Any, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
@@ -46,7 +46,7 @@ def stages_elsewhere(
     keep: Callable[[Any], object],
     observer: RunObserver,
 ) -> Ladder | None:
-    """Measure them on a node that times, as far as the run asks for them; return the ladder if there is one."""
+    """Measure the stages that the run asks for, on a node for timings; return the ladder if there is one."""
     ladder = None
     if settings.measures_ladder and is_ladder(plan):
         counts = counted_instructions(load_results(results))
@@ -69,7 +69,7 @@ def _kept(result: StageResult, keep: Callable[[Any], object], observer: RunObser
 
 
 def import_stage(session: Session, plan: WorkOrders) -> None:
-    """Raise if a module is missing that nothing of the plan could run without."""
+    """Raise if a module is missing without which nothing in the plan can run."""
     check_imports(plan, session)
 
 

@@ -57,7 +57,7 @@ def test_with_all_parts_missing_at_once(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     if name == "run":
-        assert "wall time only. Instruction counts need Valgrind" in done.stderr
+        assert "wall time only: instruction counts need Valgrind" in done.stderr
         assert "1 of 1 variants measured" in done.stdout
 
 

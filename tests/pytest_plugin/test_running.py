@@ -133,7 +133,7 @@ def test_a_wrong_mark_is_told(tmp_path: Path) -> None:
             photometer(max, 1, 2)
     """
     done = run_nested(tmp_path, code)
-    assert "thread is unknown; known are" in done.texts["test_marked"]
+    assert "thread is unknown; give" in done.texts["test_marked"]
 
 
 def test_hostile_names_are_made_visible(tmp_path: Path) -> None:

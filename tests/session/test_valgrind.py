@@ -39,7 +39,7 @@ def test_no_valgrind_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.
         "which",
         lambda name, path=None: "/usr/bin/dnf" if name == "dnf" else real_which(name, path=str(tmp_path)),
     )
-    with pytest.raises(ToolMissing, match=r"none on the PATH\.\nInstall it: sudo dnf install valgrind"):
+    with pytest.raises(ToolMissing, match=r"not on the PATH\nInstall it: sudo dnf install valgrind"):
         find_valgrind(str(tmp_path))
 
 
@@ -48,7 +48,7 @@ def test_no_valgrind_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.
     ("script", "message"),
     [
         ("echo valgrind-3.16.1", r"Valgrind 3\.16\.1 at .* is too old: 3\.17"),
-        ("echo nonsense", "does not tell its version"),
+        ("echo nonsense", "does not report its version"),
         ("echo valgrind: failed to start tool >&2; exit 1", r"exit status: 1\n.*failed to start tool"),
     ],
 )

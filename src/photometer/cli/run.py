@@ -175,7 +175,7 @@ def run_settings(
         except ToolMissing as missing:
             if not wall:
                 raise
-            complain(f"wall time only. {missing}")
+            complain(f"wall time only: {missing}")
             instructions = False
     folders = make_own_code_importable(suites)
     environment = Environment.current() if python is None else Environment(python, importable=folders)

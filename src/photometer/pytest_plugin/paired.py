@@ -230,7 +230,7 @@ class PairedTests:
             try:
                 find_valgrind()
             except ToolMissing as error:
-                self.warnings.append(f"instructions are not counted: {error.message} {error.remedy or ''}".rstrip())
+                self.warnings.append(f"instructions are not counted: {error.message}. {error.remedy or ''}".rstrip())
                 settings = dataclasses.replace(self._request.settings, instructions=False)
                 self._request = dataclasses.replace(self._request, settings=settings)
                 return

@@ -1,7 +1,7 @@
-"""ChildProcess: the near side of one fork. Typed requests in, typed replies out; every wait has an end.
+"""ChildProcess: the near side of one fork. Typed requests in, typed replies out; every wait has a deadline.
 
-The user's exception, a crash, a time-out and nonsense on the line are errors, each of its own kind. Which line leads to
-the child (a server's channel, or one of its own) is behind the protocol `Line`.
+The user's exception, a crash, a time-out and an invalid message each raise a different error. The protocol `Line` hides
+whether the child is reached over a server's channel or over its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from photometer.errors import ProtocolError, SnippetError, WorkerCrashed, Worker
 from photometer.worker.messages import BadMessage, Exit, Failed, Reply, Request, decode_reply, encode_request
 from photometer.worker.protocol import Disconnected, Garbled
 
-# How long a child that was asked to go may take before it is killed.
+# How long a child that was asked to exit may take before it is killed.
 LEAVING_SECONDS = 5.0
 DEFAULT_TIMEOUT_SECONDS = 3600.0
 
@@ -24,7 +24,7 @@ _Reply = TypeVar("_Reply", bound=Reply)
 
 
 class ChildGone(Exception):
-    """The child has ended; with its wait status."""
+    """The child has ended, with this wait status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -32,7 +32,7 @@ class ChildGone(Exception):
 
 
 class Line(Protocol):
-    """The way to a child. Both calls raise ChildGone, Disconnected (its server is gone too) or WorkerTimeout."""
+    """The connection to a child. Both calls raise ChildGone, Disconnected (its server is gone too) or WorkerTimeout."""
 
     def send(self, message: dict[str, Any], deadline: float) -> None: ...
 
@@ -42,7 +42,7 @@ class Line(Protocol):
         """Return the end of what the child printed."""
 
     def give_up(self) -> None:
-        """End whatever is behind this line: it does not respond, or sends nonsense."""
+        """Kill the process behind this line: it does not respond, or sends invalid messages."""
 
 
 class ChildProcess:
@@ -73,24 +73,24 @@ class ChildProcess:
             ) from None
         except Disconnected:
             self._alive = False
-            # It may still be dying: it must not be lent again.
+            # It may still be dying: it must not be used again.
             self._line.give_up()
             raise WorkerCrashed("the environment's server is gone", log=self._line.output()) from None
         except (Garbled, BadMessage) as error:
-            # Whoever wrote that may write more: neither the child nor its line can be used again.
+            # The writer may write more: neither the child nor its line can be used again.
             self._alive = False
             self._line.give_up()
             raise ProtocolError(
-                f"the benchmark's process sent nonsense: {error}",
+                f"the benchmark's process sent an invalid message: {error}",
                 log=self._line.output(),
-                remedy="Something in the snippet writes to file descriptors it did not open.",
+                remedy="Check whether the snippet writes to file descriptors it did not open.",
             ) from error
         if isinstance(reply, Failed):
             raise SnippetError(f"{reply.type}: {reply.message}", exception_type=reply.type, log=reply.traceback)
         return reply  # type: ignore[return-value]  # decode_reply checked that it is a request.reply
 
     def leave(self) -> None:
-        """Ask it to go; kill it if it does not."""
+        """Ask it to exit; kill it if it does not."""
         if not self._alive:
             return
         deadline = time.monotonic() + LEAVING_SECONDS
@@ -106,12 +106,12 @@ class ChildProcess:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 kill(self.pid, signal.SIGKILL)
         if not self._await_end(time.monotonic() + LEAVING_SECONDS):
-            # A server that does not report the end of its child is stopped, or worse.
+            # A server that does not report the end of its child is stopped or stuck.
             self._line.give_up()
         self._alive = False
 
     def _await_end(self, deadline: float) -> bool:
-        """Wait for the child's end to be reported; drop what it may still send."""
+        """Wait until the child's end is reported; discard what it may still send."""
         while True:
             try:
                 self._line.receive(deadline)
@@ -127,20 +127,20 @@ class ChildProcess:
 
 
 def crash_error(status: int, output: str) -> WorkerCrashed:
-    """Put a child's wait status in words, with what is likely behind it."""
+    """Return an error for a child's wait status, with its likely cause."""
     if not os.WIFSIGNALED(status):
         return WorkerCrashed(
-            f"the benchmark's process ended by itself with exit status {os.WEXITSTATUS(status)}",
+            f"the benchmark's process exited with status {os.WEXITSTATUS(status)}",
             exit_status=os.WEXITSTATUS(status),
             log=output,
-            remedy="Something in the snippet called exit.",
+            remedy="Check whether the snippet calls exit.",
         )
     number = os.WTERMSIG(status)
     remedies = {
-        signal.SIGKILL: "It was killed from outside: most likely the machine ran out of memory.",
-        signal.SIGSEGV: "A segmentation fault in native code that the snippet called.",
+        signal.SIGKILL: "It was killed from outside: the machine probably ran out of memory.",
+        signal.SIGSEGV: "Native code that the snippet called had a segmentation fault.",
         signal.SIGABRT: "Native code aborted; the lines above may say why.",
-        signal.SIGILL: "An instruction this processor (or Valgrind, which has no AVX-512) does not know.",
+        signal.SIGILL: "An instruction was not supported by this processor (or by Valgrind, which has no AVX-512).",
     }
     return WorkerCrashed(
         f"the benchmark's process died of {signal_name(number)}",
@@ -151,7 +151,7 @@ def crash_error(status: int, output: str) -> WorkerCrashed:
 
 
 def signal_name(number: int) -> str:
-    """Return SIGSEGV, or `signal 40` for one that Python has no name for (the real-time signals)."""
+    """Return a name such as SIGSEGV, or `signal 40` if Python has none (real-time signals)."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -1,8 +1,8 @@
-"""CompileCaches: the folders in which torch.compile keeps what it compiles: one per benchmark, private, short-lived.
+"""CompileCaches: folders for torch.compile's caches: one per benchmark, private, short-lived.
 
-What one benchmark compiles must not be another's cache hit, nor yesterday's. But finding out what the processor and the
-compiler can do, which Inductor does once per cache (nine small compilations), is not a benchmark's own time: a first
-cache is filled with that, and every benchmark begins with a copy of it.
+What one benchmark compiles must not be a cache hit of another one, or of a later run. But Inductor also finds out what
+processor and compiler can do, once per cache (nine small compilations), which must not count as a benchmark's time: a
+first cache is filled with that, and every benchmark starts with a copy of it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from photometer.session.left_behind import make_folder
 
-# What the function that fills the first cache has left of its own: it must not be found in a benchmark's.
+# Left by the function that fills the first cache; must not be in a benchmark's cache.
 _NOT_COPIED = ("fxgraph", "aotautograd")
 
 Fill = Callable[[Path], object]
 
 
 class CompileCaches:
-    """Use `of` from any thread. `close` removes them all."""
+    """`of` may be called from any thread. `close` removes all folders."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,7 +29,7 @@ class CompileCaches:
         self._root: Path | None = None
 
     def of(self, key: str, device: str, fill: Fill) -> Path:
-        """Return the folder of a benchmark: as it has left it, or a copy of the first cache, filled by `fill`."""
+        """Return the folder of a benchmark: its own from before, or a copy of the first cache, filled by `fill`."""
         root = self._made()
         folder = root / key
         with self._filling:
@@ -46,7 +46,7 @@ class CompileCaches:
         return folder
 
     def forget(self, key: str) -> None:
-        """Remove what a benchmark has compiled: it begins anew."""
+        """Remove what a benchmark has compiled, so that it starts afresh."""
         if self._root is not None:
             shutil.rmtree(self._root / key, ignore_errors=True)
 

@@ -1,6 +1,6 @@
-"""Cores: which there are, which are free, which is the quietest, and how a process is kept to some of them.
+"""Cores: which exist, which are free, which is the quietest, and how to pin a process to some of them.
 
-Of two hardware threads of one core only one is used, for they slow each other down.
+Only one hardware thread per core is used, because two slow each other down.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 class CorePool:
-    """Not for several threads: one scheduler asks."""
+    """Free and used cores. Not thread-safe: only the scheduler uses it."""
 
     def __init__(self, cores: Sequence[int]) -> None:
         self.cores = tuple(cores)
         self._free = set(self.cores)
 
     def take(self, count: int, *, from_top: bool = False) -> tuple[int, ...] | None:
-        """Return so many neighbours, the lowest (or highest) there are; None if there are none free."""
+        """Return `count` adjacent cores, the lowest (or highest) free ones; None if there are not enough."""
         starts = range(len(self.cores) - count + 1)
         for start in reversed(starts) if from_top else starts:
             wanted = self.cores[start : start + count]
@@ -49,13 +49,13 @@ def allowed_cores() -> list[int]:
 
 
 def usable_cores(asked: Sequence[int] = (), topology: Path = TOPOLOGY) -> tuple[int, ...]:
-    """Return the cores to work on: those asked for, else one logical processor per core this process may run on."""
+    """Return the cores to use: those asked for, or one logical processor per core that this process may run on."""
     allowed = allowed_cores()
     if asked:
-        foreign = [core for core in asked if core not in allowed]
-        if foreign:
+        forbidden = [core for core in asked if core not in allowed]
+        if forbidden:
             raise DefinitionError(
-                f"this process may not run on processor {foreign[0]}",
+                f"this process may not run on processor {forbidden[0]}",
                 remedy=f"Choose from {', '.join(map(str, allowed))}.",
             )
         return tuple(sorted(set(asked)))
@@ -66,12 +66,12 @@ def usable_cores(asked: Sequence[int] = (), topology: Path = TOPOLOGY) -> tuple[
 
 
 def share_no_core(processors: Sequence[int], topology: Path = TOPOLOGY) -> bool:
-    """Return whether no two of them are hardware threads of one core."""
+    """Return whether no two processors are hardware threads of one core."""
     return len({_siblings(processor, topology) for processor in processors}) == len(processors)
 
 
 def _siblings(processor: int, topology: Path) -> str:
-    """Return the text that names all hardware threads of this processor's core; the processor alone if unknown."""
+    """Return the list of hardware threads of this processor's core, as text; the processor alone if unknown."""
     try:
         return (topology / f"cpu{processor}" / "topology" / "thread_siblings_list").read_text().strip()
     except OSError:
@@ -79,7 +79,7 @@ def _siblings(processor: int, topology: Path) -> str:
 
 
 def parse_cores(text: str) -> tuple[int, ...]:
-    """Return `0,2-5` as numbers, the way taskset has it."""
+    """Parse a list of cores such as `0,2-5`, as taskset takes it."""
     cores: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
@@ -90,16 +90,16 @@ def parse_cores(text: str) -> tuple[int, ...]:
 
 
 def pin(pid: int, cores: Sequence[int]) -> None:
-    """Keep a process (0: this thread) to these cores; none given leaves it alone."""
+    """Pin a process (0: this thread) to these cores; do nothing if none are given."""
     if cores and hasattr(os, "sched_setaffinity"):
-        # Whoever asks a server that has just died for a child will hear of it; a container may refuse the call.
+        # A server that has just died is noticed when a child is requested; a container may refuse the call.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.sched_setaffinity(pid, cores)
 
 
 @contextlib.contextmanager
 def on_cores(cores: Sequence[int]) -> Iterator[None]:
-    """Keep this thread, and what it starts, to these cores while the block lasts."""
+    """Pin this thread, and processes that it starts, to these cores during the block."""
     if not cores or not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -112,19 +112,19 @@ def on_cores(cores: Sequence[int]) -> Iterator[None]:
 
 
 def quietest_core(look_seconds: float = 0.05) -> int | None:
-    """Return the core that was idle most over a short look, of those this process may use; None if unknown."""
+    """Return the usable core that was idle most during a short observation; None if unknown."""
     if not hasattr(os, "sched_getaffinity"):
         return None
     before = _busy_ticks()
     time.sleep(look_seconds)
     after = _busy_ticks()
     allowed = sorted(os.sched_getaffinity(0))
-    # The last of equals: the first core serves most interrupts.
+    # The last one among equals: the first core serves most interrupts.
     return min(reversed(allowed), key=lambda core: after.get(core, 0) - before.get(core, 0))
 
 
 def neighbours(core: int | None, count: int) -> tuple[int, ...]:
-    """Return so many of the cores this process may use, the given one first; none if cores cannot be chosen."""
+    """Return `count` usable cores: the given one and those after it; none if cores cannot be chosen."""
     if not hasattr(os, "sched_getaffinity"):
         return ()
     allowed = sorted(os.sched_getaffinity(0))
@@ -133,7 +133,7 @@ def neighbours(core: int | None, count: int) -> tuple[int, ...]:
 
 
 def _busy_ticks() -> dict[int, int]:
-    """Return the ticks each core has spent on anything but idling, from /proc/stat; nothing if it cannot be read."""
+    """Return the ticks that each core was busy, from /proc/stat; nothing if it cannot be read."""
     busy = {}
     with contextlib.suppress(OSError), open("/proc/stat") as lines:  # noqa: PTH123
         for line in lines:

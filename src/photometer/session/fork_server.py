@@ -1,7 +1,7 @@
 """ForkServer: an environment's process, started once; every benchmark then runs in a fork of it, clean and cheap.
 
 In: a Launch, which the Session makes. Out: children. Starting and waiting (`wait_until_ready`) are two steps, so that
-several can start at the same time and any of them be killed meanwhile. Only the Session makes these.
+several can start at the same time and any of them can be killed meanwhile. Only the Session creates these.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from photometer.worker.server import STATUS
 WORKER = Path(__file__).parent.parent / "worker" / "__main__.py"
 # Importing torch takes 1 to 3 s, 14 s under Valgrind, and several times that on a busy machine with a cold disk.
 START_SECONDS = 300.0
-# A fork takes 10 ms, under Valgrind 0.3 s, on a busy machine ten times that; after this long the server is stuck.
+# A fork takes 10 ms, 0.3 s under Valgrind, ten times that on a busy machine; after this long the server is stuck.
 FORK_SECONDS = 20.0
-# The end of what a child printed is what explains its death; a flood is not kept.
+# The end of a child's output explains its death; the rest is dropped.
 OUTPUT_KEPT_BYTES = 64 * 1024
 
 
@@ -48,14 +48,14 @@ class Launch:
     translate: bool = False
     small_pages: bool = True
     preload: tuple[str, ...] = ()
-    # Each child is a process of its own, not a fork.
+    # Each child is a new process, not a fork.
     fresh: bool = False
     # The file that the interpreter runs.
     worker: str = str(WORKER)
 
 
 class ForkServer:
-    """A process of an environment. It lends itself to one child at a time."""
+    """A process of an environment. It has one child at a time."""
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
@@ -72,7 +72,7 @@ class ForkServer:
         self.strays = 0
         self._control, far_control = socket.socketpair()
         self._channel, far_channel = socket.socketpair()
-        # Nothing is ever written to the lifeline: when this process dies, its closing kills the running child.
+        # Nothing is ever written to the lifeline: when this process dies, the pipe closes, which kills the child.
         far_lifeline, self._lifeline = os.pipe()
         self._output_end, far_output = os.pipe()
         try:
@@ -93,7 +93,7 @@ class ForkServer:
             raise WorkerStartError(
                 f"the interpreter {launch.python} could not be started: {error}",
                 command=self.command,
-                remedy="Name a Python interpreter that has torch installed.",
+                remedy="Give a Python interpreter that has torch installed.",
             ) from error
         finally:
             far_control.close()
@@ -101,20 +101,20 @@ class ForkServer:
         self.pid = self._process.pid
         self._channel.setblocking(False)
         os.set_blocking(self._output_end, False)
-        # An interpreter that is not there has ended by now; waiting for its greeting explains that better.
+        # If the interpreter has already ended, waiting for its greeting gives a better error.
         with contextlib.suppress(BrokenPipeError):
             socket.send_fds(self._control, [b"c"], [far_channel.fileno(), far_lifeline])
         far_channel.close()
         os.close(far_lifeline)
 
     def wait_until_ready(self, start_seconds: float = START_SECONDS) -> None:
-        """Wait for the greeting. A server that does not come up is closed, and the error says why."""
+        """Wait for the greeting. If the server does not start, close it and raise an error that says why."""
         if self.greeting is not None:
             return
         try:
             self.greeting = self._greet(start_seconds)
         except BaseException:
-            # Ctrl-C, say: under Valgrind what is still starting would go on for 15 s.
+            # For example Ctrl-C: under Valgrind a starting server would go on for 15 s.
             self.kill()
             self.close()
             raise
@@ -133,25 +133,25 @@ class ForkServer:
                 remedy="Check that this interpreter runs and can `import torch`.",
             ) from None
         except Garbled as error:
-            raise ProtocolError(f"the worker sent nonsense: {error}", log=self.output()) from error
+            raise ProtocolError(f"the worker sent an invalid message: {error}", log=self.output()) from error
         if message.get("version") != PROTOCOL_VERSION:
-            raise ProtocolError(f"the worker speaks protocol {message.get('version')}, not {PROTOCOL_VERSION}")
+            raise ProtocolError(f"the worker uses protocol {message.get('version')}, not {PROTOCOL_VERSION}")
         try:
             greeting = decode_reply(Started, message)
         except BadMessage as error:
-            raise ProtocolError(f"the worker sent nonsense: {error}", log=self.output()) from error
+            raise ProtocolError(f"the worker sent an invalid message: {error}", log=self.output()) from error
         if isinstance(greeting, Failed):
             raise WorkerStartError(
                 f"{self.launch.python} cannot import torch: {greeting.message}",
                 command=self.command,
                 log=greeting.traceback,
-                remedy="Install torch there, or name another interpreter.",
+                remedy="Install torch there, or choose another interpreter.",
             )
         return greeting
 
     @contextlib.contextmanager
     def child(self) -> Iterator[ChildProcess]:
-        """Yield a fresh fork. It is gone when the block ends, whatever happened in it."""
+        """Yield a fresh fork, which is ended when the block ends, whatever happens in it."""
         child = self._fork()
         self._child_pid = child.pid
         try:
@@ -181,17 +181,17 @@ class ForkServer:
 
     @property
     def alive(self) -> bool:
-        """Whether the server itself still runs."""
+        """Whether the server itself is still running."""
         return not self._closed and self._process.poll() is None
 
     def output(self) -> str:
         """Return the end of what the child (or the server, while starting) printed."""
         self._take_output()
-        left = f"\n[{self.strays} processes that it had left running were ended]" if self.strays else ""
+        left = f"\n[{self.strays} processes that it left running were ended]" if self.strays else ""
         return self._output.decode(errors="replace") + left
 
     def kill(self) -> None:
-        """End the server and its child at once, from any thread; whoever waits for a reply gets WorkerCrashed."""
+        """Kill the server and its child, from any thread; a thread that waits for a reply gets WorkerCrashed."""
         for group in (self._child_pid, self.pid):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if group is not None and not self._closed:
@@ -203,11 +203,11 @@ class ForkServer:
             self._process.wait(LEAVING_SECONDS)
 
     def close(self) -> None:
-        """End the server and whatever it runs, and remove its folder."""
+        """End the server and its child, and remove its folder."""
         if self._closed:
             return
         if self.greeting is None:
-            # It is still importing torch, and reads no wishes before that is done.
+            # It is still importing torch, and reads no requests before that is done.
             self.kill()
         self._closed = True
         self._control.close()
@@ -250,7 +250,7 @@ class ForkServer:
                 raise Disconnected from error
 
     def receive(self, deadline: float) -> dict[str, Any]:
-        """Return the next message on the channel; raise ChildGone with its status if the child ends instead."""
+        """Return the next message; raise ChildGone with the child's status if it ends instead."""
         poll = select.poll()
         for readable in (self._channel, self._control, self._output_end):
             poll.register(readable, select.POLLIN)
@@ -270,7 +270,7 @@ class ForkServer:
                     poll.unregister(self._output_end)
             if self._control.fileno() in ready:
                 self._read_status()
-            # Last: a child's last words may have come in the same moment as its end.
+            # Last: a child's last message may arrive at the same moment as its end.
             self._read_channel()
 
     def _read_channel(self) -> None:
@@ -287,7 +287,7 @@ class ForkServer:
     def _read_status(self) -> None:
         try:
             status = self._control.recv(STATUS.size)
-        except OSError:  # it ended before it had read what was sent to it
+        except OSError:  # it ended before reading what was sent to it
             raise Disconnected from None
         if len(status) < STATUS.size:
             raise Disconnected

@@ -1,7 +1,7 @@
-"""Forks of this very process: children that have its objects, behind the same requests as a server's children.
+"""Forks of this process: children that have its objects, and serve the same requests as a server's children.
 
-For what cannot be sent to a server as text: tensors of a fuzzer, a user's functions. The names it is given are the
-globals of the child's statements. What the child prints is this process's output.
+For objects that cannot be sent to a server as text: a fuzzer's tensors, a user's functions. The given names are the
+globals of the child's statements. The child's output goes where this process's output goes.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from photometer.worker.messages import Hello, decode_reply
 from photometer.worker.protocol import Disconnected, MessageBuffer, pack_message
 from photometer.worker.server import refuse_huge_pages
 
-# A fork of a process with gigabytes of tensors copies their page tables: 0.1 s or so.
+# A fork of a process with gigabytes of tensors copies their page tables, which takes about 0.1 s.
 FORK_SECONDS = 60.0
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextlib.contextmanager
 def fork_here(names: Mapping[str, Any], cores: Sequence[int] = ()) -> Iterator[ChildProcess]:
-    """Yield a fork of this process whose statements see `names`. It is gone when the block ends."""
+    """Yield a fork of this process whose statements see `names`; it is ended when the block ends."""
     line = _OwnLine(dict(names), cores)
     try:
         child = line.greet()
@@ -48,26 +48,26 @@ def fork_here(names: Mapping[str, Any], cores: Sequence[int] = ()) -> Iterator[C
 
 
 class ForksHere:
-    """Lends forks of this process, as a session lends those of its servers. Their statements see `names`."""
+    """Provides forks of this process, as a session provides those of its servers. Their statements see `names`."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
 
     @contextlib.contextmanager
     def child(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[ChildProcess]:  # noqa: B008
-        """Yield a fresh fork. There are no kinds of this process: its layout is drawn in the fork."""
+        """Yield a fresh fork. `kind` is ignored: the layout is drawn in the fork."""
         with fork_here(self._names, cores) as child:
             yield child
 
     def start_ahead(self, kinds: Iterable[ServerKind], cores: Sequence[int] = ()) -> None:
-        """Do nothing: this process runs."""
+        """Do nothing: this process is already running."""
 
 
 class _OwnLine:
-    """A socket between this process and one fork of it; the fork's end is seen as the socket's closing."""
+    """A socket between this process and one fork of it; it closes when the fork ends."""
 
     def __init__(self, names: dict[str, Any], cores: Sequence[int]) -> None:
-        sys.stdout.flush()  # or both processes would write what is still in the buffer
+        sys.stdout.flush()  # otherwise both processes would write what is still in the buffer
         sys.stderr.flush()
         self._channel, far = socket.socketpair()
         far_lifeline, self._lifeline = os.pipe()
@@ -86,7 +86,7 @@ class _OwnLine:
         try:
             hello = decode_reply(Hello, self.receive(time.monotonic() + FORK_SECONDS))
         except (ChildGone, Disconnected, WorkerTimeout) as error:
-            raise WorkerCrashed("a fork of this process did not come up") from error
+            raise WorkerCrashed("a fork of this process did not start") from error
         assert isinstance(hello, Hello)
         return ChildProcess(self, self.pid)
 
@@ -125,7 +125,7 @@ class _OwnLine:
                 self._wait()
 
     def output(self) -> str:
-        """Return nothing: what the fork prints goes where this process prints."""
+        """Return nothing: the fork's output goes where this process's output goes."""
         return ""
 
     def give_up(self) -> None:
@@ -136,7 +136,7 @@ class _OwnLine:
         if self._status is None:
             self.give_up()
             self._wait()
-        # What it has started is in its group, unless it took pains not to be.
+        # Processes that it started are in its group, unless they left it on purpose.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         self._channel.close()
@@ -149,7 +149,7 @@ class _OwnLine:
 
 
 def _fork() -> int:
-    """Fork with Ctrl-C held back: Python ignores what is raised in the callbacks that modules register for a fork."""
+    """Fork with Ctrl-C blocked: Python ignores exceptions in the callbacks that modules register for a fork."""
     with warnings.catch_warnings():
         # Python 3.12 warns if other threads exist; the child runs this one alone and leaves by _exit.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -165,10 +165,10 @@ def _fork() -> int:
 
 
 def _serve(channel: int, lifeline: int, names: dict[str, Any], cores: Sequence[int]) -> None:
-    """Be the child; never return."""
+    """Run as the child; never return."""
     status = 1
     try:
-        # A group of its own, so that what the user's code starts can be killed with it.
+        # A new process group, so that processes started by the user's code can be killed with it.
         os.setpgid(0, 0)
         pin(0, cores)
         refuse_huge_pages()
@@ -179,4 +179,4 @@ def _serve(channel: int, lifeline: int, names: dict[str, Any], cores: Sequence[i
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(status)  # not sys.exit: what the parent registered to run at its end is not the child's
+        os._exit(status)  # not sys.exit: the child must not run the parent's exit handlers

@@ -1,7 +1,7 @@
-"""Layout: one way for a process's memory to lie, and what holds it still.
+"""Layout: one arrangement of a process's memory, and what keeps it fixed.
 
-Where a statement's memory happens to lie moves its time by several per cent and its instruction count by up to one.
-docs/instruction-counts.md lists every measure against it with its reason; the variables among them are in policy.py.
+The addresses of a statement's memory change its time by several per cent and its instruction count by up to one per
+cent. docs/instruction-counts.md lists every measure against that with its reason; the variables are in policy.py.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import sys
 PATH_LENGTH = 160
 
 LARGEST_PADDING_BYTES = 4096
-"""A page: what lies on the stack then begins at any place in one."""
+"""One page: the stack then begins anywhere within a page."""
 
 LARGEST_HASH_SEED = 4_294_967_295
-"""The largest that PYTHONHASHSEED takes."""
+"""The largest value that PYTHONHASHSEED accepts."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The default is the frozen layout; other values give others, on purpose."""
+    """The default is the frozen layout; other values select other layouts on purpose."""
 
     hash_seed: int = 0
     padding_bytes: int = 0
 
 
 def random_layouts(number: int, seed: int = 0) -> tuple[Layout, ...]:
-    """Return so many layouts, the same for the same seed."""
+    """Return `number` layouts, the same for the same seed."""
     source = random.Random(seed)
     return tuple(
         Layout(source.randint(1, LARGEST_HASH_SEED), source.randrange(0, LARGEST_PADDING_BYTES)) for _ in range(number)
@@ -41,7 +41,7 @@ def random_layouts(number: int, seed: int = 0) -> tuple[Layout, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class Freezing:
-    """The command that turns address randomisation off, or why it cannot be."""
+    """The command that turns address randomisation off, or why that is impossible."""
 
     command: tuple[str, ...]
     refused_because: str | None
@@ -49,7 +49,7 @@ class Freezing:
 
 @functools.lru_cache(maxsize=1)
 def freezing() -> Freezing:
-    """Ask once whether this machine lets a process turn address randomisation off."""
+    """Find out, once, whether a process can turn address randomisation off on this machine."""
     if sys.platform != "linux":
         return Freezing((), f"address randomisation cannot be turned off on {sys.platform}")
     setarch = shutil.which("setarch")
@@ -63,5 +63,5 @@ def freezing() -> Freezing:
 
 
 def of_fixed_length(path: str) -> str:
-    """Return the same absolute path with slashes before it, so that its length is fixed: arguments lie on the stack."""
+    """Pad an absolute path with leading slashes to a fixed length: arguments are on the stack."""
     return path.rjust(PATH_LENGTH, "/")

@@ -1,6 +1,6 @@
-"""Temporary folders of ours: named after their owner's pid, so that a later photometer can remove what one has left.
+"""photometer's temporary folders: named after their owner's pid, so that a later process can remove leftovers.
 
-A server removes its own folder when the near side dies; this is for the case that both were killed at once.
+A server removes its own folder when the near side dies; this handles the case that both were killed at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NAME = re.compile(r"photometer-(\d+)-[\w-]+")
 
 
 def make_folder(purpose: str = "") -> Path:
-    """Make a folder for this user alone; its name has a fixed number of digits. Remove what others have left."""
+    """Create a private folder whose name has a fixed length; first remove leftovers of dead processes."""
     remove_left_behind()
     middle = f"{purpose}-" if purpose else ""
     return Path(tempfile.mkdtemp(prefix=f"photometer-{os.getpid():010d}-{middle}"))
@@ -26,7 +26,7 @@ def make_folder(purpose: str = "") -> Path:
 
 @contextlib.contextmanager
 def private_folder(purpose: str = "") -> Iterator[Path]:
-    """Yield a folder for this user alone, which is gone when the block ends."""
+    """Yield a private folder, which is removed when the block ends."""
     folder = make_folder(purpose)
     try:
         yield folder
@@ -35,14 +35,14 @@ def private_folder(purpose: str = "") -> Iterator[Path]:
 
 
 def remove_own() -> None:
-    """Remove all folders that this process has made, before it is ended from outside."""
+    """Remove all folders that this process has created, before it is killed from outside."""
     for folder in Path(tempfile.gettempdir()).glob(f"photometer-{os.getpid():010d}-*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @functools.lru_cache(maxsize=1)
 def remove_left_behind() -> int:
-    """Remove folders of dead owners that belong to this user; once per process. Return how many."""
+    """Remove this user's folders whose owners are dead, once per process. Return how many."""
     removed = 0
     for folder in Path(tempfile.gettempdir()).glob("photometer-*"):
         match = _NAME.fullmatch(folder.name)

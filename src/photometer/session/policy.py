@@ -1,7 +1,7 @@
-"""Policy: what surrounds a child, decided in one place for every command.
+"""Policy: the surroundings of a child, decided in one place for every command.
 
 `photometer run`, `compare`, `ab`, `flame`, … start their servers from here, so that what one of them measured can be
-compared with what another did. docs/architecture.md has the table; tests/session/test_surroundings.py holds it.
+compared with what another did. docs/architecture.md has the table; tests/session/test_surroundings.py checks it.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from photometer.model.environment import Environment
 from photometer.session.layout import Layout
 from photometer.worker.server import IMPORTABLE
 
-# What a worker needs from outside. Everything else is left out: the environment lies on the stack, and its size
+# Variables that a worker needs from outside. All others are left out: the environment is on the stack, and its size
 # shifts whatever comes after it.
 PASSED_ON = ("PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
 
-# Not a folder of the user's: the counts must not depend on where photometer was started.
+# Not the user's folder: counts must not depend on where photometer was started.
 WORKING_FOLDER = "/"
 
-# Environments are filled up to a multiple of this; a long PATH has 2 KB.
+# Environments are padded to a multiple of this; a long PATH has 2 KB.
 ENVIRONMENT_BYTES = 8192
 
-# The list of the user's folders is filled up to a multiple of this.
+# The list of the user's folders is padded to a multiple of this.
 IMPORTABLE_BYTES = 2048
 
 FIXED_VARIABLES = {
     # A .pyc written by one run would change the next: it is then read, not compiled.
     "PYTHONDONTWRITEBYTECODE": "1",
-    # No folder that changes on the path: -P and -s as variables, which Python 3.10 accepts too.
+    # No folders on the path that may change: -P and -s as variables, which Python 3.10 accepts, too.
     "PYTHONSAFEPATH": "1",
     "PYTHONNOUSERSITE": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # Threads that wait for work by spinning would do so while another side is measured on the same cores; under
-    # Valgrind, which runs one thread at a time, they take ten times as long, and the rounds they spin are counted.
+    # Threads that spin while waiting would do so while another side is measured on the same cores; under Valgrind,
+    # which runs one thread at a time, they take ten times as long, and their spinning is counted.
     "OMP_WAIT_POLICY": "passive",
 }
 
-# For a statement of several threads with nothing measured beside it: they spin for some tenths of a millisecond, as by
-# default, before they sleep. Waking them takes 50 us on a virtual machine and is never the same: two layers of a
-# network took 25 to 78 us from process to process with sleeping threads, and 15.4 us with these.
+# For a statement with several threads and nothing measured beside it: they spin for some tenths of a millisecond, as by
+# default, before they sleep. Waking them takes about 50 us on a virtual machine, and varies: two layers of a network
+# took 25 to 78 us, depending on the process, with sleeping threads, and 15.4 us with these.
 SPINNING = {"GOMP_SPINCOUNT": "20000"}
 
 WITHOUT_AVX512 = {
-    # Code that asks /proc/cpuinfo sees the real processor, which Valgrind cannot imitate in full: it has no AVX-512.
+    # Code that reads /proc/cpuinfo sees the real processor, which Valgrind cannot fully emulate: it has no AVX-512.
     "ATEN_CPU_CAPABILITY": "avx2",
     "TORCHINDUCTOR_CPP_MARCH": "x86-64-v3",
-    # A pool of compiling processes would be forked from under Valgrind.
+    # A pool of compiling processes would be forked under Valgrind.
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
 }
 
@@ -62,7 +62,7 @@ WITHOUT_AVX512 = {
 SHARE_OF_FREE_MEMORY = 0.8
 
 RESERVED = ("PYTHONHASHSEED", "PHOTOMETER_PADDING", IMPORTABLE, "PYTHONDONTWRITEBYTECODE")
-"""They hold the memory layout still, so an environment may not set them."""
+"""They keep the memory layout fixed, so an environment may not set them."""
 
 
 def can_fork() -> bool:
@@ -74,11 +74,11 @@ def can_fork() -> bool:
 class Policy:
     """The default is what every command uses; the fields are there for experiments on the policy itself."""
 
-    # Whether the kernel finds a huge page free is chance, worth up to 3 % to a fork: none are used.
+    # Whether the kernel has a free huge page is chance, and changes a fork's times by up to 3 %: none are used.
     small_pages: bool = True
-    # A benchmark that asks for too much memory fails by itself and not with the machine.
+    # A benchmark that asks for too much memory fails alone, without taking the machine down.
     limits_memory: bool = True
-    # A torch or a package that the user's PYTHONPATH leads to is found in every environment, after its own paths.
+    # Packages on the user's PYTHONPATH are found in every environment, after its own paths.
     passes_python_path: bool = True
     # macOS has fork, but its system libraries do not survive one: there each child is a fresh process.
     forks: bool = dataclasses.field(default_factory=can_fork)
@@ -86,25 +86,25 @@ class Policy:
     def variables(
         self, environment: Environment, layout: Layout, *, under_valgrind: bool, spins: bool = False
     ) -> dict[str, str]:
-        """Return the whole environment of a worker: few names, always in one order, the environment's own last."""
+        """Return all variables of a worker: few names, always in the same order, the environment's own last."""
         variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         variables |= {"PYTHONHASHSEED": str(layout.hash_seed), **FIXED_VARIABLES}
         variables |= simd_variables() if under_valgrind else {}
         variables |= SPINNING if spins and not under_valgrind else {}
         variables |= dict(environment.variables)
         if any(name == "OMP_WAIT_POLICY" for name, _ in environment.variables):
-            # The other variable would go before what the environment asks for.
+            # GOMP_SPINCOUNT would override what the environment asks for.
             variables.pop("GOMP_SPINCOUNT", None)
         own = json.dumps(self.importable(environment))
-        # Of a fixed length, too: a string of more than 512 bytes lies among what malloc gives to statements.
+        # Also of fixed length: a string of more than 512 bytes shares the heap with the statements' memory.
         variables[IMPORTABLE] = own.ljust(-(-len(own) // IMPORTABLE_BYTES) * IMPORTABLE_BYTES)
-        # The stack begins below the environment: its size is always the same, whatever PATH and HOME hold.
+        # The stack begins below the environment: its size must be the same, whatever PATH and HOME contain.
         size = sum(len(os.fsencode(f"{name}={value}")) + 1 for name, value in variables.items())
         variables["PHOTOMETER_PADDING"] = "x" * (-size % ENVIRONMENT_BYTES + layout.padding_bytes)
         return variables
 
     def search_path(self, environment: Environment) -> tuple[str, ...]:
-        """Return what goes first on sys.path."""
+        """Return the folders at the start of sys.path."""
         inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep) if self.passes_python_path else []
         folders = [os.path.abspath(folder) for folder in inherited if folder]  # noqa: PTH100
         return (*environment.path, *(folder for folder in folders if folder not in environment.path))
@@ -116,31 +116,31 @@ class Policy:
 
 
 def simd_variables() -> dict[str, str]:
-    """Return what keeps code generated for this very processor within what Valgrind knows."""
+    """Return variables that restrict generated code to instructions that Valgrind supports."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return {}
     flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    # Without AVX2 there is nothing to hold back; with it, but without AVX-512, asking for AVX2 changes nothing.
+    # Without AVX2 there is nothing to restrict; with AVX2 but without AVX-512, asking for AVX2 changes nothing.
     return WITHOUT_AVX512 if " avx2 " in flags else {}
 
 
 def memory_limit_bytes(processes: int = 1) -> int | None:
-    """Return what each of so many benchmarks running at once may take, or None if the free memory is not known.
+    """Return the memory that each of several simultaneous benchmarks may use; None if the free memory is unknown.
 
-    The limit counts what a process may write to (RLIMIT_DATA): not mapped libraries, nor the address space that CUDA
-    and Valgrind reserve without using it.
+    The limit applies to writable memory (RLIMIT_DATA): not to mapped libraries, nor to address space that CUDA and
+    Valgrind reserve without using it.
     """
     known = [free for free in (_available_bytes(), _free_in_container_bytes()) if free is not None]
     return int(min(known) * SHARE_OF_FREE_MEMORY / processes) if known else None
 
 
 def limit_memory(pid: int, limit_bytes: int | None) -> None:
-    """From now on let this process and the children it forks have no more."""
+    """Limit the memory of this process and of children that it forks from now on."""
     if limit_bytes is None or sys.platform != "linux":
         return
     import resource
 
-    # A container may forbid it (PermissionError); the server may just have died, which whoever uses it next will say.
+    # A container may forbid it (PermissionError); the server may just have died, which its next user will notice.
     with contextlib.suppress(PermissionError, ProcessLookupError):
         resource.prlimit(pid, resource.RLIMIT_DATA, (limit_bytes, limit_bytes))
 

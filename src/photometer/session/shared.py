@@ -1,7 +1,7 @@
-"""The session of this process: its own interpreter's servers, kept from one interactive measurement to the next.
+"""The session of this process: servers of its own interpreter, kept between interactive measurements.
 
 A Timer's C++ loop and its instruction counts run here, so that a second measurement need not start a server again. It
-starts when first needed, ends with the process, and a fork of this process gets one of its own.
+starts when first needed and ends with the process; a fork of this process gets its own.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _session: tuple[int, Session] | None = None
 
 
 def process_session() -> Session:
-    """Return the session of this process, made when first asked for."""
+    """Return the session of this process, created on first use."""
     global _session
     with _lock:
-        # In a fork of ours the servers are the parent's, and so are their sockets.
+        # In a fork of this process, the servers and their sockets are the parent's.
         if _session is None or _session[0] != os.getpid():
             session = Session()
             _session = (os.getpid(), session)
@@ -40,10 +40,10 @@ def _close(owner: int, session: Session) -> None:
 
 
 class SharedChild:
-    """One child for whoever asks: the same owner gets the same child as long as nobody else has asked.
+    """One child, shared: an owner keeps its child until another owner asks for one.
 
-    A server forks one child at a time. Whoever asks next takes over: the child of the one before is closed, and that
-    one gets a new child when it asks again.
+    A server forks one child at a time. When another owner asks, the current child is closed; its owner gets a new
+    child when it asks again.
     """
 
     def __init__(self, session: Callable[[], Session] = process_session) -> None:
@@ -56,7 +56,7 @@ class SharedChild:
         self._closes_at_exit = False
 
     def ask(self, owner: object, requests: Sequence[Request[Any]]) -> list[Reply]:
-        """Send requests to the owner's child, one after another, and return the replies."""
+        """Send requests to the owner's child one by one, and return the replies."""
         with self._lock:
             child = self._child_of(owner)
             try:
@@ -80,7 +80,7 @@ class SharedChild:
             self.close()
             self._child = self._open.enter_context(self._session().child())
             self._owner = owner
-            # After the session's own: what is registered last runs first.
+            # Registered after the session's own, so that it runs before it.
             if not self._closes_at_exit:
                 atexit.register(self.close)
                 self._closes_at_exit = True

@@ -1,6 +1,6 @@
-"""Finds Valgrind, checks that it can do what we ask of it, and writes its command line.
+"""Find Valgrind, check that it is usable, and build its command line.
 
-In come the PATH and the platform; out goes a Valgrind, or a ToolMissing that says what to install.
+In: the PATH and the platform. Out: a Valgrind, or a ToolMissing that says what to install.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from photometer.errors import ToolMissing
 
 OLDEST_VERSION = (3, 17)
-"""The first that reads DWARF 5, which gcc 11 and clang 14 write; older ones stop at such libraries or name nothing."""
+"""The first to read DWARF 5, which gcc 11 and clang 14 write; older ones fail on such libraries or show no names."""
 
 SUPPORTED_MACHINES = frozenset(("x86_64", "amd64", "aarch64", "arm64", "ppc64le", "s390x"))
 
@@ -32,12 +32,12 @@ _INSTALL_COMMANDS = (
 )
 
 _VERSION_SECONDS = 30
-"""`valgrind --version` answers at once; a wrapper script on a cold network disk may take seconds."""
+"""`valgrind --version` returns at once; a wrapper script on a cold network disk may take seconds."""
 
 
 @dataclass(frozen=True)
 class Valgrind:
-    """A usable Valgrind: where it is and which."""
+    """A usable Valgrind: its path and version."""
 
     path: Path
     version: tuple[int, ...]
@@ -56,9 +56,9 @@ class Valgrind:
         branch_simulation: bool = False,
         more: Sequence[str] = (),
     ) -> list[str]:
-        """`program` under Callgrind, with instrumentation and collection off until the program itself turns them on.
+        """Return the command that runs `program` under Callgrind; the program itself turns instrumentation on.
 
-        `out_file` and `log_file` may hold `%p`, which each process replaces by its number.
+        `out_file` and `log_file` may contain `%p`, which each process replaces by its pid.
         """
         options = [
             # VALGRIND_OPTS and .valgrindrc of the user or of the working folder would change what is counted.
@@ -67,7 +67,7 @@ class Valgrind:
             f"--callgrind-out-file={out_file}",
             "--instr-atstart=no",
             "--collect-atstart=no",
-            # The debugger's gate keeps files in shared memory, and its polling is work of a changing amount.
+            # The gdb server keeps files in shared memory, and its polling executes a varying number of instructions.
             "--vgdb=no",
             "--dump-line=yes",
             "--combine-dumps=no",
@@ -82,29 +82,29 @@ class Valgrind:
 
 
 def find_valgrind(search_path: str | None = None) -> Valgrind:
-    """Return the Valgrind on the PATH (or on `search_path`), checked."""
+    """Return the Valgrind on the PATH (or on `search_path`), after checking it."""
     check_platform(sys.platform, platform.machine())
     found = shutil.which("valgrind", path=search_path)
     if found is None:
-        raise ToolMissing("Instruction counts need Valgrind, and there is none on the PATH.", remedy=install_remedy())
+        raise ToolMissing("instruction counts need Valgrind, which is not on the PATH", remedy=install_remedy())
     command = [found, "--version"]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=_VERSION_SECONDS, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_VERSION_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolMissing(f"Valgrind does not start: {error}", command=command, remedy=install_remedy()) from error
-    version = parse_version(answer.stdout)
-    if answer.returncode or version is None:
+    version = parse_version(done.stdout)
+    if done.returncode or version is None:
         raise ToolMissing(
-            "Valgrind does not tell its version.",
+            "Valgrind does not report its version",
             command=command,
-            exit_status=answer.returncode,
-            log=(answer.stdout + answer.stderr)[-2000:],
+            exit_status=done.returncode,
+            log=(done.stdout + done.stderr)[-2000:],
             remedy=install_remedy(),
         )
     if version < OLDEST_VERSION:
         raise ToolMissing(
             f"Valgrind {'.'.join(map(str, version))} at {found} is too old: "
-            f"{'.'.join(map(str, OLDEST_VERSION))} or later is needed.",
+            f"{'.'.join(map(str, OLDEST_VERSION))} or later is needed",
             remedy=install_remedy(),
         )
     return Valgrind(Path(found), version)
@@ -114,24 +114,24 @@ def check_platform(system: str, machine: str) -> None:
     """Raise if no Valgrind runs Python with torch here."""
     if system != "linux":
         raise ToolMissing(
-            f"Instruction counts need Valgrind, which does not run current Python on this platform ({system}).",
+            f"instruction counts need Valgrind, which does not run current Python on this platform ({system})",
             remedy="Count instructions on Linux: a virtual machine, a container or WSL 2 will do. Timing works here.",
         )
     if machine.lower() not in SUPPORTED_MACHINES:
         raise ToolMissing(
-            f"Valgrind does not support this processor ({machine}).",
+            f"Valgrind does not support this processor ({machine})",
             remedy=f"Count instructions on one of: {', '.join(sorted(SUPPORTED_MACHINES))}. Timing works here.",
         )
 
 
 def parse_version(text: str) -> tuple[int, ...] | None:
-    """`valgrind-3.19.0` (or `valgrind-3.24.0.GIT`) as numbers."""
+    """Return the numbers of `valgrind-3.19.0` (or `valgrind-3.24.0.GIT`); None if there are none."""
     match = re.search(r"valgrind-(\d+(?:\.\d+)+)", text)
     return None if match is None else tuple(map(int, match[1].split(".")))
 
 
 def install_remedy() -> str:
-    """Return the command that installs Valgrind here, by the package manager that is here."""
+    """Return the command that installs Valgrind, for the package manager of this machine."""
     for manager, command in _INSTALL_COMMANDS:
         if shutil.which(manager) is not None:
             return f"Install it: {command}"

@@ -87,7 +87,7 @@ def test_without_forks_it_goes_in_turn_in_one_process(monkeypatch: pytest.Monkey
     monkeypatch.setattr(callables, "accelerator_was_started", lambda: True)
     work, more = Work(10), Work(400)
     way, ratio = taken(gather_contenders([work, more]))
-    assert way.startswith("wall time, in turn in this one process: an accelerator was started")
+    assert way.startswith("wall time, in turn in this one process: it has initialised an accelerator")
     assert ratio > 3
     assert work.calls > 0
     assert more.calls > 0

@@ -51,7 +51,7 @@ def test_a_torn_end_loses_only_itself(tmp_path: Path) -> None:
 
 def test_an_existing_one_is_not_overwritten(tmp_path: Path) -> None:
     open_comparison(tmp_path, DESCRIPTION, resume=False)
-    with pytest.raises(ResultsFileError, match="exists already") as error:
+    with pytest.raises(ResultsFileError, match="already exists") as error:
         open_comparison(tmp_path, DESCRIPTION, resume=False)
     assert "--resume" in str(error.value)
 
@@ -59,7 +59,7 @@ def test_an_existing_one_is_not_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["base", "branch", "suite", "fingerprint"])
 def test_another_comparison_is_refused(tmp_path: Path, name: str) -> None:
     open_comparison(tmp_path, DESCRIPTION, resume=False)
-    with pytest.raises(ResultsFileError, match=f"its {name} is not the one asked for"):
+    with pytest.raises(ResultsFileError, match=f"its {name} is different"):
         open_comparison(tmp_path, {**DESCRIPTION, name: "other"}, resume=True)
 
 

@@ -110,7 +110,7 @@ def test_a_limit_ends_the_comparison_with_what_is_known(servers: FakeServers) ->
         comparison = live.run()
     assert not comparison.results
     assert len(comparison.not_reached) == 4
-    assert any("the limit of time was reached" in warning for warning in comparison.warnings)
+    assert any("the time limit was reached" in warning for warning in comparison.warnings)
 
 
 def test_a_benchmark_and_a_tag_have_margins_of_their_own(servers: FakeServers) -> None:

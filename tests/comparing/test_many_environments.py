@@ -103,7 +103,7 @@ def test_a_file_whose_rows_do_not_fit_is_told(servers: FakeServers, tmp_path: Pa
 
     matrix = compared(servers, instructions=False)
     save_matrix(tmp_path / "matrix.json", dataclasses.replace(matrix, names=matrix.names[:2]))
-    with pytest.raises(ResultsFileError, match="do not have the sides"):
+    with pytest.raises(ResultsFileError, match="do not match the sides"):
         matrix_of(load_results(tmp_path / "matrix.json"))
 
 

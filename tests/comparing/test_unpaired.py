@@ -37,7 +37,7 @@ def test_two_files_need_no_suite(tmp_path: Path) -> None:
     assert {result.title: result.verdict for result in comparison} == {"x": "slower", "y": "undecided"}
     assert comparison.verdict == "slower"
     assert any("not measured side by side" in warning for warning in comparison.warnings)
-    assert "1 benchmarks are in one side alone and are left out" in comparison.warnings
+    assert "1 benchmarks are on one side only and are left out" in comparison.warnings
     assert all(not result.judged.paired for result in comparison)
 
 

@@ -180,7 +180,7 @@ def _request(
     cold: bool,
 ) -> AbRequest:
     """Return what the options say, checked."""
-    from photometer.comparing.contenders import FEWEST, MOST, Contender, told_apart
+    from photometer.comparing.contenders import FEWEST, MOST, Contender, with_unique_names
     from photometer.comparing.device_statements import ANY, DeviceSettings
     from photometer.comparing.many import Stopping
     from photometer.comparing.statements import AbRequest, criteria_for, default_budget
@@ -198,7 +198,7 @@ def _request(
         contenders.append(Contender(code.name or tidy(code.stmt), tidy(code.stmt), tidy(joined(shared, code.setup))))
     budget = stopping["budget"] or default_budget(len(contenders), ANY if on_device else None)
     return AbRequest(
-        told_apart(contenders),
+        with_unique_names(contenders),
         Stopping(budget, stopping["limit"], criteria_for(stopping["margin"], num_threads), began),
         Language.parse(language),
         global_setup,

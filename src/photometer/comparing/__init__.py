@@ -1,4 +1,4 @@
 """Comparing: which of two statements is faster (statements), and did the branch make it slower (environments, live)?
 
-All of it goes through one loop (verdict_loop), which asks a sampler for replicates and a judge for the verdict.
+All comparisons use one loop (verdict_loop), which asks a sampler for replicates and a judge for the verdict.
 """

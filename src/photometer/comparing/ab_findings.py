@@ -1,4 +1,4 @@
-"""AbFindings: what one `ab` was asked and found, as a results file and a history store keep it."""
+"""AbFindings: the request and results of one `ab`, as kept in a results file and a history store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class AbFindings:
-    """`id` is the same wherever they are kept, so that a store that is given the file, too, has them once."""
+    """`id` is the same wherever they are kept, so that a store that also gets the file has them once."""
 
     request: AbRequest
     ranking: Ranking
@@ -29,7 +29,7 @@ class AbFindings:
 
     @property
     def header(self) -> dict[str, dict[str, object]]:
-        """Return what a results file says at its head."""
+        """Return the header of a results file."""
         request = self.request
         return {
             "ab": {
@@ -46,7 +46,7 @@ class AbFindings:
         return [self.ranking, *(each.counts for each in self.counted), *self.memories]
 
     def write(self, path: Path) -> None:
-        """Write a results file, in place of one that is there."""
+        """Write a results file; replace an existing one."""
         from photometer.instruments.machine_facts import gather_machine
         from photometer.model.results_file import ResultsFile
 

@@ -1,6 +1,6 @@
 """calibrate_environment: this machine's real false-alarm rate, by comparing an environment with itself again and again.
 
-In: an environment, a suite, seconds. Out: a Calibration. Every alarm is false, for both sides are the same.
+In: an environment, a suite, seconds. Out: a Calibration. Both sides are the same, so every alarm is false.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from photometer.session.cores import quietest_core
 from photometer.stats.calibration import FalseAlarmRate, false_alarm_rate, reference_scale_for
 
 DEFAULT_BUDGET_SECONDS = 120.0
-# What one comparison may take before it is left undecided, as in a real one.
+# Seconds before a comparison is left undecided, as in a real one.
 SECONDS_PER_COMPARISON = 10.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """What comparisons of identical sides brought. `reference_scale` is the width of noise that fits this machine."""
+    """The outcome of comparing identical sides. `reference_scale` is the width of noise that fits this machine."""
 
     rate: FalseAlarmRate
     same: int
@@ -50,7 +50,7 @@ def calibrate_environment(
 ) -> Calibration:
     """Compare the environment with itself, benchmark after benchmark and round after round, until time is up."""
     observer = observer or Observer()
-    # Two sides of their own, as in a real comparison: paths and processes are part of the noise.
+    # Two separate sides, as in a real comparison: paths and processes are part of the noise.
     request = ComparisonRequest(
         environment, environment, suite, ComparisonSettings(margin=margin), expression, tags, install
     )
@@ -69,7 +69,7 @@ def calibrate_environment(
 
 
 class _OneOrder:
-    """A sampler of one order of several, which remembers what it took."""
+    """Samples one of several orders, and remembers the samples."""
 
     def __init__(self, sampler: ForkSampler, order: int, first_turn: int) -> None:
         self._sampler, self._order, self._first_turn = sampler, order, first_turn
@@ -93,10 +93,10 @@ def _rounds(
         one = _OneOrder(sampler, index, turns[index])
         title = checked.orders[index].title
 
-        def tell(verdict: Verdict, title: str = title, before: float = spent, one: _OneOrder = one) -> None:
+        def report(verdict: Verdict, title: str = title, before: float = spent, one: _OneOrder = one) -> None:
             observer.replicate(title, verdict, before + sum(s.seconds for s in one.samples), budget)
 
-        verdict = verdict_of_one(one, criteria[index], budget=SECONDS_PER_COMPARISON, callback=tell)
+        verdict = verdict_of_one(one, criteria[index], budget=SECONDS_PER_COMPARISON, callback=report)
         turns[index] += len(one.samples)
         spent += sum(sample.seconds for sample in one.samples)
         words.append(verdict.verdict)

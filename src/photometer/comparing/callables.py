@@ -1,8 +1,8 @@
 """Statements that need objects of this process: callables, and text with globals.
 
-In: contenders. Out: a source of replicates, and words for how it takes them. Fresh forks of this process are the rule:
-they have its objects, and what differs between processes is sampled. What does not survive a fork (CUDA, a pool of
-threads) is measured in turn in this one process, and the result says so.
+In: contenders. Out: a source of replicates, and a description of how it takes them. Normally each replicate uses fresh
+forks of this process: they have its objects, and differences between processes are sampled. What does not survive a
+fork (CUDA, a thread pool) is measured alternately in this one process, and the result says so.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from photometer.worker.python_loop import PythonLoop
 from photometer.worker.threads import set_torch_threads
 from photometer.worker.user_error import describe_exception
 
-# Parallel work that every pool has a share in; a fork whose pool is the parent's never finishes it.
+# Parallel work for every thread of a pool; a fork that inherited its parent's pool never finishes it.
 PARALLEL_WORK = "torch.ones(1 << 20).add_(1).sum()"
 # A healthy fork takes 20 ms.
 PARALLEL_SECONDS = 3.0
-# A first run that takes so long, and so many times the second, compiles or loads something: once here, not per fork.
+# A first run this long, and this many times longer than the second, compiles or loads something: do it once here.
 LAZY_SECONDS = 0.3
 LAZY_FACTOR = 10.0
-# Modules of torch that may have opened an accelerator. Asked this way none of them is opened, nor even counted: after
-# torch.cuda.is_available() a fork can no longer open CUDA.
+# Modules of torch that may have initialised an accelerator. Asking them this way neither initialises nor counts
+# devices: after torch.cuda.is_available() a fork can no longer use CUDA.
 ACCELERATORS = ("cuda", "xpu", "mtia", "hpu", "npu")
 STARTS_ACCELERATOR = " or ".join(
     f"getattr(getattr(torch, {name!r}, None), 'is_initialized', bool)()" for name in ACCELERATORS
@@ -47,7 +47,7 @@ STARTS_ACCELERATOR = " or ".join(
 
 @dataclasses.dataclass(frozen=True)
 class CallableSource:
-    """Where replicates come from; `is_forked` says whether each is a fresh sample of processes."""
+    """Where replicates come from; `is_forked` says whether each one uses fresh processes."""
 
     source: ReplicateSource
     measured_by: str
@@ -71,13 +71,13 @@ def open_source(
 
 
 def why_not_forked(num_threads: int) -> str | None:
-    """Return why forks of this process cannot measure, or None."""
+    """Return why forks of this process cannot be used to measure; None if they can."""
     if not can_fork():
         return f"a process cannot safely be forked on {sys.platform}"
     if accelerator_was_started():
-        return "an accelerator was started in it, which does not survive a fork"
+        return "it has initialised an accelerator, which does not survive a fork"
     if num_threads > 1 and _has_native_threads() and not _pool_survives(num_threads):
-        return f"its pool of threads was started, and {num_threads} threads of a fork would wait for it forever"
+        return f"its thread pool is running, and a fork with {num_threads} threads would wait for it forever"
     return None
 
 
@@ -88,7 +88,7 @@ def accelerator_was_started() -> bool:
 
 
 def _has_native_threads() -> bool:
-    """Whether there are threads that Python has not started. Some libraries have harmless ones, so a trial decides."""
+    """Return whether there are threads that Python has not started. Some are harmless, so a trial decides."""
     try:
         return len(os.listdir("/proc/self/task")) > threading.active_count()  # noqa: PTH208
     except OSError:
@@ -105,20 +105,20 @@ def _pool_survives(num_threads: int) -> bool:
 
 
 def _rehearse(contenders: Sequence[Contender], num_threads: int) -> str | None:
-    """Run each in a fork first. Return why forks will not do, if that shows; raise the statement's own error."""
+    """Try each in a fork. Return why forks cannot be used, if so; raise an error of the statement itself."""
     for contender in contenders:
         try:
             tried = _try_in_fork(contender, num_threads)
         except SnippetError as error:
             if "forked subprocess" in error.message:
-                return "CUDA was asked about in it, and cannot be started in a fork"
+                return "it has queried CUDA, which can then not be initialised in a fork"
             raise named(error, contender.name) from None
         if tried.starts_accelerator:
-            return "the statements start an accelerator, which every fork would do anew"
+            return "the statements initialise an accelerator, which every fork would have to repeat"
         if tried.first_seconds > max(LAZY_SECONDS, LAZY_FACTOR * tried.second_seconds):
             if num_threads > 1:
-                return f"the first run takes {tried.first_seconds:.1f} s, and would in every fork"
-            # Compiled code is inherited. One thread only: a pool that starts here would be lost to the forks.
+                return f"the first run takes {tried.first_seconds:.1f} s, and would do so in every fork"
+            # Forks inherit compiled code. One thread only: forks could not use a thread pool started here.
             run_here(contender, num_threads)
     return why_not_forked(num_threads)
 
@@ -143,7 +143,7 @@ def _try_in_fork(contender: Contender, num_threads: int) -> _Tried:
 
 
 def named(error: WorkerError, name: str) -> WorkerError:
-    """Return the error with the statement's name before its message."""
+    """Prefix the error's message with the statement's name."""
     error.message = f"{name}: {error.message}"
     error.args = (error.message,)
     return error
@@ -155,9 +155,9 @@ def run_here(contender: Contender, num_threads: int) -> None:
         with set_torch_threads(num_threads):
             _loop(contender, time.perf_counter).timeit(1)
     except Exception as error:
-        told = describe_exception(error)
-        message = f"{contender.name}: {told['type']}: {told['message']}"
-        raise SnippetError(message, exception_type=told["type"], log=told["traceback"]) from error
+        described = describe_exception(error)
+        message = f"{contender.name}: {described['type']}: {described['message']}"
+        raise SnippetError(message, exception_type=described["type"], log=described["traceback"]) from error
 
 
 def _loop(contender: Contender, clock: Any) -> PythonLoop:
@@ -167,7 +167,7 @@ def _loop(contender: Contender, clock: Any) -> PythonLoop:
 
 
 class InTurn:
-    """Replicates in this process: blocks alternate as in forks, but all share its memory, pages and caches."""
+    """Replicates in this process: blocks alternate as in forks, but all share its memory and caches."""
 
     def __init__(
         self, contenders: Sequence[Contender], *, num_threads: int, seconds: float, seed: int | None = None
@@ -180,17 +180,17 @@ class InTurn:
         self._cores = () if core is None else (core,)
         for contender in contenders:
             run_here(contender, num_threads)
-        # Now it is known whether a statement has started an accelerator, whose queue the clock must wait for.
+        # Chosen now: the statements may have initialised an accelerator, whose queue the clock must wait for.
         self._clock = choose_clock(timer)
 
     def take(self, benchmark: int, turn: int) -> Replicate:
-        """Take one replicate. Loops and set-ups are made anew: where they lie is part of what is sampled."""
+        """Take one replicate with new loops and set-ups, so that their addresses are sampled, too."""
         began = time.perf_counter()
         with contextlib.ExitStack() as stack:
             stack.enter_context(on_cores(self._cores))
             stack.enter_context(set_torch_threads(self._num_threads))
             loops = [_loop(contender, self._clock) for contender in self._contenders]
-            # In random order: what is made first lies elsewhere than what is made last.
+            # In random order: addresses depend on what was made before.
             opened = {id(loop): loop for loop in self._order.sample(loops, len(loops))}
             blocks = {key: stack.enter_context(loop.open_blocks()) for key, loop in opened.items()}
             replicate = alternate([blocks[id(loop)] for loop in loops], seconds=self._seconds, order=self._order)

@@ -1,6 +1,6 @@
-"""ComparisonFile: the results file of a comparison: every replicate the moment it exists, then the verdicts.
+"""ComparisonFile: the results file of a comparison: every replicate as soon as it exists, then the verdicts.
 
-`open_comparison` makes a new one, or takes up one that an interrupted comparison of the same two sides has left.
+`open_comparison` creates one, or resumes that of an interrupted comparison of the same two sides.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MUST_MATCH = ("base", "branch", "suite", "fingerprint")
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonFile:
-    """`file` is None if nothing is kept. What an earlier run has left is in `replicates` and `results`."""
+    """`file` is None if nothing is kept. `replicates` and `results` are those of an earlier run."""
 
     file: ResultsFile | None = None
     replicates: tuple[ComparisonReplicate, ...] = ()
@@ -47,7 +47,7 @@ class ComparisonFile:
 
 
 def recording(kept: ComparisonFile, description: Mapping[str, Any], store: str) -> ComparisonFile:
-    """Return the file with a recorder, which writes to a history store too, also if there is no file.
+    """Return the file with a recorder, which also writes to a history store, even if there is no file.
 
     The caller closes the recorder.
     """
@@ -63,9 +63,9 @@ def recording(kept: ComparisonFile, description: Mapping[str, Any], store: str) 
 
 
 def open_comparison(folder: Path | None, description: Mapping[str, Any], resume: bool) -> ComparisonFile:
-    """Open the file in `folder`. `description` says what is compared; to be resumed it must be the same.
+    """Open the file in `folder`. `description` says what is compared; to resume, it must be the same.
 
-    Call it while the folder is held (model/folder_lock.py), and hold it for as long as records are added.
+    Call it with the folder locked (model/folder_lock.py), and keep the lock as long as records are added.
     """
     if folder is None:
         return ComparisonFile()
@@ -73,9 +73,9 @@ def open_comparison(folder: Path | None, description: Mapping[str, Any], resume:
     if path.exists():
         if not resume:
             raise ResultsFileError(
-                f"{path}: exists already", remedy="Continue it with --resume, or name another folder."
+                f"{path}: already exists", remedy="Continue it with --resume, or name another folder."
             )
-        return _taken_up(path, description)
+        return _resumed(path, description)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -83,15 +83,15 @@ def open_comparison(folder: Path | None, description: Mapping[str, Any], resume:
     return ComparisonFile(ResultsFile.create(path, {"comparison": dict(description)}, machine=gather_machine()))
 
 
-def _taken_up(path: Path, description: Mapping[str, Any]) -> ComparisonFile:
+def _resumed(path: Path, description: Mapping[str, Any]) -> ComparisonFile:
     earlier = load_results(path, recover=True)
     described = earlier.header.get("comparison")
     if not isinstance(described, Mapping):
-        raise ResultsFileError(f"{path}: is not a comparison", remedy="Name the folder of the one to be resumed.")
+        raise ResultsFileError(f"{path}: is not a comparison", remedy="Give the folder of the comparison to resume.")
     for name in _MUST_MATCH:
         if not _is_same(described.get(name), description[name]):
             raise ResultsFileError(
-                f"{path}: its {name} is not the one asked for: {described.get(name)}, not {description[name]}",
+                f"{path}: its {name} is different: {described.get(name)}, not {description[name]}",
                 remedy="Resume with the same sides and suite, or name another folder.",
             )
     machine, here = earlier.machine, gather_machine()
@@ -106,7 +106,7 @@ def _taken_up(path: Path, description: Mapping[str, Any]) -> ComparisonFile:
 
 
 def _is_same(before: object, now: object) -> bool:
-    """Whether a side or suite is still the same. Files of 0.1 say nothing about a side's build of torch."""
+    """Return whether a side or suite is still the same. Files of 0.1 do not describe a side's build of torch."""
     if isinstance(before, Mapping) and isinstance(now, Mapping) and "torch_build" not in before:
         now = {name: value for name, value in now.items() if name != "torch_build"}
     return before == now

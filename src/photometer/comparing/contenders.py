@@ -1,7 +1,7 @@
-"""Contender: one statement of a comparison, as text and the objects that the text needs.
+"""Contender: one statement of a comparison: its text and the objects that the text needs.
 
-In: what a user gave to `ab`: text, callables with arguments, a dict of names, globals. Out: contenders with names that
-tell them apart. One that needs no objects can run in a server; the others need this process, which has them.
+In: what a user gave to `ab`: text, callables with arguments, a dict of names, globals. Out: contenders with unique
+names. One that needs no objects can run in a server; the others need this process, which has them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def gather_contenders(
     kwargs: Mapping[str, Any] | None = None,
     globals: Mapping[str, Any] | None = None,
 ) -> tuple[Contender, ...]:
-    """Return what is compared, the reference first."""
+    """Return the statements to compare, the reference first."""
     given = _by_name(statements)
     if not FEWEST <= len(given) <= MOST:
         raise DefinitionError(
@@ -51,14 +51,14 @@ def gather_contenders(
         )
     if setup_b is not None and len(given) != FEWEST:
         raise DefinitionError(
-            f"setup_b is the second of two statements' own set-up; there are {len(given)} statements",
+            f"setup_b is the set-up of the second of two statements; there are {len(given)} statements",
             remedy="Give one `setup` for all.",
         )
     texts = [stmt for _, stmt in given if isinstance(stmt, str)]
     if (args or kwargs) and texts:
         raise DefinitionError(
-            f"args and kwargs go with callables, and {texts[0]!r} is text",
-            remedy="Give the text's objects as globals={'x': x}.",
+            f"args and kwargs are for callables, but {texts[0]!r} is text",
+            remedy="Pass objects for text as globals={'x': x}.",
         )
     if globals is not None and not isinstance(globals, Mapping):
         raise DefinitionError(f"globals must be a dict of names, not {type(globals).__name__}", remedy='Give {"x": x}.')
@@ -69,17 +69,19 @@ def gather_contenders(
         _contender(name, stmt, own, args, kwargs or {}, globals or {})
         for (name, stmt), own in zip(given, setups, strict=True)
     ]
-    return told_apart(made)
+    return with_unique_names(made)
 
 
 def _by_name(statements: Sequence[Stmt | Mapping[str, Stmt]]) -> list[tuple[str, Stmt]]:
-    """Return statements with the names that they were given, or none."""
+    """Return statements with the names given to them, or empty names."""
     if len(statements) == 1 and isinstance(statements[0], Mapping):
         return [(str(name), stmt) for name, stmt in statements[0].items()]
     found: list[tuple[str, Stmt]] = []
     for stmt in statements:
         if isinstance(stmt, Mapping):
-            raise DefinitionError("a dict of statements stands alone", remedy="Put all statements into it.")
+            raise DefinitionError(
+                "a dict of statements must be the only argument", remedy="Put all statements into it."
+            )
         found.append(("", stmt))
     return found
 
@@ -100,7 +102,7 @@ def _contender(
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """Return what its author calls it: `f`, `Net.forward`, `Linear`, `lambda at line 12`, `compiled f`."""
+    """Return a readable name: `f`, `Net.forward`, `Linear`, `lambda at line 12`, `compiled f`."""
     if isinstance(function, functools.partial):
         return f"partial({name_of(function.func)})"
     compiled = getattr(function, "_torchdynamo_orig_callable", None) or getattr(function, "_orig_mod", None)
@@ -113,8 +115,8 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"lambda at line {code.co_firstlineno}" if short == "<lambda>" and code is not None else short
 
 
-def told_apart(contenders: Sequence[Contender]) -> tuple[Contender, ...]:
-    """Return them with numbers after names that several have."""
+def with_unique_names(contenders: Sequence[Contender]) -> tuple[Contender, ...]:
+    """Return the contenders with a number after each name that several have."""
     times = Counter(contender.name for contender in contenders)
     seen: Counter[str] = Counter()
     found = []

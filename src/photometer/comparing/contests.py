@@ -1,7 +1,7 @@
-"""Contests: which sides of a benchmark are compared with which, and a sampler that serves all of them at once.
+"""Contests: which sides of a benchmark are compared with which, and a sampler for all of them at once.
 
-With many sides each is compared with the reference, and with the side before it: a change against the reference says
-by how much, a change against the neighbour at which step.
+With many sides each is compared with the reference and with the side before it: the first comparison says how much
+changed, the second at which step.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from photometer.stats.replicate import estimate_replicate
 
 @dataclasses.dataclass(frozen=True)
 class Contest:
-    """`other` against `first`, both by their places among the sides."""
+    """`other` against `first`, both as positions among the sides."""
 
     first: int
     other: int
@@ -25,24 +25,24 @@ class Contest:
 
 @dataclasses.dataclass(frozen=True)
 class BenchmarkSides:
-    """One benchmark on those sides on which it runs, by their places; the reference (0) is one of them."""
+    """One benchmark on the sides where it runs, by position; the reference (0) is one of them."""
 
     sides: Mapping[int, Side]
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
 
     def contest(self, wanted: Contest) -> Contest | None:
-        """Return the contest that is possible: a neighbour that is missing is passed over; None if there is none."""
+        """Return the contest that is possible: a missing neighbour is skipped; None if there is none."""
         if wanted.other not in self.sides:
             return None
         if wanted.first == 0:
             return wanted
         before = max(place for place in self.sides if place < wanted.other)
-        # Its only neighbour is the reference, with which it is compared in any case.
+        # Its only neighbour is the reference, with which it is compared anyway.
         return None if before == 0 else Contest(before, wanted.other)
 
 
 def contests_of(sides: int) -> list[Contest]:
-    """Return what is compared among so many sides: all with the first, then each with the one before it."""
+    """Return the contests of this many sides: all against the first, then each against the one before it."""
     return [
         *(Contest(0, other) for other in range(1, sides)),
         *(Contest(other - 1, other) for other in range(2, sides)),
@@ -50,9 +50,9 @@ def contests_of(sides: int) -> list[Contest]:
 
 
 class ManySidesSampler:
-    """Replicates of all sides of a benchmark, estimated for every contest.
+    """Takes replicates of all sides of a benchmark, estimated for every contest.
 
-    A contest that is not possible for a benchmark is estimated as a side with itself; the judge has given it up.
+    A contest that is impossible for a benchmark compares a side with itself; the judge ignores it.
     """
 
     def __init__(self, benchmarks: Sequence[BenchmarkSides], sides: int, *, core: int | None = None) -> None:

@@ -1,7 +1,7 @@
-"""Instructions of both sides of a comparison: exact, so they decide whether anything changed before time is measured.
+"""Instructions of both sides of a comparison: exact, so they show whether anything changed before time is measured.
 
 In: two sessions and orders ready to run. Out: both sides' counts with their functions, and which orders are identical.
-The sides are counted at the same time, and whatever else the machine does: nothing is timed.
+The sides are counted at the same time, on a busy machine, too: nothing is timed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from photometer.session.session import Session
 
 SideOutcome = SideCount | PhotometerError
 OnCount = Callable[[int, int, SideOutcome], object]
-"""Which session, which of its orders, and what came of it."""
+"""Position of the session, position of the order, and its outcome."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ class CountedSuite:
     warnings: tuple[str, ...] = ()
 
     def is_identical(self, order: WorkOrder) -> bool:
-        """Whether both sides execute the same instructions; unknown if there are several threads."""
+        """Return whether both sides execute the same instructions; False with several threads, where it is unknown."""
         counted = self.sides.get(order.id)
         if counted is None or order.args.num_threads > 1:
             return False
@@ -57,7 +57,7 @@ class CountedSuite:
 class CountsUnderWay:
     """Counts of both sides, taken in a thread while something else is measured. Use as a context manager.
 
-    `take` returns what has become known since the last call; `wait` waits for more.
+    `take` returns what was counted since the last call; `wait` waits for more.
     """
 
     def __init__(
@@ -87,14 +87,14 @@ class CountsUnderWay:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._thread is not None and self._thread.is_alive():
-            # Left early: the limit is reached, or the user has had enough.
+            # Left early: the limit is reached, or the user interrupted.
             for side in self._sides:
                 side.session.kill()
         if self._thread is not None:
             self._thread.join()
 
     def take(self) -> list[str]:
-        """Return the orders that both sides have been counted of since the last call."""
+        """Return the orders that were counted on both sides since the last call."""
         with self._changed:
             new, self._new = self._new, []
             if self._crash is not None:
@@ -102,7 +102,7 @@ class CountsUnderWay:
             return new
 
     def wait(self, seconds: float) -> bool:
-        """Wait until there is something to take, for `seconds` at most. Return whether anything can still come."""
+        """Wait until there is something to take, at most `seconds`. Return whether anything can still come."""
         with self._changed:
             if not self._new and not self.is_finished:
                 self._changed.wait(seconds)
@@ -113,13 +113,13 @@ class CountsUnderWay:
         return self._thread is None or not self._thread.is_alive()
 
     def is_pending(self, order_id: str) -> bool:
-        """Whether the order may still become known."""
+        """Return whether the order may still be counted."""
         if self.is_finished or order_id not in self._found:
             return False
         return any(outcome is None for outcome in self._found[order_id])
 
     def so_far(self) -> CountedSuite:
-        """Return what has been counted, and in words what has not."""
+        """Return what has been counted, with warnings about what has not."""
         with self._changed:
             counted = {
                 order_id: (base, branch)
@@ -183,15 +183,15 @@ def count_sides(
     kept: Sequence[KeptCounts] = (),
     on_count: OnCount = lambda side, place, outcome: None,
 ) -> list[list[SideOutcome]]:
-    """Count each session's orders, all sessions at the same time: counting is exact, so they need no quiet.
+    """Count each session's orders, all sessions at the same time: counting is exact even on a busy machine.
 
-    What is `kept` of a session is not counted again. `on_count` is called from the sessions' own threads.
+    Counts that are already `kept` are not taken again. `on_count` is called from the sessions' own threads.
 
-    Return for each session the outcomes of its orders, in their order. An environment that does not start raises.
+    Return, for each session, the outcomes of its orders. Raise if an environment does not start.
     """
 
     def count_side(side: int, session: Session, ready: Sequence[ReadyOrder]) -> list[SideOutcome]:
-        # Those of the frozen layout stay: they count again, with Python's functions, what turns out to have changed.
+        # Servers of the frozen layout stay: they count what changed once more, with Python's functions.
         is_frozen_layout = layout in (None, Layout())
         counter = InstructionCounter(session, layout=layout, python_frames=is_frozen_layout)
         try:
@@ -208,7 +208,7 @@ def count_sides(
     try:
         return list(threads.map(count_side, range(len(sessions)), sessions, orders))
     except ToolMissing:
-        # Without Valgrind nothing was started, and the same sessions are timing meanwhile.
+        # Without Valgrind nothing was started, and the same sessions are used for timing.
         raise
     except BaseException:
         for session in sessions:

@@ -1,8 +1,8 @@
-"""decide: what both sides execute, and how long it takes, to a verdict per benchmark; whichever settles it first.
+"""decide: one verdict per benchmark, from instructions and time, whichever settles it first.
 
-In: two started sides and what was checked. Out: a DecidedSuite. Instructions are counted in a thread, which takes 15 s
-to start, while replicates are taken on the measuring core; a benchmark that turns out to execute the same needs only a
-short look at its time, and one that is clearly slower is called before it has been counted.
+In: two started sides and a checked plan. Out: a DecidedSuite. Instructions are counted in a thread, which takes 15 s to
+start, while replicates are taken on the measuring core. A benchmark that executes the same instructions needs only a
+few replicates, and one that is clearly slower is decided before it has been counted.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.machine import MachineNoise
 from photometer.plan.work_order import WorkOrder
 
-# As long as it may turn out to be identical, a benchmark gets no more: enough to call a change of a few per cent.
+# Most replicates while a benchmark may still be identical: enough to decide a change of a few per cent.
 REPLICATES_WHILE_COUNTING = 12
-# How long to wait at a time for counts, when nothing is left to measure.
+# How long to wait for counts at a time, if nothing is left to measure.
 WAIT_SECONDS = 0.2
 
 
 @dataclasses.dataclass(frozen=True)
 class DecidedSuite:
-    """A verdict (or none) per order, in their order; who was given up; what was counted."""
+    """A verdict (or none) per order, the errors of orders that were given up, and the counts."""
 
     orders: tuple[WorkOrder, ...]
     verdicts: tuple[Verdict | None, ...]
@@ -59,8 +59,8 @@ class DecidedSuite:
 
     @property
     def not_reached(self) -> list[WorkOrder]:
-        open_ones = [index for index, verdict in enumerate(self.verdicts) if verdict is None]
-        return [self.orders[index] for index in open_ones if index not in self.failed]
+        undecided = [index for index, verdict in enumerate(self.verdicts) if verdict is None]
+        return [self.orders[index] for index in undecided if index not in self.failed]
 
 
 def decide(
@@ -75,9 +75,9 @@ def decide(
     seconds_left: Callable[[], float] = lambda: math.inf,
     others_busy_share: float | None = None,
 ) -> DecidedSuite:
-    """Count and measure until every verdict stands, or the budget or the time is spent.
+    """Count and measure until every verdict is final, or the budget or the time is spent.
 
-    `others_busy_share` is what else ran on the machine before.
+    `others_busy_share` is the load of other processes before the comparison.
     """
     orders = checked.orders
     counts = settings.instructions and any(order.counts_instructions for order in orders)
@@ -97,28 +97,28 @@ def decide(
         elsewhere=settings.judged_elsewhere,
     )
     sampler = RecordingSampler(sides, checked, file, core=core)
-    told: set[int] = set()
+    reported: set[int] = set()
 
-    def tell(index: int, verdict: Verdict) -> None:
-        if verdict.decided and index not in told:
-            told.add(index)
+    def report(index: int, verdict: Verdict) -> None:
+        if verdict.decided and index not in reported:
+            reported.add(index)
             observer.decided(titles[orders[index].id], verdict)
 
     def on_verdict(index: int, verdict: Verdict, spent_seconds: float) -> None:
         watch.look()
         timed = sum(not judge.is_settled(place) for place in range(len(orders)))
         observer.replicate(titles[orders[index].id], verdict, spent_seconds, settings.budget_for(timed))
-        # What is far apart cannot become identical: that is said at once.
+        # A large difference cannot become identical: report it at once.
         apart = abs(math.log(verdict.ratio)) > math.log1p(APART)
         if apart or not isinstance(gate, CountGate) or not gate.may_be_identical(index):
-            tell(index, verdict)
+            report(index, verdict)
 
     with contextlib.ExitStack() as stack:
         gate: Gate = NoGate()
         underway = None
         if counts:
             underway = stack.enter_context(CountsUnderWay(sides, checked, kept, observer.counted))
-            gate = CountGate(orders, underway, judge, settings, tell)
+            gate = CountGate(orders, underway, judge, settings, report)
         outcome = run_to_verdicts(
             len(orders),
             sampler,
@@ -134,11 +134,11 @@ def decide(
     verdicts = tuple(settled.get(index, verdict) for index, verdict in enumerate(judge.verdicts()))
     for index, verdict in enumerate(verdicts):
         if verdict is not None:
-            tell(index, verdict)
+            report(index, verdict)
     counted = CountedSuite() if underway is None else underway.so_far()
     noise = watch.noise()
     if counts:
-        # The other cores were busy with our own counting: what others did was seen before.
+        # The other cores were busy counting: use the load of other processes from before.
         noise = dataclasses.replace(noise, others_busy_share=others_busy_share)
     return DecidedSuite(orders, verdicts, outcome.failed, counted, outcome.measuring_seconds, noise)
 
@@ -146,8 +146,8 @@ def decide(
 class CountGate:
     """Settles benchmarks by their instructions as these become known.
 
-    With `time` "changed", what executes the same is identical after a short look; with "none", nothing is timed; with
-    "all", counts settle nothing.
+    With `time` "changed", benchmarks with the same instructions are identical after a few replicates; with "none",
+    nothing is timed; with "all", counts settle nothing.
     """
 
     def __init__(
@@ -156,13 +156,13 @@ class CountGate:
         counts: CountsUnderWay,
         judge: SuiteJudge,
         settings: ComparisonSettings,
-        tell: Callable[[int, Verdict], object],
+        report: Callable[[int, Verdict], object],
     ) -> None:
-        self._orders, self._counts, self._judge, self._settings, self._tell = orders, counts, judge, settings, tell
+        self._orders, self._counts, self._judge, self._settings, self._report = orders, counts, judge, settings, report
         self._places = {order.id: index for index, order in enumerate(orders)}
-        # Instructions per run of what executes the same on both sides and has not been settled yet.
+        # Instructions per run of benchmarks that execute the same on both sides and are not settled yet.
         self._identical: dict[int, float] = {}
-        # Replicates after which to look again at those whose times were apart.
+        # Number of replicates after which to check again those whose times differed.
         self._looks: dict[int, int] = {}
         self.settled: dict[int, Verdict] = {}
 
@@ -192,7 +192,7 @@ class CountGate:
 
     def _is_held(self, place: int, order: WorkOrder) -> bool:
         if order.args.num_threads > 1:
-            # Its threads need all cores, and counting has one or two of them.
+            # Its threads need all cores, and counting uses one or two of them.
             return not self._counts.is_finished
         if self._settings.time == "all":
             return False
@@ -202,17 +202,17 @@ class CountGate:
         return self._counts.wait(WAIT_SECONDS)
 
     def may_be_identical(self, place: int) -> bool:
-        """Whether `same` may still become `identical`: it is then not told yet."""
+        """Return whether `same` may still become `identical`, and must not be reported yet."""
         return self._settings.time == "changed" and (
             place in self._identical or self._counts.is_pending(self._orders[place].id)
         )
 
     def _look(self, place: int, per_run: float) -> None:
-        """Call it identical, unless its times are apart; if they still are later, it is timed like the others."""
+        """Settle it as identical, unless its times differ; if they still do later, time it like the others."""
         estimates = self._judge.estimates(place)
         verdict = judge_identical(estimates, per_run, self._settings.criteria)
         if verdict is None and len(estimates) < MOST_IDENTICAL_REPLICATES:
-            # What else ran for a moment may have kept them apart.
+            # Another process may have disturbed them for a moment.
             self._looks[place] = 2 * len(estimates)
             return
         del self._identical[place]
@@ -226,11 +226,11 @@ class CountGate:
     def _settle(self, place: int, verdict: Verdict) -> None:
         self._judge.settle(place)
         self.settled[place] = verdict
-        self._tell(place, verdict)
+        self._report(place, verdict)
 
 
 class RecordingSampler:
-    """Replicates of the orders of a suite; each is in the file before it is judged, so that a crash loses one."""
+    """Takes replicates of a suite's orders, and writes each to the file before it is judged: a crash loses only one."""
 
     def __init__(
         self,
@@ -251,7 +251,7 @@ class RecordingSampler:
         return self._sample(benchmark, replicate)
 
     def known(self) -> list[Sample]:
-        """Return the samples that an interrupted comparison has left."""
+        """Return the samples of an interrupted comparison."""
         places = {order.id: index for index, order in enumerate(self._orders)}
         return [
             self._sample(places[replicate.order_id], replicate)
@@ -260,6 +260,6 @@ class RecordingSampler:
         ]
 
     def _sample(self, benchmark: int, replicate: ComparisonReplicate) -> Sample:
-        # From the whole nanoseconds of the file: the same numbers, hence the same verdict, when it is resumed.
+        # From the file's whole nanoseconds: a resumed comparison has the same numbers, hence the same verdict.
         sides = (replicate.base_seconds_per_run, replicate.branch_seconds_per_run)
         return estimated(benchmark, sides, replicate.measuring_seconds)

@@ -1,6 +1,6 @@
-"""Statements compared by their device time: in this process, on one accelerator, blocks queued in turn.
+"""Compare statements by device time: in this process, on one accelerator, with alternating blocks.
 
-In: contenders. Out: a Ranking, like that of statements on the host. Each pair is a benchmark of its own, because the
+In: contenders. Out: a Ranking, like that of statements on the host. Each pair is a separate benchmark, because the
 instrument queues pairs.
 """
 
@@ -70,7 +70,7 @@ def rank_opened(
     on_look: OnLook | None = None,
     clock: Clock = time.perf_counter,
 ) -> Ranking:
-    """Rank on any accelerator: a fake one drives it in the tests."""
+    """Rank on any accelerator; tests use a fake one."""
     order = random.Random(settings.seed)
     try:
         pairs = [
@@ -93,18 +93,18 @@ def rank_opened(
             accelerator.profiler.detach()
     cache = "cold" if settings.cold else "hot"
 
-    def told(pair: PairVerdict, place: int) -> PairVerdict:
+    def annotated(pair: PairVerdict, place: int) -> PairVerdict:
         measured_by = f"device time, {cache} cache, by {pairs[place].source.value}, on {accelerator.name}"
         notes = (*pair.verdict.notes, *sampler.notes(place))
         return dataclasses.replace(
             pair, verdict=dataclasses.replace(pair.verdict, notes=notes, measured_by=measured_by)
         )
 
-    return rank_statements(names, [told(pair, place) for place, pair in enumerate(ranking.pairs)])
+    return rank_statements(names, [annotated(pair, place) for place, pair in enumerate(ranking.pairs)])
 
 
 class DeviceSampler:
-    """Replicates of pairs of statements on one accelerator, in this process, and what was noticed on the way."""
+    """Takes replicates of pairs of statements on one accelerator, in this process, and notes on throttling."""
 
     def __init__(self, pairs: Sequence[AlternatingPair], clock: Clock) -> None:
         self._pairs = pairs
@@ -129,8 +129,8 @@ class DeviceSampler:
 
 @contextlib.contextmanager
 def _opened(contenders: Sequence[Contender]) -> Iterator[list[Statement]]:
-    """Make all statements ready. One set-up is run once for all, so that all read the same tensors: where a tensor lies
-    in the device's memory alone makes 0.2 % of difference. Set-ups that differ are run for each.
+    """Prepare all statements. A common set-up is run once, so that all read the same tensors: the address of a tensor
+    in the device's memory alone makes a difference of 0.2 %. Different set-ups are run for each.
     """
     import torch
 
@@ -149,7 +149,7 @@ def _opened(contenders: Sequence[Contender]) -> Iterator[list[Statement]]:
 
 
 def _own(contender: Contender, shared: dict[str, Any]) -> dict[str, Any]:
-    """Return the names of this contender alone; what the set-up has assigned anew stays."""
+    """Return the names of this contender only, without those that the set-up has assigned."""
     return {name: value for name, value in contender.names.items() if _is_ours(name) or name not in shared}
 
 

@@ -1,4 +1,4 @@
-"""compare_environments: from two descriptions of environments and a suite to verdicts."""
+"""compare_environments: verdicts for a suite in two environments."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def compare_environments(
 ) -> EnvironmentComparison:
     """Return whether `branch` is slower than `base`, for each benchmark that `expression` and `tags` select.
 
-    The sides are what `photometer compare` takes, or an Environment. `budget` is seconds of measuring for the whole
-    suite, `margin` the relative change that does not matter (0.3 % by default, 2 % with several threads), `fdr` the
-    share of false verdicts among all that say slower or faster. `install` is a command that installs a git revision
-    into a fresh environment. `output` is a folder for the samples and verdicts; with `resume` an interrupted comparison
-    there is continued; `store` is a history store that gets every record too. Two results files need no suite. To do
-    more while the environments can still be started, use `comparing.live.LiveComparison`.
+    The sides are what `photometer compare` takes, or an Environment. `budget` is the measuring time for the whole
+    suite, in seconds, `margin` the relative change that does not matter (0.3 % by default, 2 % with several threads),
+    `fdr` the share of false verdicts among all that say slower or faster. `install` is a command that installs a git
+    revision into a fresh environment. `output` is a folder for the samples and verdicts; with `resume` an interrupted
+    comparison there is continued; `store` is a history store that also gets every record. Two results files need no
+    suite. To do more while the environments can still be started, use `comparing.live.LiveComparison`.
     """
     request = ComparisonRequest(
         base,

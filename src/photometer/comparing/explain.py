@@ -1,6 +1,6 @@
-"""explain: what stands behind a change: the user's code, and the same pairs in other layouts, by time and instructions.
+"""explain: the cause of a change: the user's code, and the same pairs in other layouts, by time and instructions.
 
-Only what changed is tried in other layouts, and only that is counted in more than one: each layout costs a start.
+Only benchmarks that changed are timed and counted in other layouts: each layout costs a start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from photometer.plan.work_order import WorkOrder
 from photometer.session.layout import random_layouts
 from photometer.session.session import ServerKind
 
-# A median of three: one fork in a hundred has a stray floor.
+# A median of three: one fork in a hundred has an outlier.
 REPLICATES_PER_LAYOUT = 3
 
 
@@ -50,9 +50,9 @@ def explain(
     observer: Observer,
 ) -> Explanation:
     """Find the code that changed, then try the `changed` orders in other layouts, by time and by count."""
-    telling = {order.id for order in changed}
-    telling |= {order_id for order_id, both in counted.sides.items() if _change([both]).has_changed}
-    again = [order_id for order_id in counted.sides if order_id in telling]
+    changed_ids = {order.id for order in changed}
+    changed_ids |= {order_id for order_id, both in counted.sides.items() if _change([both]).has_changed}
+    again = [order_id for order_id in counted.sides if order_id in changed_ids]
     code = _find_code(sides, checked, counted, again, file, observer)
     ratios = _try_other_layouts(sides, checked, changed, layouts - 1, file, core, observer)
     counts, warnings = _explain_counts(sides, checked, counted, again, layouts, observer, code)
@@ -67,14 +67,14 @@ def _find_code(
     file: ComparisonFile,
     observer: Observer,
 ) -> dict[str, tuple[ChangedCode, ...]]:
-    """Return the code behind each change, and keep both sides' stacks: text and flame graph are made from the same."""
+    """Return the code behind each change, and keep both sides' stacks, so that text and flame graph agree."""
     framed = framed_counts(sides, checked, counted.sides, order_ids, observer)
     for order_id in order_ids:
         counts = [side.counts for side in counted.sides[order_id]]
         stacks = [side.packed_stacks for side in counted.sides[order_id]]
         if order_id in framed:
             stacks = [pack_stacks(side.stacks) for side in framed[order_id]]
-        # A statement that does no more than the empty loop has none.
+        # A statement that does no more than the empty loop has no stacks.
         if all(side["tree"] for side in stacks):
             file.keep(ComparisonStacks(order_id, counts[0].number_per_run, *stacks))
     return {order_id: changed_code(*both) for order_id, both in framed.items()}
@@ -101,7 +101,7 @@ def _try_other_layouts(
                     taken.append(replicate_record(order.id, sampler.take(index, turn), number))
                     file.keep(taken[-1])
             except WorkerError:
-                # It ran in the frozen layout; a crash in another is no part of the verdict.
+                # It ran in the frozen layout; a crash in another does not affect the verdict.
                 continue
             ratios.setdefault(order.id, []).append(math.exp(statistics.median(map(_log_ratio, taken))))
         for side in sides:
@@ -125,7 +125,7 @@ def _explain_counts(
     observer: Observer,
     code: Mapping[str, tuple[ChangedCode, ...]],
 ) -> tuple[dict[str, InstructionChange], tuple[str, ...]]:
-    """Return the change of every order that was counted; those of `again` are counted in other layouts too."""
+    """Return the change of every counted order; count those of `again` in other layouts, too."""
     more: list[Mapping[str, tuple[SideCount, SideCount]]] = []
     warnings: tuple[str, ...] = ()
     if again and layouts > 1:

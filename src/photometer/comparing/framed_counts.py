@@ -1,8 +1,8 @@
-"""What changed, counted once more with Python's functions in the call tree: it names the code that gained or lost.
+"""Count what changed once more, with Python's functions in the call tree, to name the code that gained or lost.
 
 In: both sides' sessions and counts. Out: a FramedSide per side and order, whose stacks sum to the exact counts. The
-servers that counted are still there, so it takes a second or two per order; of a revision, what was found is kept with
-its counts.
+counting servers are still running, so it takes a second or two per order; for a revision, the result is kept with its
+counts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def framed_counts(
     order_ids: Sequence[str],
     observer: Observer,
 ) -> dict[str, tuple[FramedSide, FramedSide]]:
-    """Return both sides of each order; one that fails on either side, or has no stacks, is left out."""
+    """Return both sides of each order; leave out those that fail on either side or have no stacks."""
     counters = [InstructionCounter(side.session, python_frames=True) for side in sides]
     framed: dict[str, tuple[FramedSide, FramedSide]] = {}
     if not order_ids:
@@ -73,7 +73,7 @@ def _framed(
     try:
         counted = counter.count(task, python_frames=True)
     except PhotometerError:
-        # The change is known; only where it comes from is not.
+        # The change is known; only its source is not.
         return None
     frames = counted.frame_maps[0] if counted.frame_maps else NO_FRAMES
     stacks = fitted_stacks(counted.stacks(), counts)
@@ -101,7 +101,7 @@ def read_framed(path: Path, runs: int) -> FramedSide | None:
 
 
 def write_framed(path: Path, framed: FramedSide) -> None:
-    """Keep a side. A full disk costs the next comparison some time, and this one nothing."""
+    """Keep a side. If that fails, only the next comparison takes longer."""
     calls = {
         frame: [[site.callee, site.line, times] for site, times in sites.items()]
         for frame, sites in framed.calls.items()

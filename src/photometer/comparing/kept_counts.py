@@ -1,9 +1,9 @@
 """KeptCounts: the instruction counts of a revision, kept in the cache, so that the next comparison with it counts less.
 
-A count depends on nothing but what is in its key: the revision, the interpreter with its packages, the variables, the
-benchmark's code, and what counts (Valgrind, our worker, this processor); the memory layout is always the frozen one.
-Only sides whose code cannot change under the same name are kept: revisions of git, and packages by their lock. The
-files are data; one that cannot be read is as good as none.
+A count depends only on what is in its key: the revision, the interpreter with its packages, the variables, the
+benchmark's code, and the instrument (Valgrind, our worker, this processor); the memory layout is always the frozen one.
+Counts are kept only for sides whose code cannot change under the same name: git revisions, and locked packages. The
+files are data; one that cannot be read is ignored.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from photometer.session.policy import FIXED_VARIABLES, simd_variables
 from photometer.session.valgrind import find_valgrind
 
 FOLDER = "counts"
-# A count takes 20 to 200 kB; the oldest go if all of them take more.
+# A count takes 20 to 200 kB; the oldest are removed if the total exceeds this.
 MOST_BYTES = 256 * 1024 * 1024
-# Of what is kept: raise it when its fields change.
+# Version of the files: raise it when their fields change.
 VERSION = 1
 
 
@@ -58,7 +58,7 @@ class CountsUsage:
 
 
 class KeptCounts:
-    """The counts of one side. `None` as `side` is one that is not kept: nothing is found, nothing is written."""
+    """The counts of one side. If `side` is None they are not kept: nothing is found, nothing is written."""
 
     def __init__(self, side: str | None, folder: Path | None = None) -> None:
         self._side = side
@@ -66,7 +66,7 @@ class KeptCounts:
 
     @classmethod
     def of(cls, resolved: ResolvedEnvironment) -> KeptCounts:
-        """Return the counts kept of a revision or of packages by their lock; of any other environment, none."""
+        """Return the kept counts of a revision or of locked packages; empty for any other environment."""
         if resolved.checkout is None and (resolved.packages is None or resolved.spec.path):
             return cls(None)
         if resolved.checkout is not None and resolved.checkout.tree_digest is not None:
@@ -77,13 +77,13 @@ class KeptCounts:
         except PhotometerError:
             return cls(None)
         identity = resolved.identity()
-        # As it was typed says nothing: `git:main` is another commit tomorrow.
+        # The text that was typed is no identity: `git:main` is another commit tomorrow.
         del identity["spec"]
         parts = [VERSION, identity, packages, tool.version_string, _worker_digest(), _processor(), FIXED_VARIABLES]
         return cls(_digest([*parts, simd_variables()]))
 
     def find(self, ready: ReadyOrder, task: CountTask) -> SideCount | None:
-        """Return the count, or None if there is none that can be read."""
+        """Return the count; None if there is none that can be read."""
         if self._side is None:
             return None
         try:
@@ -98,7 +98,7 @@ class KeptCounts:
         return found
 
     def keep(self, ready: ReadyOrder, task: CountTask, count: SideCount) -> None:
-        """Write the count. A full disk costs the next comparison some time, and this one nothing."""
+        """Write the count. If that fails, only the next comparison takes longer."""
         if self._side is None:
             return
         record = {
@@ -115,7 +115,7 @@ class KeptCounts:
         return self._side is not None
 
     def has_all(self, orders: Iterable[WorkOrder]) -> bool:
-        """Whether every order that can be counted has been, as a comparison counts it."""
+        """Return whether every order that can be counted has a kept count."""
         return self._side is not None and all(
             self._path(order, CountTask(task_spec_of(order))).exists()
             for order in orders
@@ -123,7 +123,7 @@ class KeptCounts:
         )
 
     def beside(self, order: WorkOrder, task: CountTask, what: str) -> Path | None:
-        """Return where something more about a count may be kept; None if this side is not kept."""
+        """Return the path for further data about a count; None if this side is not kept."""
         return None if self._side is None else self._path(order, task).with_suffix(f".{what}.json")
 
     def _path(self, order: WorkOrder, task: CountTask) -> Path:
@@ -165,7 +165,7 @@ def prune(folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
 
 
 def _worker_digest() -> str:
-    """Return what changes with our own part of what is counted."""
+    """Return a digest of the worker's code, which is part of what is counted."""
     import photometer.worker
 
     folder = Path(photometer.worker.__file__).parent
@@ -173,7 +173,7 @@ def _worker_digest() -> str:
 
 
 def _processor() -> list[str]:
-    """Return what libraries choose their code by."""
+    """Return the processor's properties by which libraries choose their code."""
     names = []
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -1,10 +1,10 @@
-"""measure_ladder: what each rung of overriding costs over the rung below it. `photometer run overrides` has it.
+"""measure_ladder: what each rung of overriding costs over the rung below it. `photometer run overrides` uses it.
 
     ladder = measure_ladder(materialize(load_suite("overrides")), session)
     ladder.step("torch.add", "SubTensor").added_seconds
 
-Every rung is measured live beside the one below, so that what is added is known far better than either time.
-Instruction counts are handed in, as a run has them already.
+Every rung is measured live beside the one below, so that the difference is known far better than either time.
+Instruction counts are passed in, because a run already has them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare
 
-# The judge's default trusts replicates to scatter by about a per cent, as those of two like sides do. Rungs may take 50
-# times as long as the one below, and then do not: no such trust, at the price of somewhat wider intervals.
+# The judge's default assumes that replicates scatter by about a per cent, as with two similar sides. A rung may take 50
+# times as long as the one below, and scatter more: do not assume it, at the price of somewhat wider intervals.
 _CRITERIA = Criteria(reference_scale=100.0)
 # With eight replicates of a tenth of a second the interval is about half a per cent of the lower rung either way.
 REPLICATES = 8
@@ -37,7 +37,7 @@ OnRung = Callable[[str, str | None], object]
 
 
 def is_ladder(plan: WorkOrders) -> bool:
-    """Whether any of the plan's orders stands on another of them."""
+    """Return whether any of the plan's orders is a rung above another one."""
     return any(pair.below is not None for pair in rung_pairs(plan))
 
 
@@ -49,7 +49,7 @@ def measure_ladder(
     replicates: int = REPLICATES,
     on_rung: OnRung = lambda *_: None,
 ) -> Ladder:
-    """Climb all rungs. `instructions` are per run, by order id. A rung that fails stays, without figures."""
+    """Measure all rungs. `instructions` are per run, by order id. A rung that fails is kept without figures."""
     pairs = rung_pairs(plan)
     rungs = [
         (pair.order, pair.below)
@@ -79,7 +79,7 @@ def _contestants(session: Session, order: WorkOrder, below: WorkOrder) -> Contes
 
 
 def counted_instructions(results: Results) -> dict[str, float]:
-    """Return the instructions per run, outside the allocator, of every order that a results file has counts of."""
+    """Return the instructions per run, outside the allocator, of every counted order in a results file."""
     counts = {}
     for record in results.records:
         order = record.get("order")

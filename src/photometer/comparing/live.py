@@ -1,4 +1,4 @@
-"""LiveComparison: both sides started, checked, measured in alternation until the verdicts stand, and explained.
+"""LiveComparison: start both sides, check them, measure them alternately until the verdicts are final, explain them.
 
     with LiveComparison(request, observer) as live:
         comparison = live.run()
@@ -45,13 +45,13 @@ from photometer.plan.work_order import WorkOrder, short_titles
 from photometer.session.cores import quietest_core
 from photometer.session.session import ServerKind, Session
 
-LIMIT_REACHED = "the limit of time was reached: causes were not looked for"
-# What the times of an accelerator's benchmark are, said with its verdict.
-DEVICE_TIME = "device time between events; the host's part is in it only if a statement waits for the device."
+LIMIT_REACHED = "the time limit was reached: causes were not looked for"
+# Shown with the verdict of a benchmark on an accelerator.
+DEVICE_TIME = "device time between events; it includes host time only if a statement waits for the device."
 
 
 class LiveComparison:
-    """Use as a context manager: environments are made when it is entered, and gone when it is left."""
+    """Use as a context manager: the environments exist while the block runs."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class LiveComparison:
         self._open.__exit__(kind, value, trace)
 
     def run(self, on_decided: Callable[[EnvironmentComparison], object] = lambda _: None) -> EnvironmentComparison:
-        """Go through all stages. `on_decided` gets the verdicts as soon as they stand, before anything is explained."""
+        """Run all stages. `on_decided` gets the verdicts as soon as they are final, before anything is explained."""
         if not len(self.planned.plan):
             return EnvironmentComparison(self._name(0), self._name(1), self.planned.plan.suite, ())
         checked = self.check()
@@ -113,8 +113,8 @@ class LiveComparison:
         for side in self.sides:
             side.session.start_ahead([ServerKind()])
         if self.request.settings.instructions:
-            # Importing torch takes 15 s under Valgrind: they come up while everything else is prepared and checked. Of
-            # a revision, all counts may be kept from before.
+            # Importing torch takes 15 s under Valgrind: these servers start while everything else is prepared and
+            # checked. All counts of a revision may have been kept before.
             with contextlib.suppress(ToolMissing):
                 for side in self.sides:
                     if not KeptCounts.of(side.resolved).has_all(self.planned.plan):
@@ -122,7 +122,7 @@ class LiveComparison:
         return preflight(self.sides, self.planned, self._titles, self.observer)
 
     def decide(self, checked: CheckedPlan) -> DecidedSuite:
-        """Count and measure until every verdict stands, or the budget or the limit is spent."""
+        """Count and measure until every verdict is final, or the budget or the limit is spent."""
         return decide(
             self.sides,
             checked,
@@ -136,22 +136,22 @@ class LiveComparison:
         )
 
     def measure_memory(self, checked: CheckedPlan) -> None:
-        """Measure what one run allocates on both sides; what executes the same instructions may allocate more, too."""
+        """Measure what one run allocates on both sides, even if both execute the same instructions."""
         if self.request.settings.memory and self.seconds_left() > 0.0:
             self._memory = measure_memory_of(self.sides, checked, self.observer)
 
     def explain(self, checked: CheckedPlan, decided: DecidedSuite) -> Explanation:
-        """Find the code behind what changed, and try it in other memory layouts, by time and by count."""
+        """Find the code behind each change, and try it in other memory layouts, by time and by count."""
         if self.seconds_left() <= 0.0:
             return Explanation(warnings=(*decided.counted.warnings, LIMIT_REACHED))
-        # Where the host's memory lies does not matter to an accelerator, and Valgrind sees only the host.
+        # Host addresses do not matter to an accelerator, and Valgrind sees only the host.
         changed = [order for order in decided.changed if not order.auto.on_device]
         layouts = self.request.settings.layouts
         found = explain(self.sides, checked, decided.counted, changed, layouts, self._file, self._core, self.observer)
         return dataclasses.replace(found, warnings=(*decided.counted.warnings, *found.warnings))
 
     def conclude(self, checked: CheckedPlan, decided: DecidedSuite, explanation: Explanation) -> EnvironmentComparison:
-        """Put together what all stages have found, and keep it."""
+        """Combine the findings of all stages, and keep them."""
         comparison = self.compare(checked, decided, explanation)
         orders = {order.id: order for order in self.planned.plan}
         for result in comparison.results:
@@ -168,7 +168,7 @@ class LiveComparison:
         return dataclasses.replace(comparison, metrics=metrics)
 
     def compare(self, checked: CheckedPlan, decided: DecidedSuite, explanation: Explanation) -> EnvironmentComparison:
-        """Return what is known by now."""
+        """Return what is known so far."""
         gave_up = [
             failure_of(decided.orders[index].id, self._titles, "", error) for index, error in decided.failed.items()
         ]
@@ -193,7 +193,7 @@ class LiveComparison:
         return accept(comparison, self.request.accepted)
 
     def seconds_left(self) -> float:
-        """Return the seconds until the limit of the whole comparison; infinite if there is none."""
+        """Return the seconds until the time limit of the whole comparison; infinite if there is none."""
         limit = self.request.settings.limit_seconds
         return math.inf if limit is None else self._began + limit - time.monotonic()
 
@@ -214,7 +214,7 @@ class LiveComparison:
         return self.sides[side].resolved.name
 
     def _description(self, base: ResolvedEnvironment, branch: ResolvedEnvironment) -> dict[str, object]:
-        """Return what must be the same for a comparison to be resumed, and what it was judged by."""
+        """Return what must be the same to resume a comparison, and the criteria of its verdicts."""
         return {
             "id": uuid.uuid4().hex,
             "base": base.identity(),

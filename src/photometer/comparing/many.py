@@ -1,9 +1,9 @@
-"""Two or more statements to a Ranking: every pair gets a verdict, corrected for their number.
+"""Rank two or more statements: every pair gets a verdict, corrected for the number of pairs.
 
 In: something that takes replicates. Out: the Ranking. On the host a replicate has blocks of all statements side by
-side, so that it says something of every pair: the loop first decides all against the first statement, then neighbours
-in the ranking that are still open, and at the end every pair is judged by all replicates. On a device, each pair is
-sampled by itself.
+side, so that it tells something about every pair: the loop first decides all against the first statement, then
+neighbours in the ranking that are still undecided; at the end every pair is judged by all replicates. On a device, each
+pair is sampled separately.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ Pair = tuple[int, int]
 
 
 class ReplicateSource(Protocol):
-    """Takes replicates of all statements, which it was given."""
+    """Takes replicates of all its statements."""
 
     def take(self, benchmark: int, turn: int) -> Replicate: ...
 
 
 @dataclasses.dataclass(frozen=True)
 class Stopping:
-    """When to stop: seconds of measuring, seconds on the wall since `began` (None: no limit), and how sure to be."""
+    """When to stop: seconds of measuring, wall-clock seconds since `began` (None: no limit), and the criteria."""
 
     budget: float
     limit: float | None = None
@@ -59,7 +59,7 @@ class Stopping:
         return math.inf if self.limit is None else self.began + self.limit - time.monotonic()
 
     def judge(self, contests: int, all_pairs: int) -> SuiteJudge:
-        """Return a judge of some of the pairs, who asks for the evidence that stands among all of them (e-BH)."""
+        """Return a judge of some of the pairs that requires evidence that is sufficient among all of them (e-BH)."""
         return SuiteJudge(
             contests,
             self.criteria,
@@ -80,7 +80,7 @@ def rank_side_by_side(
     on_look: OnLook | None = None,
     measured_by: str = "",
 ) -> Ranking:
-    """Run to the ranking of statements whose replicates are taken together; an error of a statement is raised."""
+    """Rank statements whose replicates are taken together. Raise the error of a statement."""
     field = _Field(source)
     looks = _Looks(names, on_look, measured_by)
     against_first = tuple((0, side) for side in range(1, len(names)))
@@ -94,7 +94,7 @@ def rank_side_by_side(
 
 
 def rank_apart(names: Sequence[str], sampler: Sampler, stopping: Stopping, *, on_look: OnLook | None = None) -> Ranking:
-    """Run to the ranking of statements whose pairs are sampled apart: benchmark p is pair p of `pairs_of`."""
+    """Rank statements whose pairs are sampled separately: benchmark p is pair p of `pairs_of`."""
     pairs = pairs_of(len(names))
     judge = stopping.judge(len(pairs), len(pairs))
     looks = _Looks(names, on_look)
@@ -103,7 +103,7 @@ def rank_apart(names: Sequence[str], sampler: Sampler, stopping: Stopping, *, on
         sampler,
         judge,
         budget_seconds=stopping.budget,
-        wall_seconds_left=lambda: stopping.wall_seconds_left() if looks.everyone_is_known else math.inf,
+        wall_seconds_left=lambda: stopping.wall_seconds_left() if looks.all_are_known else math.inf,
         on_verdict=lambda place, verdict, spent: looks.add(pairs[place], verdict, spent),
     )
     for error in outcome.failed.values():
@@ -146,11 +146,11 @@ class _Field:
             budget_seconds=stopping.budget,
             others=len(contests),
             known=known,
-            # One replicate is always taken.
+            # At least one replicate is taken.
             wall_seconds_left=lambda: stopping.wall_seconds_left() if self._replicates else math.inf,
-            # The last pair of a new replicate tells: then all of them are up to date.
+            # Report after the last pair of a new replicate, when all of them are up to date.
             on_verdict=lambda place, verdict, spent: looks.add(
-                contests[place], verdict, spent, tell=place == len(contests) - 1 and verdict.replicates > len(known)
+                contests[place], verdict, spent, report=place == len(contests) - 1 and verdict.replicates > len(known)
             ),
         )
         for error in outcome.failed.values():
@@ -158,7 +158,7 @@ class _Field:
         return outcome.measuring_seconds
 
     def verdicts(self, pairs: Sequence[Pair], criteria: Criteria) -> dict[Pair, Verdict]:
-        """Judge every pair by all replicates, corrected for their number; forecasts are of those with the first."""
+        """Judge every pair by all replicates, corrected for their number; forecast only pairs with the first."""
         judged = [
             held_back(
                 judge_replicates(
@@ -173,7 +173,7 @@ class _Field:
 
 
 class _Chosen:
-    """Samples of the field, as estimates of some pairs."""
+    """Samples the field, with estimates of some pairs."""
 
     def __init__(self, field: _Field, contests: Sequence[Pair]) -> None:
         self._field = field
@@ -184,7 +184,7 @@ class _Chosen:
 
 
 class _Looks:
-    """What is known of each pair so far, and whom to tell after each replicate."""
+    """What is known about each pair so far, and the callback after each replicate."""
 
     def __init__(self, names: Sequence[str], on_look: OnLook | None, measured_by: str = "") -> None:
         self.names = names
@@ -192,20 +192,20 @@ class _Looks:
         self._measured_by = measured_by
         self._known: dict[Pair, Verdict] = {}
 
-    def add(self, pair: Pair, verdict: Verdict, spent_seconds: float, *, tell: bool = True) -> None:
+    def add(self, pair: Pair, verdict: Verdict, spent_seconds: float, *, report: bool = True) -> None:
         self._known[pair] = verdict
-        if self._on_look is not None and tell and self.everyone_is_known:
+        if self._on_look is not None and report and self.all_are_known:
             self._on_look(self.ranking(self._known), spent_seconds)
 
     @property
-    def everyone_is_known(self) -> bool:
+    def all_are_known(self) -> bool:
         """Whether every statement has been compared with the first."""
         return all((0, side) in self._known for side in range(1, len(self.names)))
 
     def ranking(self, verdicts: dict[Pair, Verdict]) -> Ranking:
         if any((0, side) not in verdicts for side in range(1, len(self.names))):
             raise DefinitionError(
-                "the time was over before every statement had a replicate", remedy="Give more time: budget=, limit=."
+                "the time ran out before every statement had a replicate", remedy="Give more time: budget=, limit=."
             )
         pairs = [
             PairVerdict(self.names[a], self.names[b], self._with_source(verdict))
@@ -218,7 +218,7 @@ class _Looks:
 
 
 def _open_neighbours(names: Sequence[str], ranking: Ranking) -> tuple[Pair, ...]:
-    """Return the neighbours in the ranking, neither of them the reference, that have no verdict yet."""
+    """Return pairs of neighbours in the ranking, without the reference, that have no verdict yet."""
     place = {name: index for index, name in enumerate(names)}
     order = [place[statement.name] for statement in ranking]
     pairs = [(min(pair), max(pair)) for pair in itertools.pairwise(order)]

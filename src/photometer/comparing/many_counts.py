@@ -1,6 +1,6 @@
-"""Instructions of many sides: counted a few sides at a time, and what they say about two of them.
+"""Instructions of many sides: count a few sides at a time, and compare two of them.
 
-In: sessions, and what is ready on each. Out: counts by order and place of the side, for whoever compares them.
+In: sessions, and the orders that are ready on each. Out: counts by order and position of the side.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from photometer.instruments.callgrind.counter import SHOWS_FRAMES
 from photometer.plan.work_order import WorkOrder
 
 Counts = Mapping[tuple[str, int], SideCount]
-"""By order and place of the side. What could not be counted is not there."""
+"""By order and position of the side. What could not be counted is missing."""
 
 Ready = Mapping[str, Mapping[int, ReadyOrder]]
-"""By order, then by place of the side."""
+"""By order, then by position of the side."""
 
 
 def count_many(sides: Sequence[StartedSide], ready: Ready, observer: Observer) -> Counts:
     """Count as many sides at a time as there are cores: a server under Valgrind takes a gigabyte.
 
-    What is kept of a revision, or of an environment by name, is not counted again.
+    Kept counts of a revision, or of a named environment, are not taken again.
     """
     total = sum(map(len, ready.values()))
     steps = itertools.count(1)
@@ -61,7 +61,7 @@ def _count_on(
 
 
 def are_alike(order: WorkOrder, contest: Contest, counts: Counts) -> bool:
-    """Whether both sides execute the same instructions; unknown if there are several threads."""
+    """Return whether both sides execute the same instructions; False with several threads, where it is unknown."""
     first, other = (counts.get((order.id, place)) for place in (contest.first, contest.other))
     if first is None or other is None or order.args.num_threads > 1:
         return False
@@ -69,7 +69,7 @@ def are_alike(order: WorkOrder, contest: Contest, counts: Counts) -> bool:
 
 
 def ratio_of(order: WorkOrder, contest: Contest, counts: Counts) -> float | None:
-    """Return the instructions of the second over those of the first, outside the allocator."""
+    """Return the ratio of the second side's instructions to the first's, outside the allocator."""
     first, other = (counts.get((order.id, place)) for place in (contest.first, contest.other))
     if first is None or other is None:
         return None

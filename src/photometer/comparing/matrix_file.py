@@ -1,4 +1,4 @@
-"""The results file of a comparison of many sides: its sides and settings in the header, a record per benchmark."""
+"""The results file of a comparison of many sides: sides and settings in the header, one record per benchmark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADER_NAME = "matrix"
 
 
 def save_matrix(path: Path, matrix: MatrixComparison) -> Machine:
-    """Write the file; return the machine that it names."""
+    """Write the file, and return the machine in its header."""
     machine = gather_machine()
     header = {
         "sides": list(matrix.names),
@@ -31,14 +31,14 @@ def save_matrix(path: Path, matrix: MatrixComparison) -> Machine:
 
 
 def matrix_of(results: Results) -> MatrixComparison | None:
-    """Return the comparison that a file is of; None if it is of something else."""
+    """Return the comparison in a file; None if it contains something else."""
     header = results.header.get(HEADER_NAME)
     if not isinstance(header, Mapping):
         return None
     names, rows = header.get("sides"), results.of(MatrixRow)
     if not isinstance(names, list) or any(len(row.cells) != len(names) - 1 for row in rows):
         raise ResultsFileError(
-            f"{results.path}: its rows do not have the sides that its header names", remedy="Compare again."
+            f"{results.path}: its rows do not match the sides in its header", remedy="Compare again."
         )
     warnings = header.get("warnings")
     return MatrixComparison(

@@ -1,4 +1,4 @@
-"""Memory of both sides of a comparison: exact, so one look at each is enough, and the machine need not be quiet."""
+"""Memory of both sides of a comparison: exact, so one measurement is enough, even on a busy machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from photometer.execution.memory_order import take_memory
 
 @dataclasses.dataclass(frozen=True)
 class MemorySuite:
-    """The change of each order by its id; `warnings` say what could not be measured."""
+    """The change of each order by id; `warnings` say what could not be measured."""
 
     changes: Mapping[str, MemoryChange] = dataclasses.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ def measure_memory_of(sides: StartedSides, checked: CheckedPlan, observer: Obser
                 for side, prepared in zip(sides, checked.prepared, strict=True)
             )
         except PhotometerError:
-            # It has run before: whatever is wrong will show when it is timed.
+            # It ran before: timing it will show what is wrong.
             problems += 1
             continue
         changes[order.id] = memory_change(base, branch)

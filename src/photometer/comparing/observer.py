@@ -1,4 +1,4 @@
-"""Observer: hears of a comparison's progress. This one is silent; the command has one that shows it."""
+"""Observer: receives a comparison's progress. This one is silent; the command's shows it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ class Observer:
         """Note that a new stage begins: preparing, checking, measuring, counting."""
 
     def replicate(self, title: str, verdict: Verdict, spent_seconds: float, budget_seconds: float) -> None:
-        """One more replicate was judged."""
+        """Note that one more replicate was judged."""
 
     def aside(self) -> contextlib.AbstractContextManager[object]:
         """Return a context in which something else may be printed."""
         return contextlib.nullcontext()
 
     def decided(self, title: str, verdict: Verdict) -> None:
-        """Note that a verdict stands."""
+        """Note that a verdict is final."""
 
     def counted(self, done: int, total: int) -> None:
-        """So many counts are done, while something else is measured; called from another thread."""
+        """Note how many counts are done while something else is measured; called from another thread."""
 
     def step(self, done: int, total: int) -> None:
-        """So much of the present stage is done."""
+        """Note how much of the current stage is done."""

@@ -1,4 +1,4 @@
-"""ComparisonRequest: what a user asks to be compared, in the program's terms.
+"""ComparisonRequest: what a user wants to compare, in the program's terms.
 
 In: descriptions of two sides, a suite, and how to compare. Out: specs of the sides, orders with their probes, settings.
 """
@@ -27,39 +27,39 @@ from photometer.plan.work_order import LABEL_SEPARATOR, WorkOrder
 SuiteLike = str | Suite | Mapping[Any, Any]
 EnvironmentLike = str | Environment
 
-# Most verdicts stand after 2 to 4 s of measuring; this is what a suite may spend per benchmark on average.
+# Most verdicts are final after 2 to 4 s of measuring; this is what a suite may spend per benchmark on average.
 BUDGET_SECONDS_PER_BENCHMARK = 10.0
-# The frozen one alone: times have a layout of their own in every replicate, and counts do not depend on it.
+# Only the frozen one: every replicate of times has its own layout, and counts do not depend on it.
 DEFAULT_LAYOUTS = 1
 
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonSettings:
-    """`budget_seconds` is for the whole suite, in measuring time; None is ten seconds per benchmark to be timed."""
+    """`budget_seconds` is for the whole suite, in measuring time; None is ten seconds per timed benchmark."""
 
     budget_seconds: float | None = None
-    # Of benchmarks without one of their own; None is the default for their number of threads.
+    # For benchmarks without their own margin; None is the default for their number of threads.
     margin: float | None = None
     false_discovery_rate: float = DEFAULT_FALSE_DISCOVERY_RATE
     instructions: bool = True
     layouts: int = DEFAULT_LAYOUTS
-    # "changed": what executes the same instructions on both sides is only looked at; "all" is timed in full; with
-    # "none" everything is only counted.
+    # "changed": benchmarks with the same instructions on both sides get only a few replicates; "all": all are timed in
+    # full; "none": all are only counted.
     time: Literal["changed", "all", "none"] = "changed"
-    # For the whole comparison, on the wall.
+    # For the whole comparison, in wall-clock time.
     limit_seconds: float | None = None
-    # Margins of benchmarks with a tag. A benchmark's own comes first.
+    # Margins of benchmarks with a tag. A benchmark's own margin takes precedence.
     margin_by_tag: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    # What one run allocates on both sides: exact, and a verdict of its own.
+    # Compare what one run allocates on both sides: exact, with a separate verdict.
     memory: bool = True
-    # Margins of benchmarks by their name or a pattern, before those that the suite gives them.
+    # Margins of benchmarks by name or pattern; they take precedence over the suite's.
     margin_by_benchmark: tuple[tuple[str, float], ...] = ()
-    # Of a share of a suite: how many benchmarks others compare, so that the false discovery rate holds for all of them.
+    # For a share of a suite: how many benchmarks are compared elsewhere, so that the rate holds for all of them.
     judged_elsewhere: int = 0
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:
-            raise DefinitionError(f"the budget is {self.budget_seconds}", remedy="Give seconds, more than 0.")
+            raise DefinitionError(f"the budget is {self.budget_seconds}", remedy="Give seconds, greater than 0.")
         if not 0.0 < self.false_discovery_rate < 1.0:
             raise DefinitionError(
                 f"the false discovery rate is {self.false_discovery_rate}", remedy="Give a share such as 0.05."
@@ -67,21 +67,23 @@ class ComparisonSettings:
         if self.layouts < 1:
             raise DefinitionError(f"layouts is {self.layouts}", remedy="Give at least 1.")
         if self.limit_seconds is not None and not self.limit_seconds > 0:
-            raise DefinitionError(f"the limit is {self.limit_seconds}", remedy="Give seconds, more than 0.")
+            raise DefinitionError(f"the limit is {self.limit_seconds}", remedy="Give seconds, greater than 0.")
         if self.time == "none" and not self.instructions:
-            raise DefinitionError("neither times nor instructions are asked for", remedy="Count, or time what changed.")
+            raise DefinitionError(
+                "neither times nor instructions are requested", remedy="Count instructions, or time what changed."
+            )
 
     def budget_for(self, benchmarks: int) -> float:
-        """Return the seconds of measuring for so many benchmarks."""
+        """Return the measuring seconds for this many benchmarks."""
         return BUDGET_SECONDS_PER_BENCHMARK * benchmarks if self.budget_seconds is None else self.budget_seconds
 
     @property
     def most_seconds_each(self) -> float:
-        """Return what one benchmark may have of the default budget: the noisiest would otherwise have all of it."""
+        """Return the most that one benchmark may use of the default budget, so that a noisy one does not use it up."""
         return 2.0 * BUDGET_SECONDS_PER_BENCHMARK if self.budget_seconds is None else math.inf
 
     def margin_of(self, order: WorkOrder) -> float:
-        """Return the margin for its name, its own, the largest that a tag of it has, or the one for all."""
+        """Return the first that exists: the margin for its name, its own, the largest of its tags, the general one."""
         title = LABEL_SEPARATOR.join(order.label)
         for pattern, margin in reversed(self.margin_by_benchmark):
             if names_benchmark(pattern, title):
@@ -93,12 +95,12 @@ class ComparisonSettings:
 
     @property
     def common_margin(self) -> float:
-        """Return the margin of most benchmarks: those of one thread that have none of their own."""
+        """Return the margin of most benchmarks: those with one thread and without their own margin."""
         return DEFAULT_MARGIN if self.margin is None else self.margin
 
     @property
     def criteria(self) -> Criteria:
-        """Return when to call what."""
+        """Return the criteria for verdicts."""
         return Criteria(margin=self.common_margin)
 
 
@@ -115,7 +117,7 @@ class ComparisonRequest:
     install: str | None = None
     output: Path | None = None
     resume: bool = False
-    # A history store, by path or URL, that gets every record too.
+    # A history store, by path or URL, that also gets every record.
     store: str | None = None
     # What the branch's author accepts: shown beside the verdicts.
     accepted: tuple[Acceptance, ...] = ()
@@ -130,17 +132,17 @@ class ComparisonRequest:
 
     @property
     def is_live(self) -> bool:
-        """Whether both sides can be started; a results file cannot."""
+        """Return whether both sides can be started; a results file cannot."""
         return all(spec.results is None for spec in self.specs)
 
 
 @dataclasses.dataclass(frozen=True)
 class PlannedSuite:
-    """The orders, and for those that have results to show the probe that writes them, by the order's id."""
+    """The orders, and by id the probes that write the results of those that have any."""
 
     plan: WorkOrders
     probes: Mapping[str, WorkOrder]
-    # What is said of the selection, if there was one.
+    # Sentences about the selection, if there was one.
     selection: tuple[str, ...] = ()
 
 

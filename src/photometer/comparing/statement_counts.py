@@ -1,7 +1,7 @@
 """Instructions of the statements of a comparison: how many each executes, and which functions differ.
 
-In: an AbRequest of text. Out: the counts of each statement, in their order. They are exact, whatever else the machine
-does meanwhile.
+In: an AbRequest of text. Out: the counts of each statement, in their order. They are exact even on a busy
+machine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from photometer.session.session import Session
 
 @dataclasses.dataclass(frozen=True)
 class StatementCount:
-    """One statement: its figures, the functions that executed them, and whether they are those of the first."""
+    """One statement: its counts, in total and by function, and whether they are identical to the first's."""
 
     counts: InstructionCounts
     functions: FunctionCounts
@@ -34,10 +34,10 @@ class StatementCount:
 def count_statements(
     request: AbRequest, *, number: int = DEFAULT_NUMBER, on_count: Callable[[int], object] = lambda _: None
 ) -> list[StatementCount]:
-    """Count each statement once, in forks of one server under Valgrind. `on_count` is told how many are done."""
+    """Count each statement once, in forks of one server under Valgrind. `on_count` gets how many are done."""
     if any(contender.names for contender in request.contenders):
         raise DefinitionError(
-            "instructions are counted of text: a process under Valgrind has not the objects of this one",
+            "instructions can be counted only for text: a process under Valgrind does not have the objects of this one",
             remedy="Give the statements as text with their set-up.",
         )
     built: list[BuiltSnippet | None] = [None] * len(request.contenders)

@@ -1,7 +1,7 @@
 """Memory of the statements of a comparison: what one run of each allocates.
 
-In: an AbRequest of text. Out: a MemoryMeasurement per statement, in their order. The figures are exact, whatever else
-the machine does meanwhile, so that any difference is one.
+In: an AbRequest of text. Out: a MemoryMeasurement per statement, in their order. The figures are exact, even on
+a busy machine, so every difference is real.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from photometer.worker.messages import ANY_DEVICE
 
 
 def measure_memories(request: AbRequest) -> list[MemoryMeasurement]:
-    """Measure each statement in a fork of its own; on the accelerator that it uses, if any."""
+    """Measure each statement in a separate fork, and on the accelerator that it uses, if any."""
     if any(contender.names for contender in request.contenders):
         raise DefinitionError(
-            "memory is measured of text here: another process has not the objects of this one",
+            "memory can be measured only for text here: another process does not have the objects of this one",
             remedy="Give the statements as text with their set-up, or use Timer(…).measure_memory().",
         )
     found = []

@@ -1,10 +1,10 @@
-"""ab: two or more statements compared live, side by side, on the host or on an accelerator.
+"""ab: compare two or more statements live, side by side, on the host or on an accelerator.
 
     photometer.ab("x + y", "torch.add(x, y)", setup="x = y = torch.ones(8)")        text: in forks of fresh servers
     photometer.ab(f, g, args=(x,))                                                  callables: in forks of this process
     photometer.ab({"old": f, "new": g, "other": h}, args=(x,), device="cuda")       device time
 
-Two statements give a Verdict, a dict or more statements a Ranking. It stops as soon as everything is certain, or the
+Two statements give a Verdict, a dict or more statements a Ranking. It stops as soon as everything is decided, or the
 budget is spent. docs/ab.md has the table of ways, and when to use which.
 """
 
@@ -39,12 +39,12 @@ from photometer.worker.messages import Prepare
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# Seconds for each statement beside the first.
+# Seconds per statement after the first.
 DEFAULT_BUDGET_SECONDS = 10.0
-# An accelerator's clock is steadier than a host's: most verdicts stand after a second.
+# An accelerator's clock is steadier than a host's: most verdicts are final after a second.
 DEFAULT_DEVICE_BUDGET_SECONDS = 5.0
-# A bias that all replicates of one process may share: their objects lie where they lie. benchmarks/ab_ways.py shows how
-# far the estimates of several processes lie apart.
+# A bias that all replicates of one process may share, because the addresses of their objects do not change.
+# benchmarks/ab_ways.py shows how much the estimates of several processes differ.
 ONE_PROCESS_BIAS = 0.002
 # Text that reaches an accelerator: the clock must wait for its queue.
 _ACCELERATOR_TEXT = re.compile(r"\b(cuda|xpu|accelerator)\b")
@@ -75,7 +75,7 @@ class AbOptions(TypedDict, total=False):
 
 @dataclasses.dataclass(frozen=True)
 class AbRequest:
-    """A comparison as it was asked for, whole and checked. The command builds one too."""
+    """A complete and checked request for a comparison. The command builds one, too."""
 
     contenders: tuple[Contender, ...]
     stopping: Stopping
@@ -93,7 +93,9 @@ class AbRequest:
         if self.language is Language.CPP and needs_objects:
             raise DefinitionError("callables and globals are Python", remedy="Give the C++ statements as text.")
         if self.language is Language.CPP and self.device is not None:
-            raise DefinitionError("device time is measured of Python statements", remedy="Wrap the C++ in an operator.")
+            raise DefinitionError(
+                "device time is measured only for Python statements", remedy="Wrap the C++ in an operator."
+            )
         if self.environment is not None and (needs_objects or self.device is not None):
             raise DefinitionError(
                 "callables, globals and device time are measured in this process, not in another environment",
@@ -140,23 +142,23 @@ def ab(
 
     Args:
         statements: code as text, or anything that can be called: functions, lambdas, bound methods, modules.
-        setup: code that runs before, untimed; its variables are the statements'. `setup_b` is the second's own.
-        global_setup: C++ only: what stands at the top of the file.
+        setup: code that runs before, untimed; statements can use its variables. `setup_b` is that of the second one.
+        global_setup: C++ only: code for the top of the file.
         language: "python" or "cpp".
         num_threads: size of torch's thread pool.
         args: positional arguments of the callables.
         kwargs: keyword arguments of the callables.
-        globals: objects that text may use.
-        budget: most seconds of measuring; by default 10 per statement beside the first, 5 on a device.
-        limit: most seconds by the clock on the wall, starting included; at least one replicate is taken.
+        globals: objects that text can use, by name.
+        budget: most seconds of measuring; by default 10 per statement after the first, 5 on a device.
+        limit: most seconds of wall-clock time, including the start; at least one replicate is taken.
         margin: relative change that does not matter; 0.003 (0.3 %) by default, 0.02 with several threads.
-        device: "cuda", "cuda:1", …: compare the time of the accelerator, not of the host. "any" takes the one there is.
+        device: "cuda", "cuda:1", …: compare times of the accelerator, not of the host. "any" uses the one there is.
         cold: with `device`: flush its cache before each run.
         source: with `device`: "events", "profiler", or "auto".
         environment: the interpreter to run text in; by default this one.
         callback: called after each replicate with the Verdict, or Ranking, so far.
-        seed: of the order of blocks and of the memory layouts.
-        store: the history store to write to, a path or a URL; "none" for none. By default PHOTOMETER_STORE, then the
+        seed: seed of the order of blocks and of the memory layouts.
+        store: the history store to write to, a path or a URL; "none" for none. By default PHOTOMETER_STORE, or the
             project's, if it has one.
 
     """
@@ -178,7 +180,7 @@ def ab(
         seed,
     )
     only_two = len(statements) == 2
-    # That the store cannot be used is known before anything is measured.
+    # Fail before anything is measured if the store cannot be used.
     place = _place_of(store)
     ranking = compare(request, on_look=_calling(callback, only_two))
     if place is not None:
@@ -199,13 +201,13 @@ def ab_device(statements: Mapping[str, Stmt], /, **options: Unpack[AbOptions]) -
 
 
 def ab_device(*statements: Any, **options: Any) -> Verdict | Ranking:
-    """Return `ab(…, device=…)`: compared by device time, on the accelerator that there is if none is named."""
+    """Return `ab(…, device=…)`: compare by device time, on any accelerator if none is named."""
     found: Verdict | Ranking = ab(*statements, **{**options, "device": options.get("device") or ANY})
     return found
 
 
 def compare(request: AbRequest, *, on_look: OnLook | None = None) -> Ranking:
-    """Run a comparison to its end. An error of a statement is raised, with its name."""
+    """Run a comparison. Raise the error of a statement, with its name."""
     try:
         if request.device is not None:
             return rank_on_device(
@@ -232,7 +234,7 @@ def criteria_for(margin: float | None, num_threads: int) -> Criteria:
 
 
 def _place_of(store: str | None) -> str | None:
-    """Return the store to write to. Nothing of a project that was not asked for keeps a comparison from running."""
+    """Return the store to write to. Problems with a project's store must not prevent a comparison."""
     if store is not None:
         return place_to_write(store, _warn)
     try:
@@ -286,12 +288,12 @@ def _in_this_process(request: AbRequest, on_look: OnLook | None) -> Ranking:
 
 
 def _replicate_seconds(request: AbRequest) -> float:
-    """As many blocks of each statement as if there were two."""
+    """Return the seconds per replicate that give each statement as many blocks as if there were two."""
     return min(REPLICATE_SECONDS * len(request.contenders) / 2, request.stopping.budget)
 
 
 def preparations(request: AbRequest) -> list[Prepare]:
-    """Return what each side's child prepares; C++ is compiled first, all statements in one go."""
+    """Return what each side's child prepares; C++ is compiled first, all statements together."""
     threads = request.num_threads
     if request.language is Language.PYTHON:
         waits = any(_ACCELERATOR_TEXT.search(f"{each.setup}\n{each.stmt}") for each in request.contenders)
@@ -303,7 +305,7 @@ def preparations(request: AbRequest) -> list[Prepare]:
 
 
 def built_snippets(request: AbRequest) -> list[BuiltSnippet]:
-    """Compile all statements in one go; the first that does not compile is raised."""
+    """Compile all statements together. Raise the error of the first that does not compile."""
     from photometer.instruments.cpp.build import build_snippets
 
     snippets = [
@@ -319,8 +321,8 @@ def built_snippets(request: AbRequest) -> list[BuiltSnippet]:
 
 
 def _with_advice(error: SnippetError, request: AbRequest) -> SnippetError:
-    """Return the error with a remedy if it looks as though a third text was meant as the set-up."""
+    """Return the error with a remedy if the set-up seems to be missing."""
     has_no_setup = all(contender.setup == "pass" for contender in request.contenders)
     if error.exception_type == "NameError" and error.remedy is None and has_no_setup:
-        error.remedy = "Make what the statements use in the set-up (setup=…, -s), or pass it in globals={…}."
+        error.remedy = "Define what the statements use in the set-up (setup=…, -s), or pass it in globals={…}."
     return error

@@ -1,6 +1,7 @@
-"""A comparison in which a side is a results file: not side by side, so less certain, and verdicts say how much.
+"""A comparison with a results file: not side by side, so less certain; verdicts say by how much.
 
-In: two specs, at least one a file, and the plan for a side that must still be measured. Out: an EnvironmentComparison.
+In: two specs, at least one of them a file, and the plan for a side that must still be measured. Out: an
+EnvironmentComparison.
 """
 
 from __future__ import annotations
@@ -38,21 +39,21 @@ from photometer.plan.work_order import short_titles
 from photometer.session.layout import freezing
 from photometer.session.session import Session
 
-# The side that is still to be measured is measured as a run does it.
+# A side that must still be measured is measured as in a run.
 SECONDS_PER_ORDER = DEFAULT_MIN_RUN_TIME
 # An interquartile range is 1.35 standard deviations, and a median's error 1.25 times a mean's.
 _MEDIAN_ERROR_PER_IQR = 1.25 / 1.35
-# An interval of 95 % reaches so many standard errors to either side.
+# A 95 % interval extends this many standard errors to either side.
 _ERRORS_PER_INTERVAL = 1.96
-_WHAT_IT_COSTS = (
-    "not measured side by side: what differs between processes, layouts and hours is part of every difference, so "
-    "only changes of some per cent can be told; compare two environments live to see tenths"
+_NOT_SIDE_BY_SIDE = (
+    "not measured side by side: every difference includes what differs between processes, layouts and hours, so only "
+    "changes of several per cent are detectable; compare two environments live to detect tenths"
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class TimedSide:
-    """Measurements by the key of what they measure, one per process; titles and failures by the same key."""
+    """Measurements by the key of their benchmark, one per process; titles by the same key."""
 
     measurements: Mapping[str, tuple[Measurement, ...]]
     titles: Mapping[str, str]
@@ -64,14 +65,14 @@ class TimedSide:
 
 
 def compare_unpaired(request: ComparisonRequest, observer: Observer) -> EnvironmentComparison:
-    """Compare what the files say, or what a side that is still to be measured does now."""
+    """Compare the files; first measure a side that is not a file."""
     specs, settings = request.specs, request.settings
     plan = None if request.planned is None else request.planned.plan
     sides = [
         _from_file(spec, plan) if spec.results is not None else _measured(spec, plan, observer, request.install)
         for spec in specs
     ]
-    shared, timeless = _shared(sides[0], sides[1], specs)
+    shared, without_times = _shared(sides[0], sides[1], specs)
     verdicts = [
         judge_unpaired(
             *_figures(sides[0].measurements[key], sides[1].measurements[key]),
@@ -84,10 +85,10 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
     ]
     corrected = correct_for_suite(verdicts, rate=settings.false_discovery_rate) if verdicts else ()
     only = len({*sides[0].measurements} ^ {*sides[1].measurements})
-    warnings = [_WHAT_IT_COSTS, *machine_warnings(sides[0].machine, sides[1].machine)]
+    warnings = [_NOT_SIDE_BY_SIDE, *machine_warnings(sides[0].machine, sides[1].machine)]
     warnings += [left_out_warning(side.left_out) for side in sides if side.left_out]
     if only:
-        warnings.append(f"{only} benchmarks are in one side alone and are left out")
+        warnings.append(f"{only} benchmarks are on one side only and are left out")
     return EnvironmentComparison(
         base=specs[0].text,
         branch=specs[1].text,
@@ -96,7 +97,7 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
             ComparisonResult(key, sides[0].titles[key], verdict, memory=_memory(sides[0], sides[1], key))
             for key, verdict in zip(shared, corrected, strict=True)
         ),
-        failures=(*sides[0].failures, *sides[1].failures, *timeless),
+        failures=(*sides[0].failures, *sides[1].failures, *without_times),
         warnings=tuple(warnings),
         margin=settings.common_margin,
         false_discovery_rate=settings.false_discovery_rate,
@@ -106,14 +107,14 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
 def _shared(
     base: TimedSide, branch: TimedSide, specs: tuple[EnvironmentSpec, EnvironmentSpec]
 ) -> tuple[list[str], list[ComparisonFailure]]:
-    """Return what both sides have measured, and failures for what took no time: there is no ratio to nothing."""
+    """Return what both sides have measured, and failures for times of zero, which have no ratio."""
     shared, failures = [], []
     for key in base.measurements:
         if key not in branch.measurements:
             continue
         for side, spec in zip((base, branch), specs, strict=True):
             if not all(measurement.raw_times and measurement.median > 0 for measurement in side.measurements[key]):
-                message = "it has no samples, or its median time is 0: the clock was too coarse, or the file is wrong"
+                message = "it has no samples, or its median time is 0: the clock was too coarse, or the file is damaged"
                 failures.append(ComparisonFailure(key, side.titles[key], spec.text, message))
                 break
         else:
@@ -122,14 +123,14 @@ def _shared(
 
 
 def _memory(base: TimedSide, branch: TimedSide, key: str) -> MemoryChange | None:
-    """Return the change of memory if both sides have measured it: exact, in whichever process and hour."""
+    """Return the change of memory if both sides have measured it; it does not depend on process or hour."""
     if key not in base.memory or key not in branch.memory:
         return None
     return memory_change(base.memory[key], branch.memory[key])
 
 
 def _from_file(spec: EnvironmentSpec, plan: WorkOrders | None) -> TimedSide:
-    """Key by the order's id if a run wrote the file; by statement and set-up if a program saved it."""
+    """Return a file's times by order id if a run wrote the file, by statement and set-up if a program saved it."""
     assert spec.results is not None
     loaded = load_results(spec.results)
     wanted = None if plan is None else {order.id for order in plan}
@@ -142,7 +143,7 @@ def _from_file(spec: EnvironmentSpec, plan: WorkOrders | None) -> TimedSide:
         if wanted is None or key in wanted:
             found.setdefault(key, []).append(measurement)
             titles[key] = _title(order, measurement)
-    # A run's times come from frozen layouts, if this machine allows them; of other files nothing is known.
+    # A run's times come from frozen layouts, if this machine allows them; for other files this is unknown.
     is_frozen = "run" in loaded.header and freezing().refused_because is None and _is_here(loaded.machine)
     memory = {
         str(record["order"]["id"]): from_record(MemoryMeasurement, record)
@@ -191,7 +192,7 @@ def _is_here(machine: Machine | None) -> bool:
 
 
 def _figures(base: tuple[Measurement, ...], branch: tuple[Measurement, ...]) -> tuple[list[float], list[float]]:
-    """Return the times to compare: of files of 0.1, which have no visits, only the medians can be."""
+    """Return the times to compare: only the medians for files of 0.1, which have no visits."""
     visited = all(measurement.visits for measurement in (*base, *branch))
     figures = [[each.seconds if visited else each.median for each in side] for side in (base, branch)]
     return figures[0], figures[1]

@@ -1,8 +1,8 @@
-"""The one path to a verdict: take a replicate, estimate, judge, report, and stop as soon as nothing more is to be had.
+"""The loop behind every verdict: take a replicate, estimate, judge, report, and stop as soon as more would not help.
 
-In: a sampler that takes replicates, a judge that says which benchmark deserves the next. Out: who was given up, and
-what was spent; the judge has the verdicts. Host or device, one environment or two, two sides or more: all go through
-here.
+In: a sampler that takes replicates, a judge that chooses the next benchmark. Out: the errors of benchmarks that were
+given up, and the time spent; the judge has the verdicts. Host or device, one environment or two, two sides or more: all
+use this loop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from photometer.stats.replicate import ReplicateEstimate
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """One replicate of one benchmark, estimated: every other side against the first, and the seconds it measured."""
+    """One replicate of one benchmark: estimates of every other side against the first, and its measuring seconds."""
 
     benchmark: int
     estimates: tuple[ReplicateEstimate, ...]
@@ -30,23 +30,23 @@ class Sample:
 
 
 class Sampler(Protocol):
-    """Takes replicates of benchmarks, which are known by their place."""
+    """Takes replicates of benchmarks, which are identified by position."""
 
     def sample(self, benchmark: int, turn: int) -> Sample:
         """Take one more replicate; `turn` is how many the benchmark has had."""
 
 
 class Gate(Protocol):
-    """Settles benchmarks by other means than replicates, while they are sampled."""
+    """Settles benchmarks by means other than replicates, while they are sampled."""
 
     def update(self) -> None:
-        """Settle what can be settled by now."""
+        """Settle what can be settled now."""
 
     def held(self) -> frozenset[int]:
-        """Return the contests that are to have no more replicates for the time being."""
+        """Return the contests that must not get replicates for now."""
 
     def wait(self) -> bool:
-        """Wait a little for what could settle the rest. Return whether anything can still come."""
+        """Wait briefly for what could settle the rest. Return whether anything can still come."""
 
 
 class NoGate:
@@ -61,12 +61,12 @@ class NoGate:
 
 
 OnVerdict = Callable[[int, Verdict, float], object]
-"""Index of the contest, its verdict so far, and the measuring seconds spent on all that were not settled otherwise."""
+"""Index of the contest, its verdict so far, and the measuring seconds spent on all that the gate has not settled."""
 
 
 @dataclasses.dataclass(frozen=True)
 class LoopOutcome:
-    """`failed` are the errors of benchmarks that were given up, by their place."""
+    """`failed` are the errors of benchmarks that were given up, by position."""
 
     failed: dict[int, PhotometerError]
     measuring_seconds: float
@@ -85,11 +85,11 @@ def run_to_verdicts(
     gate: Gate = NoGate(),  # noqa: B008 - it has no state
     wall_seconds_left: Callable[[], float] = lambda: math.inf,
 ) -> LoopOutcome:
-    """Sample until the judge has no benchmark that a replicate would help, or the budget or the time is spent.
+    """Sample until another replicate would help no benchmark, or the budget or the time is spent.
 
-    A benchmark with several `others` beside its first side has a contest for each, so that the judge knows benchmark b
-    as contests b·others to (b+1)·others - 1. `known` are samples of a comparison that is resumed. The budget may depend
-    on how many benchmarks are not settled otherwise.
+    A benchmark with several `others` besides its first side has one contest for each: for the judge, benchmark b is
+    contests b·others to (b+1)·others - 1. `known` are samples of a resumed comparison. The budget may depend on how
+    many benchmarks the gate has not settled.
     """
     turns = [0] * benchmarks
     seconds = [0.0] * benchmarks
@@ -101,16 +101,16 @@ def run_to_verdicts(
         turns[sample.benchmark] += 1
         seconds[sample.benchmark] += sample.seconds
         spent += sample.seconds
-        on_the_rest = sum(each for place, each in enumerate(seconds) if not judge.is_settled(place * others))
+        spent_on_unsettled = sum(each for place, each in enumerate(seconds) if not judge.is_settled(place * others))
         for other, estimate in enumerate(sample.estimates):
             contest = sample.benchmark * others + other
-            on_verdict(contest, judge.add(contest, estimate, sample.seconds), on_the_rest)
+            on_verdict(contest, judge.add(contest, estimate, sample.seconds), spent_on_unsettled)
 
     for sample in known:
         add(sample)
     while True:
         gate.update()
-        # What was settled otherwise has cost the budget nothing.
+        # Benchmarks that the gate has settled do not count against the budget.
         timed = [each for each in range(benchmarks) if not judge.is_settled(each * others)]
         budget = budget_seconds(len(timed)) if callable(budget_seconds) else budget_seconds
         left = budget - sum(seconds[each] for each in timed)
@@ -140,7 +140,7 @@ def verdict_of_one(
     callback: Callable[[Verdict], object] | None = None,
     seconds_per_replicate: float = REPLICATE_SECONDS,
 ) -> Verdict:
-    """Run one benchmark of two sides to its verdict; an error of it is raised."""
+    """Return the verdict of one benchmark with two sides. Raise its error if it fails."""
     check_budget(budget)
     judge = SuiteJudge(
         1, criteria, rate=DEFAULT_FALSE_DISCOVERY_RATE, seconds_per_replicate=min(seconds_per_replicate, budget)
@@ -165,7 +165,7 @@ def check_budget(budget: float) -> None:
 
 
 def _with_retries(sampler: Sampler, benchmark: int, turn: int, retries: int) -> Sample:
-    """Return a sample; try again after a crash or a time-out, which may be the machine's doing."""
+    """Return a sample; retry after a crash or a time-out, which the machine may have caused."""
     for _ in range(retries):
         try:
             return sampler.sample(benchmark, turn)

@@ -88,10 +88,14 @@ def pretend(folder: Path, script: str) -> str:
 @pytest.mark.parametrize(
     ("script", "kind", "words"),
     [
-        ("echo 'Error: Permission Denied: Try running again with sudo' >&2; exit 1", ToolRefused, "may not look"),
+        (
+            "echo 'Error: Permission Denied: Try running again with sudo' >&2; exit 1",
+            ToolRefused,
+            "not allowed to inspect",
+        ),
         ("echo 'Error: Operation not permitted (os error 1)' >&2; exit 1", ToolRefused, "Run as root"),
         ("echo 'Error: no such process' >&2; exit 1", PhotometerError, "no such process"),
-        ("exit 0", MeasurementError, "saw nothing"),
+        ("exit 0", MeasurementError, "did not see"),
     ],
 )
 def test_its_failures_are_told_apart(

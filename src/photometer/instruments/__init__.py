@@ -1,1 +1,1 @@
-"""One file or folder per instrument. In: what to run. Out: a Measurement or InstructionCounts."""
+"""One file or folder per instrument. In: what to run. Out: a Measurement, InstructionCounts or their like."""

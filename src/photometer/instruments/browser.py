@@ -1,6 +1,6 @@
 """A headless browser: an SVG or HTML file in, a picture of it (PNG) out.
 
-It is Chromium or Chrome, found on the machine or named in PHOTOMETER_BROWSER. The result is checked: it must be a PNG
+It is Chromium or Chrome, found on the machine or given in PHOTOMETER_BROWSER. The result is checked: it must be a PNG
 of the requested size.
 """
 
@@ -34,15 +34,15 @@ def find_browser() -> str:
     if named:
         found = shutil.which(named)
         if found is None:
-            raise ToolMissing(f"{VARIABLE} names {named}, which cannot be executed", remedy="Correct or unset it.")
+            raise ToolMissing(f"{VARIABLE} is {named}, which cannot be executed", remedy="Correct or unset it.")
         return found
     for name in (*NAMES, *_MAC_PLACES):
         found = shutil.which(name)
         if found is not None:
             return found
     raise ToolMissing(
-        "there is no Chromium or Chrome to make pictures (PNG) with",
-        remedy=f"Install one (Debian: sudo apt-get install chromium) or name it in {VARIABLE}. The SVGs open anywhere.",
+        "making pictures (PNG) needs Chromium or Chrome, and neither was found",
+        remedy=f"Install one (Debian: sudo apt-get install chromium) or set {VARIABLE}. The SVGs open anywhere.",
     )
 
 
@@ -54,7 +54,7 @@ def render_png(
     pixels_per_unit: int = 1,
     browser: str | None = None,
 ) -> None:
-    """Make a picture of a file of ours. `size` is the page's; an SVG states its own. A unit may be several pixels."""
+    """Make a picture of one of our files. `size` is the page's size; an SVG states its own."""
     width, height = svg_size(source) if size is None else size
     with private_folder("browser") as profile:
         command = [
@@ -108,7 +108,7 @@ def render_png(
 
 
 def svg_size(path: Path) -> tuple[int, int]:
-    """Return the width and height that an SVG of ours states, in pixels."""
+    """Return the width and height that one of our SVGs states, in pixels."""
     with path.open(encoding="utf-8") as file:
         match = _SVG_SIZE.search(file.read(2000))
     if match is None:
@@ -127,4 +127,4 @@ def png_size(path: Path) -> tuple[int, int]:
 
 
 def _remedy() -> str:
-    return f"Open the file in a browser yourself, or name another one in {VARIABLE}."
+    return f"Open the file in a browser yourself, or set {VARIABLE} to another one."

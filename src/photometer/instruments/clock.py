@@ -1,4 +1,4 @@
-"""The clock that times a statement: the plain one, or one that first waits for the accelerator.
+"""The clock that times a statement: a plain one, or one that first waits for the accelerator.
 
 Waiting takes microseconds per block, so it is done only if this process has opened an accelerator. A process that has
 not cannot have work queued there.
@@ -13,7 +13,7 @@ Clock = Callable[[], float]
 
 
 def accelerator_in_use() -> bool:
-    """Whether this process has opened an accelerator, so that work may be queued on it. Does not open one itself."""
+    """Return whether this process has opened an accelerator, which may have work queued. Do not open one."""
     import sys
 
     torch = sys.modules.get("torch")
@@ -29,7 +29,7 @@ def accelerator_in_use() -> bool:
 
 
 def timer() -> float:
-    """Return seconds of a monotonic clock, read after the accelerator, if one is in use, has finished its work."""
+    """Return seconds of a monotonic clock, read after an accelerator in use has finished its work."""
     if accelerator_in_use():
         _synchronize()
     return time.perf_counter()
@@ -57,7 +57,7 @@ def _synchronize() -> None:
 
 
 def clock_resolution_seconds(clock: Clock) -> float:
-    """Return the smallest step that this clock makes, by reading it until it changes, several times."""
+    """Return the smallest step of this clock, by reading it several times until it changes."""
     smallest = float("inf")
     for _ in range(20):
         start = end = clock()

@@ -1,7 +1,7 @@
 """Folders that code is loaded from: compiled snippets and scripted models. Only this user may write to them.
 
-`cache_root` says where they lie; `make_code_folder` makes one, or refuses one whose content another user may have
-put there.
+`cache_root` returns where they are; `make_code_folder` creates one, or refuses one in which another user may have
+put files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def cache_root() -> Path:
-    """Return `$PHOTOMETER_CACHE`, or else `photometer` in the user's cache folder."""
+    """Return `$PHOTOMETER_CACHE`, or `photometer` in the user's cache folder if it is not set."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return Path(chosen).expanduser().absolute()
@@ -31,10 +31,10 @@ def cache_root() -> Path:
 
 
 def make_code_folder(folder: Path, below: Path | None = None) -> Path:
-    """Make the folder and those between it and `below`, each for this user alone; refuse one that is not safe.
+    """Create the folder and those between it and `below`, each private to this user; refuse one that is not safe.
 
-    What is there already must belong to this user, and nobody else may write to it. `below` itself may be a folder
-    that all users share, but then it must be sticky, so that others cannot replace what is ours in it.
+    Existing folders must belong to this user, and nobody else may write to them. `below` itself may be shared by all
+    users, but then it must be sticky, so that others cannot replace our folders in it.
     """
     below = folder.parent if below is None else below
     _make(below)
@@ -49,9 +49,9 @@ def make_code_folder(folder: Path, below: Path | None = None) -> Path:
 
 @contextlib.contextmanager
 def code_folder_locked(folder: Path) -> Iterator[bool]:
-    """Hold the folder's lock while something is made in it. The kernel releases it if this process dies.
+    """Hold the folder's lock while something is created in it. The kernel releases it if this process dies.
 
-    Yields False, after a warning, if the file system has no locks.
+    Yield False, after a warning, if the file system has no locks.
     """
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -68,7 +68,7 @@ def _make(folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise CacheError(
-            f"the cache folder {folder} cannot be made: {error.strerror}",
+            f"the cache folder {folder} cannot be created: {error.strerror}",
             remedy=f"Set {VARIABLE} to another folder.",
         ) from error
 

@@ -1,7 +1,7 @@
-"""report_compile: a statement compiled twice, in two fresh children with one cache: cold, then warm.
+"""report_compile: compile a statement twice, in two fresh children with one cache: cold, then warm.
 
 In: a session and the texts of a compiled variant, as plan/codegen_python.py writes them. Out: a CompileReport. The
-child's cache is its own (session/compile_caches.py); the import of the compiler is not part of its time.
+cache belongs to this benchmark alone (session/compile_caches.py); importing the compiler is not part of its time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from photometer.session.session import Session, compiling
 from photometer.session.shared import process_session
 from photometer.worker.messages import CompileFacts, Prepare, ReportCompile
 
-# Compiles what Inductor needs for any function; `device` is filled in.
+# Compiles what Inductor needs for any function.
 _FIRST = 'torch.compile(lambda x: torch.relu(x) + 1)(torch.ones(64, device="{device}"))'
 FIRST_SECONDS = 600.0
 
@@ -48,7 +48,7 @@ def report_compile(
 
 
 def cache_folder(session: Session, key: str, device: str = "", cores: Sequence[int] = ()) -> Path:
-    """Return the folder in which a benchmark keeps what torch.compile makes of it."""
+    """Return the folder of a benchmark's torch.compile cache."""
 
     def fill(folder: Path) -> None:
         setup = _FIRST.format(device=device or "cpu")
@@ -64,7 +64,7 @@ def _ask(session: Session, request: ReportCompile, timeout_seconds: float, cores
 
 
 def report_statement(order: WorkOrder, session: Session | None = None) -> CompileReport:
-    """Return the report of a statement (plan/compiled_statement.py), by this process's session if none is given."""
+    """Return the report of a statement (plan/compiled_statement.py), using this process's session by default."""
     args = order.args
     request = ReportCompile(args.stmt, args.setup, cache="", later=order.recompile_with, num_threads=args.num_threads)
     spec = TaskSpec(stmt="\n".join(order.label), setup=args.setup, num_threads=args.num_threads)

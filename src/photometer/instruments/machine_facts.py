@@ -1,4 +1,4 @@
-"""Collects the facts about this machine and its software in a `Machine`, by reading files; nothing is changed.
+"""Collect the facts about this machine and its software in a `Machine`, by reading files; nothing is changed.
 
 torch is described only if the program has already imported it: saving a result must not import it. A fact that cannot
 be determined is None.
@@ -19,8 +19,8 @@ from pathlib import Path
 from photometer.model.machine import Machine, TorchBuild
 
 GIT_TIMEOUT_SECONDS = 5.0
-# Those of torch's compiler flags that affect speed; dozens of others only concern warnings.
-_TELLING_FLAG = re.compile(r"-(O\w*|g|march=\S+|mtune=\S+|m(avx|sse|fma)\S*|flto\S*|fsanitize=\S+|DNDEBUG|DDEBUG)$")
+# Torch's compiler flags that affect speed; dozens of others only concern warnings.
+_SPEED_FLAG = re.compile(r"-(O\w*|g|march=\S+|mtune=\S+|m(avx|sse|fma)\S*|flto\S*|fsanitize=\S+|DNDEBUG|DDEBUG)$")
 
 
 def gather_machine(folder: Path | None = None) -> Machine:
@@ -92,7 +92,7 @@ def short_flags(config: str) -> str | None:
     found = re.search(r"CXX_FLAGS=(.*?)(, [A-Z_]+=|$)", config, re.DOTALL)
     if found is None:
         return None
-    return " ".join(flag for flag in found.group(1).split() if _TELLING_FLAG.match(flag))
+    return " ".join(flag for flag in found.group(1).split() if _SPEED_FLAG.match(flag))
 
 
 def _torch_build() -> TorchBuild | None:

@@ -1,4 +1,4 @@
-"""Memory of a statement, in a child of a session or in this process. Exact, so it needs no quiet machine."""
+"""Memory of a statement, in a child of a session or in this process. Exact, even on a busy machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from photometer.session.child_process import DEFAULT_TIMEOUT_SECONDS, ChildProce
 from photometer.session.shared import process_session
 from photometer.worker.messages import ANY_DEVICE, MeasuredMemory, MeasureMemory, Prepare
 
-# Runs of which the figures are kept: enough to tell the usual one from a stray.
+# Runs whose figures are kept: enough to tell the usual one from an outlier.
 REPEATS = 3
 
 
@@ -26,7 +26,7 @@ def memory_in_child(
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
 ) -> MemoryMeasurement:
     """Prepare the statement in a fresh child and measure what its runs allocate there."""
-    # No warm-up: what a run before the first report has left would be freed as memory that nobody has heard of.
+    # No warm-up: memory that such a run leaves would later be freed without having been counted.
     named = "" if prepare.device == ANY_DEVICE else prepare.device
     child.ask(dataclasses.replace(prepare, warmup_runs=0, device_time=False, device=named), timeout_seconds)
     return memory_measurement(child.ask(MeasureMemory(repeats, prepare.device), timeout_seconds), task_spec)
@@ -50,7 +50,7 @@ def _figures(repeats: Sequence[Sequence[int]]) -> tuple[MemoryFigures, ...]:
 def memory_here(
     stmt: str, setup: str, names: dict[str, Any], task_spec: TaskSpec, *, repeats: int = REPEATS
 ) -> MemoryMeasurement:
-    """Measure a Python statement in this process, with the objects it has."""
+    """Measure a Python statement in this process, with its objects."""
     from photometer.worker.memory import opened_device, take_memory
     from photometer.worker.python_loop import PythonLoop
     from photometer.worker.threads import set_torch_threads

@@ -1,4 +1,4 @@
-"""NoiseWatch: watches the machine during a measurement, and first waits a little for the measuring core to be free.
+"""NoiseWatch: watch the machine during a measurement, and first wait briefly for the measuring core to be free.
 
 In: the core that measures. Out: a MachineNoise. Everything is read from /proc and /sys; nothing is changed.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from photometer.model.machine import MachineNoise
 
-# If others use the core for a larger share of the time, it is worth waiting: replicates get three times as wide.
+# If others use the core for a larger share of the time, it is worth waiting: replicates scatter three times as much.
 BUSY_SHARE = 0.25
 LOOK_SECONDS = 0.25
 # A compiler or a test in the background may end within this time; whether to wait longer is up to the user.
@@ -29,7 +29,7 @@ class Ticks:
 
 
 def others_busy(seconds: float = LOOK_SECONDS, sleep: Callable[[float], None] = time.sleep) -> float | None:
-    """Return the share of the time in which the busiest core works for others; asked before anything of ours runs."""
+    """Return the share of time in which others use the busiest core. Call it before anything of ours runs."""
     before = read_ticks()
     sleep(seconds)
     after = read_ticks()
@@ -38,7 +38,7 @@ def others_busy(seconds: float = LOOK_SECONDS, sleep: Callable[[float], None] = 
 
 
 class NoiseWatch:
-    """Make one before measuring, call `look` now and then, and `noise` at the end."""
+    """Create one before measuring, call `look` regularly, and `noise` at the end."""
 
     def __init__(self, core: int | None, *, read: Callable[[], dict[int, Ticks]] | None = None) -> None:
         self._core = core
@@ -50,7 +50,7 @@ class NoiseWatch:
     def wait_for_quiet(
         self, most_seconds: float = MOST_WAIT_SECONDS, sleep: Callable[[float], None] = time.sleep
     ) -> float:
-        """Wait until no other process uses the core, for `most_seconds` at most. Return the seconds waited."""
+        """Wait until no other process uses the core, at most `most_seconds`. Return the seconds waited."""
         while self._waited_seconds < most_seconds:
             before = self._read()
             sleep(LOOK_SECONDS)

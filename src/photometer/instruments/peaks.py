@@ -1,7 +1,7 @@
-"""The peak of this machine: FLOPs per second of a matrix product, bytes per second of a copy; measured once and kept.
+"""The peak of this machine: FLOPs per second of a matrix product, bytes per second of a copy, measured once and kept.
 
-In: a session, a device, a number of threads and a type. Out: a MachinePeak. It is kept in the user's cache folder by
-all that it depends on: processor or card, version of torch, device, threads, type.
+In: a session, a device, a number of threads and a type. Out: a MachinePeak. It is kept in the user's cache folder under
+everything it depends on: processor or card, version of torch, device, threads, type.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from photometer.model.work_of_run import MachinePeak
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare, Time
 
-# Of each size the best of so many blocks: a peak is what can be reached, so that noise only lowers it.
+# For each size the best of this many blocks counts: noise can only lower a peak.
 BLOCKS = 15
-# Several sizes, because no one size is the best on every machine; the largest are for those with many cores.
+# Several sizes, because no single one is the best on every machine; the largest are for many cores.
 CPU_MATRICES = (256, 512, 1024, 2048, 4096)
 GPU_MATRICES = (4096, 8192, 16384)
 # Larger than any cache, so that memory is measured: 128 MiB on the CPU, 1 GiB on a card.
 CPU_COPY_BYTES = 128 << 20
 GPU_COPY_BYTES = 1 << 30
-# A block is at least so long: short ones are lost in the noise.
+# The least length of a block: shorter ones are lost in the noise.
 BLOCK_SECONDS = 0.02
 MOST_RUNS = 200
-# A product that takes so long is large enough; a larger one would be no faster.
+# A product that takes this long is large enough; a larger one would not be faster.
 LONG_SECONDS = 0.03
 TIMEOUT_SECONDS = 120.0
-# Rates are compared with float32's if a type has no matrix product of its own.
+# Used for types that have no matrix product.
 DEFAULT_DTYPE = "float32"
 DTYPES = ("float32", "float64", "bfloat16", "float16")
 _GPU_FOLDER = Path("/proc/driver/nvidia/gpus")
@@ -45,7 +45,7 @@ _GPU_FOLDER = Path("/proc/driver/nvidia/gpus")
 def peak_of(
     session: Session, *, device: str = "cpu", num_threads: int = 1, dtype: str = DEFAULT_DTYPE, again: bool = False
 ) -> MachinePeak:
-    """Return the kept peak, or measure it now; `again` measures it anew."""
+    """Return the kept peak, or measure it now; `again` measures it in any case."""
     dtype = dtype if dtype in DTYPES else DEFAULT_DTYPE
     # An accelerator's work does not depend on the host's threads.
     num_threads = num_threads if is_cpu(device) else 1
@@ -68,7 +68,7 @@ def check_device(session: Session, device: str) -> None:
     """Raise if the environment has no such device."""
     known = session.facts().devices
     if device not in known:
-        raise DefinitionError(f"there is no device {device!r}", remedy=f"There are: {', '.join(known)}.")
+        raise DefinitionError(f"there is no device {device!r}", remedy=f"Choose one of: {', '.join(known)}.")
 
 
 def is_cpu(device: str) -> bool:
@@ -152,7 +152,7 @@ def _kept(path: Path, wanted: MachinePeak) -> MachinePeak | None:
 
 
 def _keep(path: Path, peak: MachinePeak) -> None:
-    """Keep it for next time; a folder that cannot be written costs another measurement, not this one."""
+    """Keep it for the next time; if that fails, it is measured again then."""
     try:
         make_code_folder(path.parent)
         write_whole(path, json.dumps(to_record(peak)).encode())

@@ -1,7 +1,7 @@
 """A Python statement's instructions by the processor's own counter, through Linux's perf_event_open.
 
-In: a loop; out: ProcessorCounts. If the kernel does not allow it, `perf_refusal` says why and what to do. The call has
-no wrapper in the C library, so it is made by its number.
+In: a loop. Out: ProcessorCounts. If the kernel does not allow it, `perf_refusal` says why and what to do. The system
+call has no wrapper in the C library, so it is made by number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from photometer.model.task import TaskSpec
 from photometer.worker.python_loop import PythonLoop
 
 WARMUP_RUNS = 100
-"""As for Callgrind: CPython's specialising interpreter has settled by then."""
+"""As with Callgrind: CPython's specialising interpreter has settled by then."""
 
 _SYSCALL_NUMBERS = {"x86_64": 298, "aarch64": 241}
 _TYPE_HARDWARE = 0
@@ -45,7 +45,7 @@ class PerfCounter:
     def __init__(self) -> None:
         refusal = perf_refusal()
         if refusal is not None:
-            raise ToolMissing("The processor's counter of instructions cannot be used.", remedy=refusal)
+            raise ToolMissing("the processor's instruction counter cannot be used", remedy=refusal)
         self._descriptor = _open()
 
     def count(self, run_block: Callable[[int], object], number: int) -> int:
@@ -73,7 +73,7 @@ class PerfCounter:
 
 
 def count_by_processor(loop: object, task_spec: TaskSpec, number: int, repeats: int) -> ProcessorCounts:
-    """Count in this very process: the garbage collector is off, the memory layout is as it is."""
+    """Count in this process: the garbage collector is off, the memory layout is not controlled."""
     if not isinstance(loop, PythonLoop):
         raise DefinitionError(
             "the processor's counter counts only Python statements, in this process",
@@ -93,7 +93,7 @@ def count_by_processor(loop: object, task_spec: TaskSpec, number: int, repeats: 
 
 @functools.lru_cache(maxsize=1)
 def perf_refusal() -> str | None:
-    """Return None if the counter works, or else why not, in a sentence. The kernel is asked once per process."""
+    """Return None if the counter works, otherwise why not, as a sentence. The kernel is asked once per process."""
     if sys.platform != "linux" or platform.machine() not in _SYSCALL_NUMBERS:
         return f"perf_event_open exists on Linux, on x86-64 or aarch64; this is {sys.platform} on {platform.machine()}."
     try:
@@ -112,7 +112,7 @@ def explain_refusal(number: int | None, paranoid: str | None) -> str:
             "or give the container the capability CAP_PERFMON and a seccomp profile that lets the call pass."
         )
     if number in (errno.ENOENT, errno.ENODEV, errno.EOPNOTSUPP):
-        return "This machine offers no counter of instructions, as most virtual machines do not: use Callgrind."
+        return "This machine has no instruction counter, like most virtual machines: use Callgrind."
     if number == errno.ENOSYS:
         return "This kernel was built without perf events, or a container filters the call: use Callgrind."
     name = errno.errorcode.get(number or 0, str(number))

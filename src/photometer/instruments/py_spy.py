@@ -1,7 +1,7 @@
-"""py-spy on a spinning child: the stacks of a statement's own loop, native frames included, imports and set-up not.
+"""py-spy on a spinning child: the stacks of a statement's own loop, with native frames, without imports and set-up.
 
-In: a session and what its child prepares. Out: SampledStacks, whose weights are nanoseconds per run: the share
-of samples times the time of a run, which is measured before py-spy, whose looking slows the child down, attaches.
+In: a session and what its child prepares. Out: SampledStacks, whose weights are nanoseconds per run: the share of
+samples times the time of a run, which is measured before py-spy attaches and slows the child down.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from photometer.session.session import Session
 from photometer.worker.messages import Prepare, Spin, Time
 
 DEFAULT_DURATION_SECONDS = 3.0
-# Unwinding native frames takes py-spy some milliseconds a sample, and it falls behind above this.
+# Unwinding native frames takes py-spy some milliseconds per sample, and it falls behind above this.
 NATIVE_RATE_HZ = 200
 PYTHON_RATE_HZ = 1000
-# Reading the symbols of torch's libraries, some 500 MB, takes py-spy seconds before its first sample; more when busy.
+# Reading the symbols of torch's libraries (about 500 MB) takes py-spy seconds before its first sample; more if busy.
 LONGEST_START_SECONDS = 180.0
-# The time of a run: the fastest of a few blocks, as a flame graph shows shares and not fine differences.
+# The time of a run is the fastest of a few blocks: a flame graph shows shares, not fine differences.
 TIMING_BLOCKS = 20
 TIMING_BLOCK_SECONDS = 0.005
 WARMUP_RUNS = 100
 
-# The frame of the loop around the user's statement (worker/python_loop.py); of a compiled one, its symbol.
+# The frame of the loop around the user's statement (worker/python_loop.py); a compiled one has its symbol instead.
 LOOP_FRAME = "_photometer_blocks"
 COMPILED_LOOP_END = "_kept_blocks"
 COMPILED_SPACE_END = "_space"
@@ -50,12 +50,12 @@ Stack = tuple[str, ...]
 
 
 class _NoNativeFrames(PhotometerError):
-    """py-spy unwinds native frames on a few platforms only; Python's it sees everywhere."""
+    """py-spy cannot unwind native frames on this platform; Python's frames it sees everywhere."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SampledStacks:
-    """`stacks` with nanoseconds per run, the largest first; a stack's frames are those below the loop's own."""
+    """`stacks` with nanoseconds per run, largest first; a stack has the frames below the loop's own."""
 
     stacks: tuple[tuple[Stack, float], ...]
     samples: int
@@ -64,24 +64,22 @@ class SampledStacks:
 
     @property
     def sample_nanoseconds(self) -> float:
-        """The weight of one sample."""
+        """Return the weight of one sample."""
         return self.seconds_per_run * 1e9 / self.samples
 
     def scaled_to(self, seconds_per_run: float) -> SampledStacks:
-        """Return the same shares of a time that is better known."""
+        """Return the same shares of a time that is known more precisely."""
         factor = seconds_per_run / self.seconds_per_run
         stacks = tuple((stack, weight * factor) for stack, weight in self.stacks)
         return dataclasses.replace(self, stacks=stacks, seconds_per_run=seconds_per_run)
 
 
 def find_py_spy() -> str:
-    """py-spy beside this interpreter, or on PATH."""
+    """Return the path of py-spy, beside this interpreter or on the PATH."""
     beside = Path(sys.executable).with_name("py-spy")
     found = str(beside) if beside.exists() else shutil.which("py-spy")
     if found is None:
-        raise ToolMissing(
-            "py-spy is not installed, so there are no flame graphs", remedy="Install it: pip install py-spy."
-        )
+        raise ToolMissing("flame graphs need py-spy, which is not installed", remedy="Install it: pip install py-spy.")
     return found
 
 
@@ -93,7 +91,7 @@ def sample_loop(
     native: bool = True,
     timeout_seconds: float = 120.0,
 ) -> SampledStacks:
-    """Fork a child, prepare it, and let py-spy look while it runs its statement over and over."""
+    """Fork a child, prepare it, and sample it with py-spy while it runs its statement repeatedly."""
     py_spy = find_py_spy()
     with session.child() as child, private_folder("py-spy") as folder:
         child.ask(dataclasses.replace(preparation, warmup_runs=1), timeout_seconds)
@@ -110,7 +108,7 @@ def sample_loop(
     samples = sum(counts.values())
     if not samples:
         raise MeasurementError(
-            "py-spy saw nothing of the statement's loop", remedy="Record for longer (--duration), or with --no-native."
+            "py-spy did not see the statement's loop", remedy="Record for longer (--duration), or with --no-native."
         )
     nanoseconds = seconds_per_run * 1e9 / samples
     stacks = tuple((stack, count * nanoseconds) for stack, count in counts.most_common())
@@ -118,24 +116,24 @@ def sample_loop(
 
 
 def loop_stacks(lines: Iterable[str], loop: str = LOOP_FRAME) -> Counter[Stack]:
-    """py-spy's folded stacks, cut to what lies below the loop's frame. What the loop does itself is the empty stack."""
+    """Return py-spy's folded stacks below the loop's frame. The loop's own time is the empty stack."""
     counts: Counter[Stack] = Counter()
     for line in lines:
         text, _, count = line.rpartition(" ")
         if not count.isdigit():
             continue
         frames = text.split(";")
-        # A compiled loop lies in a namespace of its own (instruments/cpp/source.py).
+        # A compiled loop is in its own namespace (instruments/cpp/source.py).
         functions = [frame.split(" (")[0].rpartition("::")[2] for frame in frames]
         places = [place for place, name in enumerate(functions) if name in (loop, f"{loop}{COMPILED_LOOP_END}")]
         if places:
-            # The first: a statement that times something itself has another loop of ours further down.
+            # The first one: a statement that itself times something has another of our loops further down.
             counts[tuple(_frame_name(frame, loop) for frame in frames[places[0] + 1 :])] += int(count)
     return counts
 
 
 def _frame_name(frame: str, loop: str) -> str:
-    """`_photometer_blocks.<locals>.T.f (<photometer snippet 3>)` is, to its author, `T.f (snippet)`."""
+    """Return a frame as its author knows it: `T.f (snippet)` for `_photometer_blocks.<locals>.T.f (<…snippet 3>)`."""
     return _SNIPPET.sub("snippet", frame.replace(_LOCAL, "").replace(f"{loop}{COMPILED_SPACE_END}::", ""))
 
 
@@ -152,7 +150,7 @@ def _seconds_per_run(child: ChildProcess, timeout_seconds: float) -> float:
 
 @contextlib.contextmanager
 def _spinning(child: ChildProcess, seconds: float) -> Any:
-    """Let the child run its statement while the block lasts. It is killed at its end: who knows when py-spy is done."""
+    """Let the child run its statement during the block, then kill it: only then is py-spy certainly done."""
     ended: list[WorkerError] = []
 
     def spin() -> None:
@@ -195,28 +193,28 @@ def _record(py_spy: str, pid: int, out: Path, duration_seconds: float, native: b
         ) from error
     if done.returncode == 0:
         return
-    said = f"{done.stdout}{done.stderr}".strip()
-    if any(word in said.lower() for word in _REFUSALS):
+    printed = f"{done.stdout}{done.stderr}".strip()
+    if any(word in printed.lower() for word in _REFUSALS):
         raise ToolRefused(
-            "py-spy may not look into another process here, so there are no flame graphs",
+            "flame graphs need py-spy, which is not allowed to inspect other processes here",
             command=command,
-            log=said,
+            log=printed,
             remedy=refusal_remedy(),
         )
-    kind = _NoNativeFrames if native and "native" in said.lower() else PhotometerError
+    kind = _NoNativeFrames if native and "native" in printed.lower() else PhotometerError
     raise kind(
         "py-spy failed",
         command=command,
         exit_status=done.returncode,
-        log=said,
+        log=printed,
         remedy="Try --no-native, or another version of py-spy.",
     )
 
 
 def refusal_remedy(platform: str = sys.platform, scope_file: Path = Path("/proc/sys/kernel/yama/ptrace_scope")) -> str:
-    """Return what lets py-spy in, on this kind of machine."""
+    """Return how to allow py-spy to inspect processes on this kind of machine."""
     if platform == "darwin":
-        return "macOS lets only root look into other processes: run the command with sudo."
+        return "On macOS only root may inspect other processes: run the command with sudo."
     in_container = any(mark.exists() for mark in CONTAINER_MARKS)
     container = "In a container, start it with --cap-add=SYS_PTRACE."
     try:
@@ -224,5 +222,5 @@ def refusal_remedy(platform: str = sys.platform, scope_file: Path = Path("/proc/
     except (OSError, ValueError):
         scope = 0
     if scope and not in_container:
-        return f"Run as root, or allow it until the next start: sudo sysctl kernel.yama.ptrace_scope=0. {container}"
+        return f"Run as root, or allow it until the next reboot: sudo sysctl kernel.yama.ptrace_scope=0. {container}"
     return f"Run as root. {container}"

@@ -24,12 +24,12 @@ class StoppingRule(Protocol):
         """Return None to continue, or the reason to stop."""
 
     def next_look(self, samples: int) -> int:
-        """Return after how many samples to check again: checking thousands of samples each time takes long."""
+        """Return after how many samples to check again: checking thousands of samples every time is slow."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RunFor:
-    """Stop when this much time has been measured."""
+    """Stop after measuring for this long."""
 
     seconds: float
 
@@ -75,7 +75,7 @@ class SpreadBelow:
 class Precise:
     """Stop when the 95 % interval of the median is within ± this share of it, or at `max_run_time`.
 
-    Unlike a spread, an interval shrinks with more data: by the root of the time, on a noisy machine too.
+    Unlike a spread, an interval shrinks with more data, with the square root of the time, on a noisy machine, too.
     """
 
     precision: float

@@ -25,7 +25,7 @@ TimeBlock = Callable[[int], float]
 LARGEST_CLOCK_SHARE = 1e-3
 # and if it is this many steps of the clock long, so that the step does not matter.
 FEWEST_CLOCK_STEPS = 1000
-# The number of blocks to aim for: enough for a spread and an interval, few enough that each is long.
+# The number of blocks to aim for: enough for a spread and an interval, but few enough that each is long.
 BLOCKS_AIMED_AT = 200
 # The largest count that the loop accepts (torch's limit too: a C int).
 MOST_RUNS_PER_BLOCK = 2**31 - 1
@@ -38,7 +38,7 @@ STEADY_TOLERANCE = 0.05
 
 @dataclasses.dataclass(frozen=True)
 class WarmUp:
-    """How the warm-up went: the number of runs, how fast a run was at the end, and whether it had settled."""
+    """The outcome of the warm-up: the number of runs, the seconds per run at the end, and whether they had settled."""
 
     runs: int
     seconds_per_run: float
@@ -47,10 +47,10 @@ class WarmUp:
 
 @dataclasses.dataclass(frozen=True)
 class Beforehand:
-    """What is known of a statement before it is timed.
+    """What is known about a statement before it is timed.
 
-    How long its first run took, if there was one; how long a block is to be, if not a small part of the measurement;
-    the number of runs of a block, if it is settled.
+    How long its first run took, if there was one; how long a block should be, if not a small part of the measurement;
+    the number of runs per block, if it is fixed.
     """
 
     first_seconds: float = 0.0
@@ -124,7 +124,7 @@ def take_blocks(
             clock_cost = median([max(time_block(0), 0.0) for _ in range(5)])
             wanted = min_run_time / BLOCKS_AIMED_AT if known.block_seconds is None else known.block_seconds
             number = runs_per_block(warm.seconds_per_run, wanted, clock_cost, resolution)
-            # A warm-up that was disturbed from its first run to its last makes a statement look slow: blocks tell.
+            # A warm-up that was disturbed throughout makes a statement look slow: check with blocks.
             while known.block_seconds is not None and 0 < (seconds := time_block(number)) < wanted / 2:
                 number = runs_per_block(seconds / number, wanted, clock_cost, resolution)
         watch.was_preempted()
@@ -157,7 +157,7 @@ def take_blocks(
 
 
 class BlockSieve:
-    """Sets blocks aside in which another process took the core: their times do not show the statement alone.
+    """Sets aside blocks in which another process took the core: their times are not the statement's alone.
 
     If most blocks were interrupted (long statements, a busy machine), all are kept.
     """
@@ -181,7 +181,7 @@ class BlockSieve:
 
 
 class CoreWatch:
-    """Counts how long and how often this thread was kept off its core since the watch was made."""
+    """Measures how long and how often this thread was kept off its core since the watch was created."""
 
     is_this_thread = True
 
@@ -190,7 +190,7 @@ class CoreWatch:
         self._preemptions = 0.0
 
     def was_preempted(self) -> bool:
-        """Whether another process has taken the core since the last call."""
+        """Return whether another process has taken the core since the last call."""
         before, self._preemptions = self._preemptions, self._read()[2]
         return self._preemptions > before
 

@@ -131,7 +131,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(CacheError, match=r"cannot be made(.|\n)*PHOTOMETER_CACHE"):
+    with pytest.raises(CacheError, match=r"cannot be created(.|\n)*PHOTOMETER_CACHE"):
         SnippetCache(tmp_path / "file" / "cpp")
 
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from photometer.instruments.device.alternate import PAIRS_A_REPLICATE, AlternatingPair, sieve_pairs
+from photometer.instruments.device.alternate import PAIRS_PER_REPLICATE, AlternatingPair, sieve_pairs
 from photometer.instruments.device.options import SourceChoice
 from photometer.instruments.device.sampler import BlockSample
 from photometer.model.device_mode import ClockReading, Source
@@ -31,7 +31,7 @@ def test_the_ratio_is_the_kernels_hot_and_cold(seconds: float, source: Source, c
     assert found.source is source
     replicate = found.replicate()
     assert replicate.estimate.log_ratio == pytest.approx(0.0488, abs=0.002)
-    assert replicate.estimate.blocks == PAIRS_A_REPLICATE
+    assert replicate.estimate.blocks == PAIRS_PER_REPLICATE
     assert replicate.estimate.seconds_per_run_a == pytest.approx(seconds * (2 if cold else 1), rel=0.01)
 
 

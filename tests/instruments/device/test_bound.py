@@ -32,7 +32,7 @@ def test_a_share_of_a_measured_peak_names_the_resource() -> None:
 
 def test_far_from_every_peak_is_said_too() -> None:
     text = bound_in_words(5e-6, 1e-3, bytes_per_run=1e9, peak=PEAK)
-    assert text.startswith("device-bound, yet by neither memory nor arithmetic: 25 %")
+    assert text.startswith("device-bound, but by neither memory nor arithmetic: 25 %")
 
 
 def test_memory_is_judged_by_the_cold_time() -> None:

@@ -65,7 +65,7 @@ def test_the_counter_is_in_millijoules() -> None:
 def test_a_card_that_is_not_there_or_counts_nothing_is_said() -> None:
     with pytest.raises(ToolMissing, match="card 3"):
         open_energy_counter(3, Library())
-    with pytest.raises(ToolMissing, match="no energy"):
+    with pytest.raises(ToolMissing, match="does not measure energy"):
         open_energy_counter(0, Library(status=3))()
 
 

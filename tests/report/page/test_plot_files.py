@@ -78,7 +78,7 @@ def test_without_a_browser_there_are_svgs_and_a_word_on_how_to_get_the_rest(
     written = write_plots(report_view([loaded(comparison_records())]), tmp_path / "new" / "plots")
     assert [path.name for path in written.paths] == ["forest.svg", "time-against-instructions.svg"]
     assert all(path.read_text().startswith("<svg ") for path in written.paths)
-    assert "no Chromium or Chrome" in written.remark
+    assert "needs Chromium or Chrome" in written.remark
     assert browser.VARIABLE in written.remark
 
 

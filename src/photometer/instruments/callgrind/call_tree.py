@@ -1,7 +1,7 @@
 """Call stacks for a flame graph, from Callgrind's call graph.
 
-In comes a CallgrindProfile; out go folded stacks: `(("main", "f", "g"), 120)` means that g itself, called by f, called
-by main, took 120 instructions. Callgrind keeps edges, not stacks: how g's cost divides among its callers is known, but
+In: a CallgrindProfile. Out: folded stacks: `(("main", "f", "g"), 120)` means that g itself, called by f, called by
+main, took 120 instructions. Callgrind keeps edges, not stacks: how g's cost divides among its callers is known, but
 not how that part divides among the callers' callers. It is divided in proportion to the cost of the calls, as gprof
 does.
 """
@@ -35,14 +35,14 @@ class _Node:
 def folded_stacks(
     profile: CallgrindProfile, event: str = INSTRUCTIONS, *, smallest_share: float = SMALLEST_SHARE
 ) -> list[FoldedStack]:
-    """Return the stacks, the costliest first. They sum exactly to the profile's total.
+    """Return the stacks, costliest first. They sum exactly to the profile's total.
 
-    If functions call each other in a circle (the interpreter's loop calls C, which calls the loop), the edge that
-    closes the circle is left out, and what ran below it is shown where the circle was entered. Every function keeps its
-    own cost, and no stack holds a function twice, except `f` above `f'2`, Callgrind's recursive part.
+    If functions call each other in a cycle (the interpreter's loop calls C, which calls the loop), the edge that
+    closes the cycle is left out, and what ran below it is shown where the cycle was entered. Every function keeps its
+    own cost, and no stack contains a function twice, except `f` above `f'2`, Callgrind's recursive part.
     """
     nodes = _graph(profile, profile.event_index(event))
-    order = _without_circles(nodes)
+    order = _without_cycles(nodes)
     callers_cost: defaultdict[Function, int] = defaultdict(int)
     for node in nodes.values():
         for callee, cost in node.callees.items():
@@ -85,11 +85,11 @@ def _graph(profile: CallgrindProfile, index: int) -> dict[Function, _Node]:
     return dict(nodes)
 
 
-def _without_circles(nodes: dict[Function, _Node]) -> list[Function]:
+def _without_cycles(nodes: dict[Function, _Node]) -> list[Function]:
     """Remove each edge back to a function that is still open, and return the functions, callers before callees.
 
-    The search goes depth first, from the functions without callers and along the costliest call first, so that the
-    edge removed is the inner one of a recursion and not the entry into it.
+    The search is depth-first, starting from functions without callers and following the costliest call first, so that
+    the removed edge is the inner one of a recursion and not its entry.
     """
     called = {callee for node in nodes.values() for callee in node.callees}
     cost_of = {f: node.own + sum(node.callees.values()) for f, node in nodes.items()}

@@ -1,6 +1,6 @@
 """Copies of a Timer's globals for the process that counts instructions: torch's collect_callgrind accepts the same.
 
-In come the `globals` of a Timer; out go CopiedGlobals, and from these the Python text that defines the names there.
+In: the `globals` of a Timer. Out: CopiedGlobals, and from these the Python text that defines the names there.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CopiedGlobal:
     data: bytes = b""
 
 
-# A class of the user's script is saved as one of `__main__`. The set-up imports it, and there it must be found.
+# A class of the user's script is saved as one of `__main__`. The set-up imports it, so it must be found there.
 _SHOWN_IN_MAIN = """
 for _photometer_name, _photometer_value in list(globals().items()):
     vars(__import__("sys").modules["__main__"]).setdefault(_photometer_name, _photometer_value)
@@ -39,13 +39,13 @@ for _photometer_name, _photometer_value in list(globals().items()):
 
 
 def copy_globals(globals: Mapping[str, Any]) -> tuple[CopiedGlobal, ...]:
-    """Return every global as a copy. As in torch, another `torch` and a value not marked for copying are refused."""
+    """Return a copy of every global. As in torch, another `torch` and values not marked for copying are refused."""
     import torch
 
     if globals.get("torch", torch) is not torch:
         raise DefinitionError(
-            "instructions are counted in another process, where `torch` is torch: it cannot be replaced by a global",
-            remedy="Give the replacement another name and make it in `setup`.",
+            "instructions are counted in another process, where `torch` cannot be replaced by a global",
+            remedy="Give the replacement another name and create it in `setup`.",
         )
     copied = []
     for name, value in globals.items():
@@ -54,8 +54,8 @@ def copy_globals(globals: Mapping[str, Any]) -> tuple[CopiedGlobal, ...]:
         if not isinstance(value, CopyIfCallgrind):
             raise DefinitionError(
                 f"the global {name!r} cannot be shared with the process that counts instructions, only copied",
-                remedy=f"Write CopyIfCallgrind({name}) to allow the copy, or make it in `setup`. "
-                "A callable statement is such a global too: give the statement as text.",
+                remedy=f"Write CopyIfCallgrind({name}) to allow the copy, or create it in `setup`. "
+                "A callable statement is also such a global: give the statement as text.",
             )
         copied.append(_copied(name, value))
     return tuple(copied)
@@ -96,7 +96,7 @@ def _copied(name: str, wrapped: CopyIfCallgrind) -> CopiedGlobal:
     except Exception as error:
         raise DefinitionError(
             f"the global {name!r} cannot be copied to the process that counts instructions: {error}",
-            remedy="Define its class in a module that can be imported, or make it in `setup`.",
+            remedy="Define its class in a module that can be imported, or create it in `setup`.",
         ) from error
     return CopiedGlobal(name, wrapped.setup, loader="torch.load", data=buffer.getvalue())
 

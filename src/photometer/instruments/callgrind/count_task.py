@@ -1,6 +1,6 @@
-"""CountTask: one statement whose instructions are to be counted, complete in itself. In: what a Timer or a plan knows.
+"""CountTask: one statement to count, self-contained. CountedTask: the profiles of its repeats.
 
-Also what a server answers for it: the profiles of the repeats, from which come InstructionCounts and CallgrindStats.
+A Timer or a plan makes the first; InstructionCounts and CallgrindStats come from the second.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from photometer.model.instruction_counts import InstructionCounts, stable_repeat
 from photometer.model.task import TaskSpec
 
 DEFAULT_NUMBER = 100
-"""As torch has it: a cost that comes once in a while, such as a growing list, then shows as a hundredth."""
+"""As in torch: an occasional cost, such as a growing list, then counts as a hundredth."""
 
 WARMUP_RUNS = 100
 """Ten are too few for CPython's specialising interpreter; a hundred settle it."""
 
 FEWER_NUMBERS = (10, 1)
-"""What is tried if the usual number of runs would outrun the time limit; as many runs warm up."""
+"""Tried if the usual number of runs would exceed the time limit, with as many runs to warm up."""
 
 SLOWER_UNDER_VALGRIND = 60.0
-"""How many times as long a run takes, warm-up and repeats being runs too; 20 to 80 were seen."""
+"""How many times longer a run takes under Valgrind; 20 to 80 were seen."""
 
 SHARE_OF_LIMIT = 0.5
-"""Of the time limit, that the runs may be expected to take: what is expected is not known better than that."""
+"""The share of the time limit that runs may be expected to take; the expectation is no more precise than that."""
 
 TIMEOUT_SECONDS = 600.0
-"""Code under Callgrind runs some fifty times slower; a statement of 10 ms needs 150 s for 300 runs."""
+"""Code runs about fifty times slower under Callgrind; a statement of 10 ms needs 150 s for 300 runs."""
 
 
 @dataclass(frozen=True)
 class CountTask:
-    """What to count. `stmt` is the text that runs where it is not the one that is shown (`task_spec.stmt`).
+    """What to count. `stmt` is the text that runs, if it differs from the text that is shown (`task_spec.stmt`).
 
     A C++ statement comes compiled, as `built`.
     """
@@ -68,13 +68,13 @@ class CountTask:
             raise DefinitionError(f"repeats must be at least 1, not {self.repeats}")
 
     def of_runs(self, number: int) -> CountTask:
-        """Return the task with this many runs, and no more to warm up."""
+        """Return the task with this many runs, and at most as many to warm up."""
         return replace(self, number=number, warmup_runs=min(self.warmup_runs, number))
 
     def fitting(self, seconds_per_run: float | None) -> tuple[CountTask, ...]:
-        """Return the task with the runs that fit its time limit, and then with ever fewer, should they not.
+        """Return the task with as many runs as fit its time limit, then with fewer and fewer in case they do not.
 
-        `seconds_per_run` is outside Valgrind; if it is not known, the task comes first as it is.
+        `seconds_per_run` is without Valgrind; if it is unknown, the unchanged task comes first.
         """
         fewer = [self, *(self.of_runs(number) for number in FEWER_NUMBERS if number < self.number)]
         slow = SLOWER_UNDER_VALGRIND * (seconds_per_run or 0.0)
@@ -90,7 +90,7 @@ class CountTask:
 
 @dataclass(frozen=True)
 class CountedTask:
-    """The profiles of a task's repeats, the profile of the same number of runs of nothing, and what to be told."""
+    """The profiles of a task's repeats, the profile of as many empty runs, and remarks about them."""
 
     task: CountTask
     profiles: tuple[CallgrindProfile, ...]
@@ -115,7 +115,7 @@ class CountedTask:
         )
 
     def function_counts(self) -> FunctionCounts:
-        """Return what each function executed itself in the stable repeat, by name alone."""
+        """Return what each function itself executed in the stable repeat, by name alone."""
         stable = stable_repeat_of(profile.total() for profile in self.profiles)
         return exclusive_counts(self.profiles[stable]).transform(function_name)
 
@@ -126,13 +126,13 @@ class CountedTask:
         return python_stacks(self.profiles[stable], frames, smallest_share=smallest_share)
 
     def _inclusive(self, profile: CallgrindProfile) -> FunctionCounts:
-        """Without the frames of the loop; a compiled statement has none."""
+        """Return inclusive counts without the frames of the loop; a compiled statement has none."""
         if self.task.built is not None:
             return inclusive_counts(profile)
         return inclusive_counts_of_statement(profile, self.loop_profile)
 
     def callgrind_stats(self, *, collect_baseline: bool = True) -> tuple[CallgrindStats, ...]:
-        """One a repeat. As in torch, a compiled statement has no baseline: there is no Python loop around it."""
+        """Return one per repeat. As in torch, a compiled statement has no baseline: it has no Python loop around it."""
         collect_baseline = collect_baseline and self.task.built is None
         empty = FunctionCounts((), inclusive=False), FunctionCounts((), inclusive=True)
         loop = exclusive_counts(self.loop_profile), self._inclusive(self.loop_profile)
@@ -156,7 +156,7 @@ class CountedTask:
 
 
 def names_source_files_of_torch(profile: CallgrindProfile) -> bool:
-    """Whether any function of torch's own libraries has its source file: only debug symbols tell that."""
+    """Return whether any function of torch's own libraries has a source file, which only debug symbols provide."""
     return any(
         "/libtorch" in cost.function.object_path and cost.function.file != UNKNOWN for cost in profile.self_costs
     )

@@ -1,7 +1,7 @@
 """InstructionCounter: tasks in, counted tasks out, each in a fresh fork of a session's server under Callgrind.
 
-The cost of the empty loop is counted once per number of runs. A child that dies of an instruction Valgrind does not
-know is told apart from other crashes. Several threads may count at the same time: each gets a server of its own.
+The cost of the empty loop is counted once per number of runs. A crash on an instruction that Valgrind does not know is
+distinguished from other crashes. Several threads may count at the same time: each gets its own server.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Outcome = InstructionCounts | PhotometerError
 OnOutcome = Callable[[int, Outcome], object]
 
 
-# What a counter with `python_frames` uses in the frozen layout: to be started ahead.
+# The servers of a counter with `python_frames` in the frozen layout, for callers that start them ahead.
 SHOWS_FRAMES = ServerKind(counting=Counting(callgrind_options=FRAME_OPTIONS))
 
 
@@ -68,15 +68,15 @@ class InstructionCounter:
     def count(
         self, task: CountTask, *, keep_text: bool = False, cores: Sequence[int] = (), python_frames: bool = False
     ) -> CountedTask:
-        """Count one task in a child of its own. `keep_text` keeps Callgrind's output files as text.
+        """Count one task in fresh children. `keep_text` keeps Callgrind's output files as text.
 
-        With `python_frames` the task's call stacks have Python's functions in them; its counts are a bit higher then.
+        With `python_frames` the task's call stacks contain Python's functions; its counts are then slightly higher.
         """
         title = task.task_spec.title
         shows_frames = python_frames and self._python_frames and task.built is None
         with self._session.server(self._kind, cores) as server:
-            # A fresh fork per repeat: they start from one state, so that they execute the same. In one child CPython
-            # retries specialisation after certain numbers of runs, and lists and caches grow on.
+            # A fresh fork per repeat: all start from the same state, so that they execute the same. Within one child,
+            # CPython retries specialisation after certain numbers of runs, and lists and caches keep growing.
             loop = self._loop_profile(server, task.number) if task.built is None else None
 
             def talk(child: ChildProcess) -> tuple[list[str], str]:
@@ -97,7 +97,7 @@ class InstructionCounter:
         return CountedTask(task, tuple(profiles), loop, tuple(texts) if keep_text else (), frozen, reasons, frame_maps)
 
     def close(self) -> None:
-        """End the servers that count: each holds some hundred megabytes. The session starts them again if need be."""
+        """End the counting servers: each uses some hundred megabytes. The session restarts them if needed."""
         self._session.drop(self._kind)
 
     def _count_python(
@@ -132,12 +132,12 @@ class InstructionCounter:
         return _dumps(server, child.pid, [2, 4]), ""
 
     def _loop_profile(self, server: Server, number: int) -> CallgrindProfile:
-        """Return `number` runs of nothing: what the Python loop, the clock and the toggles cost by themselves."""
+        """Return the profile of `number` empty runs: what the Python loop, the clock and the toggles cost."""
         with self._lock:
             if number not in self._loop_profiles:
                 nothing = CountTask(TaskSpec("pass", "pass"), number=number)
                 texts, _ = self._in_child(server, lambda child: self._count_python(child, server, nothing))
-                self._loop_profiles[number] = parse_text(texts[0], source=f"{number} runs of nothing")
+                self._loop_profiles[number] = parse_text(texts[0], source=f"{number} empty runs")
             return self._loop_profiles[number]
 
     def _in_child(self, server: Server, talk: Callable[[ChildProcess], tuple[list[str], str]]) -> tuple[list[str], str]:
@@ -147,7 +147,7 @@ class InstructionCounter:
             except WorkerCrashed as crash:
                 raise _explained(crash, server.folder / f"log.{child.pid}") from None
             finally:
-                # Not asked to leave: Callgrind would write one file more, of everything and nothing.
+                # Killed, not asked to exit: Callgrind would write another, useless file.
                 child.kill()
                 self._tidy(server.folder, child.pid)
 
@@ -168,8 +168,8 @@ def count_many(
 ) -> list[Outcome]:
     """Return the counts of every task, in the order of the tasks; a task that fails has its error there.
 
-    Without a `counter` this interpreter counts. So many `servers` run at the same time, by default one per core:
-    counting is exact, so they need no quiet. `on_outcome(index, outcome)` is called as each is known, in this thread.
+    By default this interpreter counts. `servers` is how many run at the same time, by default one per core: counting is
+    exact even on a busy machine. `on_outcome(index, outcome)` is called for each outcome, in this thread.
     """
     if counter is None:
         with Session() as own:
@@ -189,7 +189,7 @@ def count_many(
             if on_outcome is not None:
                 on_outcome(index, outcomes[index])
     finally:
-        # After Ctrl-C the session is killed by whoever owns it, which ends the counts under way.
+        # After Ctrl-C the session's owner kills it, which ends the counts under way.
         threads.shutdown(wait=False, cancel_futures=True)
     return [outcomes[index] for index in range(len(tasks))]
 
@@ -206,7 +206,7 @@ def count_statement(
     cache_simulation: bool = False,
     branch_simulation: bool = False,
 ) -> CountedTask:
-    """Count one statement of a Timer in this process's own session, whose server later calls use again."""
+    """Count one statement of a Timer in this process's own session, whose server is reused by later calls."""
     task = CountTask(task_spec, stmt, copy_globals(globals or {}), built, number, repeats)
     session, key = process_session(), (cache_simulation, branch_simulation)
     counters = _counters.setdefault(session, {})
@@ -217,7 +217,7 @@ def count_statement(
     return counters[key].count(task, keep_text=keep_text)
 
 
-# By session, of which a process has one, and by what is simulated: each remembers the cost of the empty loop.
+# By session (one per process) and by what is simulated: each remembers the cost of the empty loop.
 _counters: dict[Session, dict[tuple[bool, bool], InstructionCounter]] = {}
 
 
@@ -228,12 +228,12 @@ def _dumps(server: Server, pid: int, numbers: Iterable[int]) -> list[str]:
         raise CallgrindFileError(
             f"Callgrind wrote no readable output: {error}",
             log=server.output(),
-            remedy=f"Is there room in {server.folder.parent}? TMPDIR names another folder.",
+            remedy=f"Free some space in {server.folder.parent}, or set TMPDIR to another folder.",
         ) from error
 
 
 def _reasons(server: Server, task: CountTask) -> Iterator[str]:
-    """Yield what the reader of the counts must know."""
+    """Yield remarks that a reader of the counts must know."""
     if not server.frozen:
         yield str(server.not_frozen_because)
     threads = task.task_spec.num_threads
@@ -242,7 +242,7 @@ def _reasons(server: Server, task: CountTask) -> Iterator[str]:
 
 
 def _explained(crash: WorkerCrashed, log: Path) -> WorkerCrashed:
-    """Return the crash with what Valgrind wrote about it."""
+    """Return the crash, explained by what Valgrind wrote about it."""
     valgrind_log = log.read_text(errors="replace") if log.exists() else ""
     illegal = find_illegal_instruction(valgrind_log + (crash.log or ""))
     if illegal is None:

@@ -1,9 +1,9 @@
 """From profiles to figures: counts per function, and what the repeats of a statement executed.
 
-In comes a CallgrindProfile; out go FunctionCounts as callgrind_annotate prints them (`file:function [object]`), without
-running it. Two differences are deliberate: the object is named for inlined code too, and functions of the same name in
-two objects are kept apart (callgrind_annotate adds them up under the object it saw last). From the profiles of the
-repeats, in order, and the figures of the empty loop comes an InstructionCounts.
+In: CallgrindProfiles. Out: FunctionCounts as callgrind_annotate prints them (`file:function [object]`), without running
+it. Two differences are deliberate: the object is named for inlined code, too, and functions of the same name in two
+objects are kept apart (callgrind_annotate adds them up under the object it saw last). The profiles of the repeats and
+the figures of the empty loop give an InstructionCounts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def function_string(function: Function, file: str | None = None) -> str:
 
 
 def function_name(function: str) -> str:
-    """Return the function alone, from a string that function_string made."""
+    """Return only the function, from a string that function_string made."""
     return _OBJECT.sub("", function.partition(":")[2])
 
 
@@ -86,9 +86,9 @@ def instruction_counts(
     frozen_layout: bool = True,
     reasons: Sequence[str] = (),
 ) -> InstructionCounts:
-    """Return all that is kept of the repeats of one statement."""
+    """Return what is kept of the repeats of one statement."""
     if not profiles:
-        raise MeasurementError("Instruction counts need at least one repeat.", remedy="Measure with repeats=1 or more.")
+        raise MeasurementError("instruction counts need at least one repeat", remedy="Measure with repeats=1 or more.")
     repeats = tuple(figures_of(profile) for profile in profiles)
     stable = stable_repeat_of(repeat.total for repeat in repeats)
     stable_counts = exclusive_counts(profiles[stable])
@@ -112,6 +112,6 @@ def instruction_counts(
 
 
 def _causes(counts: FunctionCounts, stable_counts: FunctionCounts) -> tuple[FunctionCount, ...]:
-    """Return the functions that differ, the largest change first; only their names, because they go into a sentence."""
+    """Return the functions that differ, largest change first; only their names, because they are for a sentence."""
     changes = (counts - stable_counts).transform(function_name)
     return tuple(sorted(changes, key=lambda row: -abs(row.count))[:CAUSES_KEPT])

@@ -1,8 +1,8 @@
-"""Call stacks that sum to the figure that is shown: the instructions of a statement outside the allocator.
+"""Call stacks that sum to the displayed figure: the instructions of a statement outside the allocator.
 
 In: stacks with Python's frames, for which the interpreter executed somewhat more, and the exact counts. Out: the stacks
-without what depends on the memory layout, without the loop around the statement, and without what making the frames
-visible has cost. So a flame graph, a table and a sentence about one statement state the same number.
+without what depends on the memory layout, without the loop around the statement, and without the cost of making the
+frames visible. So a flame graph, a table and a sentence about one statement show the same number.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from photometer.model.instruction_counts import InstructionCounts
 def fitted_stacks(stacks: Sequence[FoldedStack], counts: InstructionCounts) -> list[FoldedStack]:
     """Return the stacks for all runs of `counts`, whose sum is `counts.without_loop.outside_allocator`.
 
-    What the sum is off by belongs to the interpreter's loop: it is taken from, or added to, the own cost of Python's
-    frames in proportion. A statement that has none is fitted as a whole.
+    The difference belongs to the interpreter's loop: it is subtracted from, or added to, the own cost of Python's
+    frames in proportion. A statement without such frames is scaled as a whole.
     """
     below, itself = functools.cache(is_dependent_below), functools.cache(is_layout_dependent)
     total = max(counts.without_loop.outside_allocator, 0)

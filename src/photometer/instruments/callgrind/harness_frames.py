@@ -1,8 +1,8 @@
 """Inclusive counts without the frames of the loop around the statement.
 
-In: the profile of a statement, and that of as many runs of nothing. Out: FunctionCounts in which what stands above the
-statement (`_PyObject_MakeTpCall`, `gen_send`) or beside it (`ffi_call`, by which Callgrind is switched on and off) is
-left out: calls that the empty loop makes as often, and functions that do no more than there.
+In: the profile of a statement, and that of as many empty runs. Out: FunctionCounts without the frames above the
+statement (`_PyObject_MakeTpCall`, `gen_send`) or beside it (`ffi_call`, which switches Callgrind on and off): calls
+that the empty loop makes as often, and functions that execute no more than in the empty loop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Edge = tuple[Function, str, Function]
 def inclusive_counts_of_statement(
     profile: CallgrindProfile, loop_profile: CallgrindProfile, event: str = INSTRUCTIONS
 ) -> FunctionCounts:
-    """Return what each function cost with everything that it called, as `inclusive_counts` does, for the statement."""
+    """Return what each function cost with everything it called, as `inclusive_counts` does, for the statement."""
     loop_calls = _call_counts(loop_profile)
     harness = {edge for edge, count in _call_counts(profile).items() if count <= loop_calls.get(edge, 0)}
     own = _inclusive(profile, harness, event)

@@ -1,6 +1,6 @@
-"""Recognises a crash on an instruction that Valgrind does not know, and suggests what to do.
+"""Recognise a crash on an instruction that Valgrind does not know, and suggest what to do.
 
-In comes the log that Valgrind wrote for a process; out goes an IllegalInstruction, or None.
+In: the log that Valgrind wrote for a process. Out: an IllegalInstruction, or None.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class IllegalInstruction:
         kind = "an AVX-512 instruction" if self.is_avx512 else "an instruction"
         shown = " ".join(f"{byte:02x}" for byte in self.instruction_bytes)
         where = f" in {self.place}" if self.place else ""
-        return f"The statement executes {kind} that Valgrind does not know ({shown}){where}."
+        return f"the statement executes {kind} that Valgrind does not know ({shown}){where}"
 
     @property
     def remedy(self) -> str:
@@ -38,7 +38,7 @@ class IllegalInstruction:
             return "A newer Valgrind may know it. Timing this statement works; counting its instructions does not."
         return (
             "Valgrind has no AVX-512. ATen, oneDNN and MKL ask the processor and use AVX2 under Valgrind; code "
-            "built for this very machine does not. Build yours with -march=x86-64-v3 instead of -march=native; for "
+            "built for this machine does not. Build yours with -march=x86-64-v3 instead of -march=native; for "
             "torch.compile set ATEN_CPU_CAPABILITY=avx2 and TORCHINDUCTOR_CPP_MARCH=x86-64-v3 (torch 2.13 reads both)."
         )
 

@@ -1,6 +1,6 @@
-"""The layout band: tasks counted again under other hash seeds and environment sizes, on purpose.
+"""The layout band: tasks counted under other hash seeds and environment sizes, on purpose.
 
-In: tasks and layouts; out: a LayoutBand per task. Every layout needs a server of its own, some 15 s to start.
+In: tasks and layouts. Out: a LayoutBand per task. Every layout needs its own server, which takes about 15 s to start.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def layout_bands(
     session: Session | None = None,
     servers: int | None = None,
 ) -> list[LayoutBand]:
-    """Return the band of each task. The first error of any task is raised: a band with a gap would say too little.
+    """Return the band of each task. Raise the first error of any task: a band with a gap would be misleading.
 
-    Each layout has one server; so many `servers` run at the same time, by default one per core.
+    Each layout has one server; `servers` is how many run at the same time, by default one per core.
     """
     if session is None:
         with Session() as own:

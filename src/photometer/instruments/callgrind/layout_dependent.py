@@ -1,8 +1,8 @@
 """The part of a profile that depends on the memory layout: memory allocators, and look-ups of names.
 
-In comes a CallgrindProfile; out goes an AllocatorShare, which holds what is left without that part. Everything below a
-call into an allocator belongs to it, so the share is the same whether or not the C library has symbols, and with
-jemalloc or tcmalloc in its place: only the entry points need names. Callgrind does not replace malloc (Memcheck does),
+In: a CallgrindProfile. Out: an AllocatorShare, which has what is left without that part. All below a call into an
+allocator belongs to it, so the share is the same whether or not the C library has symbols, and with jemalloc or
+tcmalloc in its place: only the entry points need names. Callgrind does not replace malloc (Memcheck does),
 so these are the real functions of the process.
 
 Where a name is found in a dictionary depends on the hash seed, and which attributes displace each other in the cache
@@ -67,7 +67,7 @@ _PROBING = frozenset(
         *("unicodekeys_lookup_unicode_threadsafe",),
         # CPython 3.10; torch's `denoise` removes the second.
         *("lookdict_unicode_nodummy", "lookdict_unicode", "lookdict_split"),
-        # Between these and a type's look-up: how often they run there depends on how often its cache is missed.
+        # Between these and a type's look-up: how often they run depends on how often its cache misses.
         *("_Py_dict_lookup", "_PyDict_GetItem_KnownHash", "PyErr_Occurred"),
         *("find_empty_slot", "build_indices_unicode", "build_indices_generic"),
     )
@@ -80,10 +80,10 @@ _TYPE_LOOKUP = frozenset(
         *("find_name_in_mro", "assign_version_tag"),
     )
 )
-"""CPython's search for an attribute of a type: in its method cache, or else in the type and its bases.
+"""CPython's search for an attribute of a type: in its method cache, then in the type and its bases.
 
 The cache is indexed by the address of the name: in one of four layouts of a Conv2d the misses were 0.8 % of the
-instructions, in the others there were none. Hits are left out as well, because Callgrind does not tell them apart.
+instructions, in the others there were none. Hits are left out as well, because Callgrind cannot distinguish them.
 """
 
 _COMPARING = re.compile(r"__w?(?:mem|str|cs)(?:cmp|cmpeq|ncmp|casecmp|ncasecmp|chr|rchr|chrnul|len|nlen)_\w+$")
@@ -98,7 +98,7 @@ _BY_ADDRESS = re.compile(
     r"torch::autograd::Engine::(?:compute_dependencies|evaluate_function)\("
     # Any hash table of C++ whose keys are pointers, pybind11's of its instances and types among them.
     r"|std::_Hashtable<[^,<]*\*(?: const)?,|pybind11::detail::all_type_info_get_cache\("
-    # MKL's vector maths: what lies before the first aligned element, and after the last, goes another way.
+    # MKL's vector maths: elements before the first aligned one, and after the last, take another path.
     r"|^mkl_vml_kernel_|^v[sd]\w+_cout_rare$"
 )
 """Functions whose own instructions depend on addresses; what they call does not.
@@ -109,7 +109,7 @@ In one of two layouts of a backward pass the engine's hash tables had more colli
 
 @dataclass(frozen=True)
 class LookupCosts:
-    """Own instructions of probing, of looking up attributes of types, of comparing, and of what goes by addresses."""
+    """Own instructions of probing, of looking up types' attributes, of comparing, and of code that uses addresses."""
 
     probing_instructions: int
     type_lookup_instructions: int
@@ -133,7 +133,7 @@ class AllocatorShare:
 
 
 def is_allocator(name: str) -> bool:
-    """Whether a function is an allocator's: C's, C++'s or Python's, in any library; not one in a C++ namespace."""
+    """Return whether a function is an allocator's: C's, C++'s or Python's, in any library; not in a C++ namespace."""
     bare = bare_name(name)
     return (
         bare in _C_FUNCTIONS
@@ -144,12 +144,12 @@ def is_allocator(name: str) -> bool:
 
 
 def is_layout_dependent(name: str) -> bool:
-    """Whether a function's own instructions depend on where memory lies: those of allocators and look-ups do."""
+    """Return whether a function's own instructions depend on addresses: those of allocators and look-ups do."""
     return is_dependent_below(name) or _BY_ADDRESS.search(bare_name(name)) is not None
 
 
 def is_dependent_below(name: str) -> bool:
-    """Whether also those of what it calls do."""
+    """Return whether the instructions of what it calls depend on addresses, too."""
     return is_allocator(name) or _kind_of(bare_name(name)) not in (None, _Kind.BY_ADDRESS)
 
 
@@ -170,7 +170,7 @@ def allocator_share(profile: CallgrindProfile) -> AllocatorShare:
             if call.caller not in allocators:
                 instructions += call.costs[index]
                 calls += call.count
-    # A function of the allocator without a caller was running when counting began.
+    # An allocator's function without a caller was already running when counting began.
     for cost in profile.self_costs:
         if cost.function in allocators and cost.function not in called:
             instructions += cost.costs[index]
@@ -179,7 +179,7 @@ def allocator_share(profile: CallgrindProfile) -> AllocatorShare:
 
 
 def lookup_costs(profile: CallgrindProfile) -> LookupCosts:
-    """Return what look-ups execute outside the allocators: they themselves, and what is called by them alone."""
+    """Return what look-ups execute outside the allocators: themselves, and functions that only they call."""
     index = profile.event_index(INSTRUCTIONS)
     kinds = _kinds(profile)
     costs = dict.fromkeys(_Kind, 0)
@@ -187,7 +187,7 @@ def lookup_costs(profile: CallgrindProfile) -> LookupCosts:
         if cost.function in kinds:
             costs[kinds[cost.function]] += cost.costs[index]
     for call in profile.calls:
-        # What an allocator calls is in the allocator's share already.
+        # What an allocator calls is already in the allocator's share.
         if call.callee in kinds and is_allocator(call.caller.name):
             costs[kinds[call.callee]] -= call.costs[index]
     return LookupCosts(*costs.values())
@@ -213,7 +213,7 @@ def _kind_of(bare: str) -> _Kind | None:
 
 
 def _kinds(profile: CallgrindProfile) -> dict[Function, _Kind]:
-    """Return the look-ups, and the functions that nothing but look-ups calls."""
+    """Return the look-ups, and the functions that only look-ups call."""
     kinds = {
         function: kind for function in _functions(profile) if (kind := _kind_of(bare_name(function.name))) is not None
     }

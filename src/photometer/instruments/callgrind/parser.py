@@ -1,7 +1,7 @@
-"""Reads Callgrind's output format (version 1) without callgrind_annotate.
+"""Read Callgrind's output format (version 1) without callgrind_annotate.
 
-In comes the text of a file as Valgrind wrote it: compressed names, relative positions, call and jump records, one or
-several parts, any events. Out goes a CallgrindProfile. A damaged file is an error that names the source and the line.
+In: the text of a file as Valgrind wrote it: compressed names, relative positions, call and jump records, one or several
+parts, any events. Out: a CallgrindProfile. For a damaged file, an error names the source and the line.
 The format: https://valgrind.org/docs/manual/cl-format.html
 """
 
@@ -141,7 +141,7 @@ class _Reader:
             raise self.damaged("a version that is not a number", line)
         if int(value) > _SUPPORTED_MAJOR_VERSION:
             raise CallgrindFileError(
-                f"{self.source}, line {self.line_number}: version {value} of Callgrind's format is not known here.",
+                f"{self.source}, line {self.line_number}: version {value} of Callgrind's format is not known here",
                 remedy=f"photometer reads version {_SUPPORTED_MAJOR_VERSION}: use a Valgrind of the 3.x series.",
             )
 
@@ -149,7 +149,7 @@ class _Reader:
         if not events:
             raise self.damaged("no events", line)
         if self.events and self.events != events:
-            raise self.damaged("a part that counts other events than the one before it", line)
+            raise self.damaged("a part that counts different events than the one before it", line)
         self.events = events
         self.totals = self.totals or [0] * len(events)
         self.stated_totals = self.stated_totals or [0] * len(events)
@@ -258,7 +258,7 @@ class _Reader:
                 self.totals[index] += count
         if self.totals != self.stated_totals:
             raise CallgrindFileError(
-                f"{self.source}: its functions sum to {self.totals}, but it states {self.stated_totals} in all.",
+                f"{self.source}: its functions sum to {self.totals}, but its stated total is {self.stated_totals}",
                 remedy="The file is damaged, or is the one Callgrind writes at exit: read the numbered dumps.",
             )
         pid = self.header.get("pid", "")
@@ -282,6 +282,6 @@ class _Reader:
     def damaged(self, what: str, line: str) -> CallgrindFileError:
         shown = f": {line[:120]!r}" if line else ""
         return CallgrindFileError(
-            f"{self.source}, line {self.line_number}: {what}{shown}.",
-            remedy="The file is damaged or cut off: measure again, and see that the disk is not full.",
+            f"{self.source}, line {self.line_number}: {what}{shown}",
+            remedy="The file is damaged or cut off: measure again, and check that the disk is not full.",
         )

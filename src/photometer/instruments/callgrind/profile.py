@@ -70,8 +70,8 @@ class CallgrindProfile:
         """Return the index of `event` in every cost tuple of this profile."""
         if event not in self.events:
             raise MeasurementError(
-                f"{self.source} has no event {event!r}: it counted {', '.join(self.events)}.",
-                remedy="--cache-sim=yes makes Valgrind count cache misses, --branch-sim=yes mispredicted branches.",
+                f"{self.source} has no event {event!r}: it counted {', '.join(self.events)}",
+                remedy="Use --cache-sim=yes for cache misses, --branch-sim=yes for mispredicted branches.",
             )
         return self.events.index(event)
 

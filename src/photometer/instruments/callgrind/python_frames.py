@@ -1,8 +1,8 @@
-"""Python functions in a Callgrind profile, by the trampolines that the worker or CPython has made for them.
+"""Python functions in a Callgrind profile, found by the trampolines that the worker or CPython made for them.
 
 In: a profile taken with FRAME_OPTIONS, and the map of trampolines that the worker returned. Out: folded stacks in which
-a trampoline and the interpreter's loop below it are one frame, named as in Python. With a trampoline per path of calls
-(the worker's own) what was executed below each Python frame is exact. Without any, the loop is one function.
+a trampoline and the interpreter's loop below it are one frame, named as in Python. With a trampoline per call path
+(the worker's own), what was executed below each Python frame is exact. Without any, the loop is one function.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from photometer.instruments.callgrind.profile import UNKNOWN, Call, CallgrindPro
 from photometer.worker.own_trampolines import DISPATCHER_ADDRESS
 
 LOOP = "_PyEval_EvalFrameDefault"
-# Functions between one Python function and the next, or between it and a native one that says what it does: shared by
-# all, they would mix up who calls what. Their cost counts as their caller's.
+# Functions between one Python function and the next, or between it and a meaningful native one: shared by all, they
+# would blur who calls what. Their cost counts as their caller's.
 _BETWEEN = (
     "py_trampoline_evaluator",
     "_PyEval_Vector",
@@ -76,8 +76,8 @@ class CallSite:
 class FrameMap:
     """Frames by the address of their trampoline: `Tagged.__torch_function__ (pkg/tagged.py)`.
 
-    If there is a trampoline per path of calls, `parents` are the addresses of the callers' trampolines; `lines` (where
-    a function begins) and `calls` (how often per run it calls what) are by frame. Otherwise all three are empty.
+    If there is a trampoline per call path, `parents` are the addresses of the callers' trampolines; `lines` (where a
+    function begins) and `calls` (what it calls, and how often per run) are by frame. Otherwise all three are empty.
     """
 
     names: dict[int, str]
@@ -90,12 +90,12 @@ NO_FRAMES = FrameMap({})
 
 
 def frame_map_path(pid: int) -> Path:
-    """Return where CPython writes the map of a process; the path cannot be changed."""
+    """Return where CPython writes the map of a process; that path is fixed."""
     return Path(f"/tmp/perf-{pid}.map")
 
 
 def parse_frame_map(text: str) -> FrameMap:
-    """Read what the worker returned: JSON of its own, or CPython's lines. It is data of a foreign process."""
+    """Parse what the worker returned: its own JSON, or CPython's lines. It is untrusted data."""
     if not text.startswith("{"):
         found = [match for line in text.splitlines() if (match := _MAP_LINE.fullmatch(line.strip()))]
         return FrameMap({int(match["address"], 16): _frame(match["function"], match["file"]) for match in found})
@@ -111,7 +111,7 @@ def _frame_tree(tree: Any) -> FrameMap:
         frame = _frame(str(path["function"]), str(path["file"]))
         address, parent = int(path["address"]), int(path["parent"])
         if parent >= address:
-            raise ValueError("a path lies below itself")
+            raise ValueError("a path is below itself")
         frames.names[address], frames.parents[address] = frame, parent
         frames.lines[frame] = int(path["line"])
         calls = frames.calls.setdefault(frame, {})
@@ -152,11 +152,11 @@ def with_python_frames(profile: CallgrindProfile, frames: FrameMap) -> Callgrind
 def python_stacks(
     profile: CallgrindProfile, frames: FrameMap, *, smallest_share: float = SMALLEST_SHARE
 ) -> list[FoldedStack]:
-    """Return the stacks with Python's frames, those of the worker cut off; `profile` is as Callgrind wrote it.
+    """Return the stacks with Python's frames, without those of the worker; `profile` is as Callgrind wrote it.
 
-    If every path has a trampoline, what its calls cost is known to the instruction: less that of the paths below it, it
-    is the cost of the path's own bytecode and native functions. Only how a native function's cost divides among the
-    paths that share it is estimated, as in folded_stacks.
+    If every path has a trampoline, the cost of its calls is exact; minus that of the paths below, it is the cost of the
+    path's own bytecode and native functions. Only how a native function's cost is divided among the paths that share it
+    is estimated, as in folded_stacks.
     """
     renamed = with_python_frames(profile, frames)
     if not frames.parents:
@@ -192,8 +192,7 @@ def _inside_of_paths(profile: CallgrindProfile, frames: FrameMap) -> dict[int, i
         parent = frames.parents[address]
         if parent in inside:
             inside[parent] -= cost
-    # A function of a path may be left while another path's is open (a generator that is thrown away): no cost is less
-    # than nothing.
+    # A function may be left while one of another path is open (a discarded generator): costs must not be negative.
     return {address: max(cost, 0) for address, cost in inside.items()}
 
 
@@ -206,7 +205,7 @@ def _is_path(function: Function) -> bool:
 
 
 def _numbered(profile: CallgrindProfile) -> CallgrindProfile:
-    """Return the profile with each path under a name of its own: functions of one name lie on many paths."""
+    """Return the profile with a unique name per path: functions of one name are on many paths."""
 
     def numbered(function: Function) -> Function:
         return Function(UNKNOWN, UNKNOWN, f"path {function.file}") if _is_path(function) else function
@@ -243,6 +242,6 @@ def _renamed(function: Function, frames: FrameMap) -> Function:
 def _frame(function: str, file: str) -> str:
     if function == _OWN_LOOP:
         return STATEMENT
-    # What the user's own set-up defines is inside the loop's function.
+    # Functions that the user's set-up defines are inside the loop's function.
     function = function.removeprefix(f"{_OWN_LOOP}.<locals>.")
     return f"{function} ({'set-up' if file.startswith('<photometer snippet') else file})"

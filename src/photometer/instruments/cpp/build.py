@@ -1,4 +1,4 @@
-"""Many snippets to libraries: found in the cache, or grouped into few files and compiled on all cores.
+"""Build many snippets: find them in the cache, or group them into few files and compile these on all cores.
 
 In: snippets, a TorchBuild, options. Out, in the same order: a BuiltSnippet, or the BuildError of that snippet alone. A
 library is found by its key, a digest of everything that its machine code depends on.
@@ -25,14 +25,14 @@ from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnip
 from photometer.instruments.cpp.source import HEADER_FOLDER, HEADER_NAME, Guard, NamedSnippet, choose_prelude, own_file
 from photometer.instruments.cpp.torch_build import TorchBuild, current_torch_build
 
-# A file takes 8 to 20 s; a compiler that takes this long hangs, or the machine has run out of memory.
+# A file takes 8 to 20 s; after this long the compiler hangs, or the machine has run out of memory.
 COMPILE_TIMEOUT_SECONDS = 900
 _KEY_DIGITS = 32
 
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """How far a build is: snippets finished (built, found or failed) of all that were requested."""
+    """The progress of a build: snippets finished (built, found or failed), and all that were requested."""
 
     finished: int
     total: int
@@ -76,7 +76,7 @@ def build_snippets(
     options: CppOptions | None = None,
     progress: Callable[[BuildProgress], object] | None = None,
 ) -> list[BuiltSnippet | BuildError]:
-    """Return libraries for all snippets, in their order; in place of one that does not compile, its BuildError."""
+    """Return libraries for all snippets, in their order; for one that does not compile, its BuildError."""
     options = options if options is not None else CppOptions()
     cache = SnippetCache(options.cache_folder)
     torch_build = torch_build if torch_build is not None else current_torch_build()
@@ -198,7 +198,7 @@ def _users_headers(headers: Path, source: Path) -> tuple[Path, ...]:
 def _build_error(compiled: _Compiled, member: NamedSnippet) -> BuildError:
     remedy = "The line numbers are those of your stmt, setup and global_setup. Correct the code there."
     if compiled.was_killed:
-        remedy = "A file takes about 1.5 GB: close other programs, or build with fewer jobs at once."
+        remedy = "Compiling a file takes about 1.5 GB: close other programs, or build with fewer jobs."
     return BuildError(
         "the C++ snippet does not compile",
         command=compiled.command,

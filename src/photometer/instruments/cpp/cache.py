@@ -1,8 +1,8 @@
 """The cache of compiled snippets on disk: one library per key, private to its user, bounded in size.
 
-A key (of everything the machine code depends on) comes in, the path of a library goes out. Snippets that were compiled
-together are hard links to one file. Files appear by rename, so a reader sees a complete library or none. Builders take
-turns by a lock, so that only one of several processes compiles a snippet that all of them need.
+In: a key (of everything the machine code depends on). Out: the path of a library. Snippets that were compiled together
+are hard links to one file. Files appear by rename, so a reader sees a complete library or none. Builders use a lock, so
+that only one of several processes compiles a snippet that all of them need.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from photometer.instruments.code_folder import cache_root, code_folder_locked, make_code_folder
 
-# A library has 0.1 to 1 MB, a suite of eighty snippets needs a few: room for some hundred suites or builds of torch.
+# A library has 0.1 to 1 MB, and a suite of eighty snippets needs a few: room for a hundred suites or builds of torch.
 MOST_BYTES = 512 * 1024 * 1024
 # Another process may be about to load a library used this recently: it is kept, whatever the size.
 GRACE_SECONDS = 15 * 60
@@ -28,7 +28,7 @@ _KEY = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class CacheUsage:
-    """What is in the cache. `snippets` may exceed `libraries`: one library holds all that were compiled together."""
+    """What is in the cache. `snippets` may exceed `libraries`: one library contains all that were compiled together."""
 
     folder: Path
     snippets: int
@@ -47,12 +47,12 @@ class _Library:
 
 
 def default_cache_folder() -> Path:
-    """Return `$PHOTOMETER_CACHE/cpp`, or else `photometer/cpp` in the user's cache folder."""
+    """Return `$PHOTOMETER_CACHE/cpp`, or `photometer/cpp` in the user's cache folder if it is not set."""
     return cache_root() / "cpp"
 
 
 class SnippetCache:
-    """The libraries in one folder. The constructor makes the folder, or refuses an unsafe one."""
+    """The libraries in one folder. The constructor creates the folder, or refuses an unsafe one."""
 
     def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:
         self.folder = folder if folder is not None else default_cache_folder()
@@ -99,7 +99,7 @@ class SnippetCache:
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
-        """Make a folder for one build, on the cache's own file system so that results can be renamed into place."""
+        """Create a folder for one build, on the cache's file system so that results can be renamed into place."""
         folder = self.folder / f"build-{os.getpid()}-{time.monotonic_ns()}"
         folder.mkdir(mode=0o700)
         try:
@@ -118,7 +118,7 @@ class SnippetCache:
         )
 
     def clear(self) -> CacheUsage:
-        """Remove everything and return what was there. Waits for a build that is under way."""
+        """Wait for a build that is under way, remove everything, and return what was there."""
         with self.lock():
             before = self.usage()
             for entry in self.folder.iterdir():

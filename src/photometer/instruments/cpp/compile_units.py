@@ -2,12 +2,12 @@
 
 Parsing torch's headers is nearly all of the work, so as many snippets as possible share it. A snippet gets its own file
 if its text could affect another: macros and other directives, file-level variables, anything not recognised. Only
-snippets with the same `#include` lines (beside those of torch's own that all have) are grouped, so that none compiles
-thanks to a header of its neighbour. The machine code of a snippet does not depend on its company: see compiler.py.
+snippets with the same `#include` lines (apart from torch's own, which all have) are grouped, so that none compiles
+thanks to a header of its neighbour. A snippet's machine code does not depend on its neighbours: see compiler.py.
 
 After a failure, snippets without errors are compiled again together. One with errors has failed if they are certainly
 its own. If the way the file was written may be the cause (keeping results, fewer headers, a namespace around file-level
-code), it is written another way first, at last exactly as the user wrote it.
+code), it is first written in other ways, and finally exactly as the user wrote it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from photometer.instruments.cpp.source import (
 # Seconds on one core: parsing torch's headers, and each snippet after that. Only their ratios matter.
 PARSING_SECONDS = {Prelude.TENSOR: 8.0, Prelude.EVERYTHING: 16.0}
 SNIPPET_SECONDS = 0.3
-# A file more is worth it only if all are finished that much sooner: it takes memory, too.
+# An additional file is worth its memory only if all are finished this much sooner.
 WORTH_A_FILE_SECONDS = 4.0
 # What a compiler says if a header is missing from the shorter prelude.
 _UNKNOWN_NAME = re.compile(
@@ -45,7 +45,7 @@ _UNKNOWN_NAME = re.compile(
 
 
 class Guards(enum.Enum):
-    """The forms in which a file holds each statement, in the order in which they are tried."""
+    """The forms of each statement in a file, in the order in which they are tried."""
 
     KEPT = (Guard.KEPT,)
     # The plain one first: errors of file-level code then carry its name.
@@ -71,7 +71,7 @@ class CompileUnit:
 
     @property
     def reported_guard(self) -> Guard:
-        """The form whose messages the user is shown: the one without our additions, if there is one."""
+        """Return the form whose messages are shown to the user: the one without our additions, if there is one."""
         guards: tuple[Guard, ...] = self.guards.value
         return guards[0]
 
@@ -85,7 +85,7 @@ class Retry:
 
 
 def may_share(snippet: CppSnippet) -> bool:
-    """Whether a snippet cannot affect others in the same file."""
+    """Return whether a snippet cannot affect others in the same file."""
     _, file_level = split_includes(snippet.global_setup)
     code = (snippet.setup, snippet.stmt)
     if not all(is_self_contained(text) for text in (*code, file_level)):
@@ -94,7 +94,7 @@ def may_share(snippet: CppSnippet) -> bool:
 
 
 def group_snippets(members: Sequence[NamedSnippet], *, alone: bool = False, jobs: int = 1) -> list[CompileUnit]:
-    """Return units for all members, those that take longest first; as many as `jobs` compilers at once make use of."""
+    """Return units for all members, those that take longest first; as many as keep `jobs` compilers busy."""
     units: list[CompileUnit] = []
     groups: dict[tuple[Prelude, tuple[str, ...]], list[NamedSnippet]] = {}
     for member in members:
@@ -119,7 +119,7 @@ _File = tuple[Prelude, tuple[NamedSnippet, ...]]
 
 
 def _with_longest_split(files: Sequence[_File]) -> list[_File]:
-    """Return the files with the one that takes longest in two halves."""
+    """Return the files, with the one that takes longest split in two."""
     longest = max(files, key=lambda file: _seconds(file[0], len(file[1])))
     prelude, members = longest
     halves = [(prelude, half) for half in (members[::2], members[1::2]) if half]
@@ -131,7 +131,7 @@ def _seconds(prelude: Prelude, snippets: int) -> float:
 
 
 def _finish(files: Sequence[_File], others: Sequence[float], jobs: int) -> float:
-    """Return when all are compiled, if each compiler takes the longest that is left."""
+    """Return the seconds until all are compiled, if each compiler takes the longest remaining file."""
     ends = [0.0] * max(jobs, 1)
     for seconds in sorted([*(_seconds(prelude, len(members)) for prelude, members in files), *others], reverse=True):
         ends[ends.index(min(ends))] += seconds

@@ -27,10 +27,10 @@ _INSTALL = (
     "Install one: `apt install g++` (Debian, Ubuntu), `dnf install gcc-c++` (Fedora), `conda install gxx` (conda), "
     "`xcode-select --install` (macOS); or set CXX."
 )
-# Those of torch's release flags that change code (NDEBUG: its debug assertions are in headers too), and C++20, which
+# The release flags of torch that change code (NDEBUG: there are debug assertions in headers, too), and C++20, which
 # torch 2.13's headers and our coroutines need.
 _CODE_FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-fvisibility-inlines-hidden", "-fno-semantic-interposition")
-# A statement's result is often assigned and not read: that is no mistake here, whatever -W flags are given.
+# A statement's result is often assigned but not read: that is no mistake here, whatever -W flags are given.
 _QUIET_FLAGS = (
     "-Wno-unused-variable",
     "-Wno-unused-but-set-variable",
@@ -40,11 +40,11 @@ _QUIET_FLAGS = (
 )
 # g++ collects garbage while it parses headers; with these it does not (saves 1 s of 8 s, for 0.2 GB more).
 _GCC_MEMORY_FLAGS = ("--param=ggc-min-expand=1000", "--param=ggc-min-heapsize=4000000")
-# So that a snippet's machine code does not depend on which others are in its file: g++ decides about inlining once for
+# A snippet's machine code must not depend on the other snippets in its file. But g++ decides about inlining once for
 # the whole file, in an order and up to a size that depend on all of it, and by how often the file calls a function. So
 # inlining is left to its early stage, which looks at one function and those it calls, with the limit (in instructions)
-# that the later one would have had; and nothing is passed from a function to its callers but what its own code says.
-# tests/instruments/cpp/test_company.py compares the code of functions in two companies. clang judges so anyway.
+# of the later stage; and callers learn nothing about a function but what its own code says.
+# tests/instruments/cpp/test_company.py compares the code of functions in two files. clang works like this anyway.
 _GCC_INDEPENDENCE_FLAGS = (
     "--param=early-inlining-insns=60",
     "--param=max-early-inliner-iterations=3",
@@ -60,9 +60,9 @@ _GCC_INDEPENDENCE_FLAGS = (
     "-fno-ipa-ra",
     "-fno-ipa-sra",
 )
-# Before, some of these parameters had other names.
+# In earlier versions some of these parameters have other names.
 _FIRST_GCC_WITH_THEM = 11
-# Always linked; those of an accelerator's build only if a snippet needs them.
+# Always linked; an accelerator's libraries only if a snippet needs them.
 _LIBRARIES = ("c10", "torch_cpu", "torch")
 _DEVICE_LIBRARIES = ("c10_cuda", "torch_cuda", "c10_hip", "torch_hip", "c10_xpu", "torch_xpu")
 _HOST_CPU_FLAG = re.compile(r"-m(?:arch|cpu|tune)=native")
@@ -82,7 +82,7 @@ class Compiler:
 
     @property
     def gcc_version(self) -> int:
-        """The major version of g++; 0 for other compilers, and if it is not known."""
+        """Return the major version of g++; 0 for other compilers, or if it is unknown."""
         numbers = re.findall(r"(?<![\w.-])(\d+)\.\d+\.\d+", self.identity) if self.is_gcc else []
         return int(numbers[-1]) if numbers else 0
 
@@ -106,7 +106,7 @@ def _choose_command(options: CppOptions) -> tuple[str, ...]:
         program = shutil.which(candidate)
         if program is not None:
             return (program,)
-    raise ToolMissing(f"there is no C++ compiler: none of {', '.join(_CANDIDATES)} is on PATH", remedy=_INSTALL)
+    raise ToolMissing(f"there is no C++ compiler: none of {', '.join(_CANDIDATES)} is on the PATH", remedy=_INSTALL)
 
 
 def _remembered_identity(command: tuple[str, ...], memory_folder: Path) -> str:
@@ -191,7 +191,7 @@ def compile_command(
 
 
 def host_cpu(flags: tuple[str, ...]) -> str:
-    """Return what the machine code depends on of this CPU: nothing, unless a flag is `native`."""
+    """Return the properties of this CPU that the machine code depends on: none, unless a flag is `native`."""
     if not any(_HOST_CPU_FLAG.fullmatch(flag) for flag in flags):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Parses the compiler's log: which snippet an error belongs to, and its message with the user's own lines.
+"""Parse the compiler's log: which snippet an error belongs to, and its message with the user's own lines.
 
 In: the text of a log, in which `#line` names such as `photometer_<key>.kept/stmt` mark the snippet of a line.
 Out: diagnostics with their owners, and a message for one owner without our names in it.
@@ -25,7 +25,7 @@ _CONTEXT = re.compile(
 _OWN_CONTEXT = re.compile(r"^photometer_\S+: (?:In .*function|In lambda|At global scope)")
 _SYMBOL = re.compile(r"photometer_[0-9a-f]{32}")
 _USER_PLACE = re.compile(r"^(?P<part>stmt|setup|global_setup):(?P<line>\d+):(?P<column>\d+): ")
-# The linker's last line only summarises the ones before.
+# The linker's last line only summarises those before it.
 _SUMMARY = "collect2:"
 # The first errors show what is wrong; further ones mostly follow from them.
 _MOST_LINES = 60

@@ -1,4 +1,4 @@
-// What every compiled snippet includes. source.py writes the snippets; worker/native_loop.py calls what is exported.
+// Included by every compiled snippet. source.py writes the snippets; worker/native_loop.py calls the exported functions.
 //
 // A snippet is a coroutine: its body runs the set-up, then waits for blocks; a block is `runs` runs of the statement.
 // So the set-up's variables stay alive between blocks while Python decides what comes next, on one stack and one thread
@@ -70,7 +70,7 @@ __attribute__((noinline, cold)) inline std::string describe_exception() {
   } catch (const char* caught) {
     text += caught;
   } catch (...) {
-    text += "an exception that is no std::exception";
+    text += "an exception that is not a std::exception";
   }
   return text;
 }

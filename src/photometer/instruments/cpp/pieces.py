@@ -1,4 +1,4 @@
-"""Splits C++ text into its top-level pieces, as far as that is possible without a parser.
+"""Split C++ text into its top-level pieces, as far as that is possible without a parser.
 
 In: a snippet's text. Out: its pieces, the names they declare, and whether a piece may share a file with other snippets.
 If a guess is wrong the compiler rejects it, and the builder uses the text unchanged: guesses must be cautious, not
@@ -46,7 +46,7 @@ class Piece:
 
 
 def is_self_contained(text: str) -> bool:
-    """Whether every bracket, comment and literal is closed, so that none can extend past the text."""
+    """Return whether every bracket, comment and literal is closed, so that none extends past the text."""
     bare = blanked(text)
     if has_open_comment(bare) or runs_on(text) or re.search(r"(?<!\w)'|'(?!\w)", bare) or bare.count('"') % 2:
         return False
@@ -88,7 +88,7 @@ def top_level_pieces(text: str) -> list[Piece]:
             depth += 1
         elif character in ")]}":
             depth -= 1
-        ends_block = character == "}" and depth == 0 and not _goes_on(bare, i + 1)
+        ends_block = character == "}" and depth == 0 and not _continues(bare, i + 1)
         if (character == ";" and depth == 0) or ends_block:
             finish(i + 1)
             start = i + 1
@@ -96,8 +96,8 @@ def top_level_pieces(text: str) -> list[Piece]:
     return pieces
 
 
-def _goes_on(bare: str, position: int) -> bool:
-    """Whether what follows a closing brace belongs to the same piece: `T x{1};`, `[&]{…}()`, `f({1}) + 2`."""
+def _continues(bare: str, position: int) -> bool:
+    """Return whether what follows a closing brace belongs to the same piece: `T x{1};`, `[&]{…}()`, `f({1}) + 2`."""
     rest = bare[position:].lstrip()
     return rest[:1] in tuple(";,).([=<>+-*/&|?:")
 
@@ -114,14 +114,14 @@ def declared_names(piece: Piece) -> list[str]:
 
 
 def is_expression(piece: Piece) -> bool:
-    """Whether a piece is obviously an expression whose value is dropped."""
+    """Return whether a piece is obviously an expression whose value is unused."""
     if _OTHER_BEGINNINGS.match(piece.text) or declared_names(piece):
         return False
     return _EXPRESSION.match(piece.text) is not None and not piece.text.endswith("}")
 
 
 def may_share_a_file(file_level_text: str) -> bool:
-    """Whether file-level code has no effect outside a namespace of its own.
+    """Return whether file-level code has no effect outside its own namespace.
 
     Types, functions, aliases and assertions have none. A variable may run code when the library is loaded, for every
     snippet in it; a macro, a specialisation or a namespace affects other code; what is not recognised might.

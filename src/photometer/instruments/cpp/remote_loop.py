@@ -1,6 +1,6 @@
-"""RemoteLoop: a C++ statement as `Timer` wants it, compiled when first timed and run in a worker, not here.
+"""RemoteLoop: a C++ statement for `Timer`, compiled when first timed, and run in a worker instead of this process.
 
-A crash in the snippet then kills the worker's child and is reported; the process that asked lives on.
+A crash in the snippet then kills only the worker's child, and is reported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class RemoteLoop:
         self._built: BuiltSnippet | None = None
 
     def build(self) -> BuiltSnippet:
-        """Return the compiled snippet, from the cache where it has been compiled before."""
+        """Return the compiled snippet, from the cache if it was compiled before."""
         if self._built is None:
             (outcome,) = build_snippets([self.snippet], options=self._options)
             if isinstance(outcome, BuildError):

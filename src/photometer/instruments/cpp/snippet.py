@@ -1,4 +1,4 @@
-"""The dataclasses of the C++ builder: what it is given (snippet, options), what it returns (library, symbol)."""
+"""The dataclasses of the C++ builder: its input (snippet, options) and its result (library, symbol)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from photometer.errors import DefinitionError
 
 @dataclass(frozen=True)
 class CppSnippet:
-    """A statement to repeat, what runs once before it, and code at file level."""
+    """A statement to repeat, code that runs once before it, and code at file level."""
 
     stmt: str
     setup: str = ""
@@ -19,7 +19,7 @@ class CppSnippet:
     def __post_init__(self) -> None:
         for name in ("stmt", "setup", "global_setup"):
             if "\0" in getattr(self, name):
-                raise DefinitionError(f"the C++ {name} holds a NUL character, which no compiler reads; remove it")
+                raise DefinitionError(f"the C++ {name} contains a NUL character, which no compiler accepts; remove it")
 
 
 @dataclass(frozen=True)

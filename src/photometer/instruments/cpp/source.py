@@ -1,6 +1,6 @@
 """The C++ text of a file of snippets: snippets and their symbols in, a translation unit out.
 
-Each snippet becomes a coroutine (see photometer_loop.h) in a namespace of its own, and an exported function that starts
+Each snippet becomes a coroutine (see photometer_loop.h) in its own namespace, and an exported function that starts
 it. `#line` directives make the compiler's messages refer to the user's lines, by names that identify the snippet.
 """
 
@@ -18,7 +18,7 @@ from photometer.instruments.cpp.snippet import CppSnippet
 HEADER_FOLDER = Path(__file__).parent
 HEADER_NAME = "photometer_loop.h"
 
-# The parts of torch/torch.h beside nn, data, optim, serialisation and TorchScript. Measured with g++ 12 (CPU time of
+# The parts of torch/torch.h without nn, data, optim, serialisation and TorchScript. Measured with g++ 12 (CPU time of
 # one file): these 8.3 s, all of torch/torch.h 15.8 s, ATen alone 6.0 s (but it lacks torch::ones and the like).
 _TENSOR_HEADERS = ("types", "autograd", "cuda", "enum", "fft", "nested", "sparse", "special", "utils", "version")
 # Words that may need all of torch's headers. A wrong guess costs time, but does not fail: see compile_units.py.
@@ -34,7 +34,7 @@ class Prelude(enum.Enum):
     EVERYTHING = ("torch/torch.h", "torch/script.h")
 
 
-# What each prelude includes in any case, as `#include` lines name it.
+# What each prelude already includes, as written in `#include` lines.
 _INCLUDED = {
     Prelude.TENSOR: {"cstdint", "string", "vector", "memory", "utility", "torch/types.h"},
     Prelude.EVERYTHING: {"cstdint", "string", "vector", "memory", "utility", "torch/torch.h", "torch/script.h"},
@@ -51,13 +51,13 @@ class Guard(enum.Enum):
 
 @dataclass(frozen=True)
 class NamedSnippet:
-    """A snippet with the symbol it is to be exported as."""
+    """A snippet with the symbol under which it is exported."""
 
     snippet: CppSnippet
     symbol: str
 
     def label(self, guard: Guard) -> str:
-        """Return what marks its lines in the compiler's messages."""
+        """Return the name that marks its lines in the compiler's messages."""
         return f"{self.symbol}.{guard.value}"
 
 
@@ -67,7 +67,7 @@ def choose_prelude(snippet: CppSnippet) -> Prelude:
 
 
 def own_includes(snippet: CppSnippet, prelude: Prelude) -> str:
-    """Return the `#include` lines of a snippet that say more than its prelude; empty lines in place of all others."""
+    """Return the `#include` lines of a snippet that its prelude lacks, with empty lines in place of all others."""
     includes, _ = split_includes(snippet.global_setup)
     kept = []
     for line in includes.split("\n"):
@@ -140,20 +140,20 @@ def _entry(member: NamedSnippet, guards: Sequence[Guard], scope: str) -> str:
 
 
 def _marked(text: str, label: str, part: str) -> str:
-    """Return user text between `#line` directives: its lines hold nothing of ours, and have the user's numbers."""
+    """Return user text between `#line` directives, unchanged and with the user's line numbers."""
     if not text.strip():
         return ""
     return f'#line 1 "{label}/{part}"\n{text}\n#line 1 "{label}/photometer"'
 
 
 def _keep_calls(stmt: str) -> str:
-    """Keep what the statement declares: `auto y = a * b;` alone would be removed, because y is never read."""
+    """Return calls that keep what the statement declares: `auto y = a * b;` alone would be optimised away."""
     names = dict.fromkeys(name for piece in top_level_pieces(stmt) for name in declared_names(piece))
     return "".join(f" photometer::keep({name});" for name in names)
 
 
 def _sunk(stmt: str) -> str:
-    """Keep the values of expressions whose value is dropped: `std::sqrt(a);` alone would be removed."""
+    """Return the statement with unused values of expressions kept: `std::sqrt(a);` alone would be optimised away."""
     for piece in reversed(top_level_pieces(stmt)):
         if is_expression(piece):
             stmt = f"{stmt[: piece.start]}photometer::sink, {stmt[piece.start :]}"

@@ -1,8 +1,8 @@
 """Which torch a snippet is compiled against: folders of headers and libraries, version, and C++ ABI.
 
-A torch folder (of any interpreter) comes in, a frozen TorchBuild goes out. Nothing is imported from torch: its version
-is read from version.py and its ABI from the names inside libc10, so it may be another environment's torch. The
-fingerprint of headers and libraries keeps apart what was built or measured with different builds.
+In: a torch folder (of any interpreter). Out: a frozen TorchBuild. Nothing is imported from torch: its version is read
+from version.py and its ABI from the names inside libc10, so it may be another environment's torch. The fingerprint of
+headers and libraries separates what was built or measured with different builds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def torch_build_from_folder(
     if not (include / "torch" / "csrc" / "api" / "include" / "torch" / "types.h").is_file():
         raise ToolMissing(
             f"there are no C++ headers of torch under {include}",
-            remedy="Install a torch wheel (it contains the headers), or name the folder of a built `torch` package.",
+            remedy="Install a torch wheel (it contains the headers), or give the folder of a built `torch` package.",
         )
     libraries = torch_folder / "lib"
     return TorchBuild(
@@ -55,9 +55,9 @@ def torch_build_from_folder(
 
 
 def build_fingerprint(torch_folder: Path) -> str:
-    """Return what tells this build of torch from any other: version, libraries, headers and ABI.
+    """Return a digest that identifies this build of torch: version, libraries, headers and ABI.
 
-    What is not there (a torch without headers, or from its sources) is left out.
+    What is missing (a torch without headers, or a source tree) is left out.
     """
     libraries, include = torch_folder / "lib", torch_folder / "include"
     version = torch_folder / "version.py"
@@ -83,7 +83,7 @@ def _current_torch_folder() -> Path:
         origin = spec.origin if spec is not None else None
     if origin is None:
         raise ToolMissing(
-            "this interpreter has no torch, so C++ snippets have nothing to be compiled against",
+            "C++ snippets are compiled against torch, which this interpreter does not have",
             remedy="Install it: pip install torch",
         )
     return Path(origin).resolve().parent
@@ -100,9 +100,9 @@ def _read_version(torch_folder: Path) -> str:
 
 
 def _uses_cxx11_abi(libraries: Path) -> bool:
-    """Whether libc10's own functions take std::__cxx11::basic_string. In wheels before 2.6 they did not.
+    """Return whether libc10's own functions take std::__cxx11::basic_string. In wheels before 2.6 they did not.
 
-    Other names do not tell: those wheels contain both kinds of string.
+    Other names do not show it: those wheels contain both kinds of string.
     """
     library = libraries / "libc10.so"
     if not library.is_file():

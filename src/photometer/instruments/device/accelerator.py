@@ -1,4 +1,4 @@
-"""What photometer needs of an accelerator, as small protocols: a queue of work, a profiler, graphs, memory, sensors.
+"""What photometer needs from an accelerator, as small protocols: a queue of work, a profiler, graphs, memory, sensors.
 
 The real parts are in torch_accelerator, torch_profiler and nvml; tests use a fake with its own clock.
 """
@@ -60,13 +60,13 @@ class KernelRecord:
 
 class KernelProfiler(Protocol):
     def attached(self) -> bool:
-        """Whether an earlier session of ours is still attached to the process, which makes launches slower."""
+        """Return whether one of our earlier sessions is still attached to the process, which makes launches slower."""
 
     def detach(self) -> None:
         """Detach from the process, if that is possible."""
 
     def record(self, body: Callable[[], None]) -> Sequence[KernelRecord]:
-        """Return all device work of `body`, by start. The first record is a marker of ours, on our own stream."""
+        """Return all device work of `body`, by start. The first record is our own marker, on our own stream."""
 
 
 class GraphCapture(Protocol):

@@ -1,8 +1,8 @@
-"""Replicates of two statements on one device: blocks in turn, in random order, so that its clock and heat touch both.
+"""Replicates of two statements on one device: alternating blocks in random order, so that clock and heat affect both.
 
-In: two statements made ready. Out: one ReplicateEstimate after another; the caller judges and says when to stop. A
-replicate is a group of neighbouring pairs of blocks, by events or by the profiler, hot or cold. Blocks are queued as a
-group, because one session of the profiler covers them all; that is why instruments/replicate.py does not serve here.
+In: two prepared statements. Out: a ReplicateEstimate per call; the caller judges and decides when to stop. A replicate
+is a group of neighbouring pairs of blocks, by events or by the profiler, hot or cold. Blocks are queued as a group,
+because one session of the profiler covers them all; so instruments/replicate.py cannot be used here.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from photometer.instruments.wall_time import warm_up
 from photometer.model.device_mode import Source
 from photometer.stats.replicate import MINIMUM_BLOCKS, ReplicateEstimate, estimate_replicate
 
-# Pairs of blocks in a replicate: floors are the 5 % to 15 % quantiles, which want more than ten.
-PAIRS_A_REPLICATE = 12
+# Pairs of blocks per replicate: floors are the 5 % to 15 % quantiles, which need more than ten.
+PAIRS_PER_REPLICATE = 12
 # Device time of one block; with the hold before it a replicate of 24 takes about 0.1 s.
 BLOCK_SECONDS = 2e-3
 WARM_UP_SECONDS = 0.1
@@ -54,7 +54,7 @@ class AlternatingPair:
         hot = [_prepare(accelerator, run, clock) for run in (run_a, run_b)]
         self._sampler = _choose_sampler(accelerator, hot, source, clock)
         self._requests = [_final(request, cold) for request in hot]
-        # Not kept: the profiler attaches here if it has to (seconds, once a process), and the clock settles under load.
+        # Not kept: the profiler attaches here if needed (seconds, once per process), and the clock settles under load.
         self.replicate()
 
     @property
@@ -62,8 +62,8 @@ class AlternatingPair:
         return self._sampler.source
 
     def replicate(self) -> DeviceReplicate:
-        """One group of pairs. Which side goes first in a pair is drawn anew each time."""
-        orders = [self._order.sample((0, 1), 2) for _ in range(PAIRS_A_REPLICATE)]
+        """Take one group of pairs. Which side comes first in a pair is random."""
+        orders = [self._order.sample((0, 1), 2) for _ in range(PAIRS_PER_REPLICATE)]
         samples = self._sampler.sample([self._requests[side] for pair in orders for side in pair])
         pairs = []
         for i, (first, _) in enumerate(orders):
@@ -77,7 +77,7 @@ class AlternatingPair:
 def sieve_pairs(
     pairs: Sequence[tuple[BlockSample, BlockSample]],
 ) -> tuple[list[tuple[BlockSample, BlockSample]], bool]:
-    """Without pairs in which the device was held back, unless too few would be left; and whether it was in most."""
+    """Return the pairs in which the device was not held back, and whether it was in most: then all pairs are kept."""
     free = [pair for pair in pairs if not any(s.clocks is not None and s.clocks.throttled for s in pair)]
     enough = len(free) >= MINIMUM_BLOCKS and 2 * len(free) > len(pairs)
     return (free, False) if enough else (list(pairs), len(free) < len(pairs))

@@ -1,7 +1,7 @@
-"""What limits a statement, in words: launching on the host, memory, arithmetic, or waiting; and the card's peaks.
+"""What limits a statement: launching on the host, memory, arithmetic, or waiting; and the card's peaks.
 
 The peaks are measured, by a large copy for memory and a large matrix product for arithmetic: no program reaches the
-rates of a datasheet, and a share of a measured peak shows how far a kernel is from what is possible.
+rates of a datasheet, but a share of a measured peak shows how far a kernel is from what is possible.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from photometer.instruments.device.sampler import BlockRequest, EventSampler
 from photometer.model.device_measurement import Peak
 from photometer.model.units import format_seconds
 
-# One side limits a statement if it takes this many times as long as the other; below that, both do.
+# A side limits a statement if it takes this many times as long as the other one; below that, both do.
 CLEARLY_LONGER = 1.1
 # From this share of a measured peak on, that resource limits the device. Kernels that stream memory reach 85 to 95 % of
 # the copy rate; 60 % leaves room for those that are a little slower.
@@ -55,7 +55,7 @@ def bound_in_words(
     listed = ", ".join(f"{value * 100:.0f} % of the {_CEILINGS[name]}" for name, value in shares.items())
     if share >= NEAR_PEAK:
         return f"{what}-bound: {listed}; {times}"
-    return f"{word}, yet by neither memory nor arithmetic: {listed}; {times}"
+    return f"{word}, but by neither memory nor arithmetic: {listed}; {times}"
 
 
 _CEILINGS = {"memory": "copy rate measured on this card", "compute": "matrix rate measured on this card"}
@@ -85,7 +85,7 @@ def _short(seconds: float) -> str:
 
 
 def measured_peak(accelerator: Accelerator, *, memory: bool, flops_dtype: str | None) -> Peak:
-    """Measure the requested peaks, once per process, by the best of a few blocks: a peak is what the card can do."""
+    """Measure the requested peaks, once per process, as the best of a few blocks: a peak is what the card can do."""
     return Peak(
         bytes_per_second=_copy_rate(accelerator) if memory else None,
         flops_per_second=_matrix_rate(accelerator, flops_dtype) if flops_dtype is not None else None,

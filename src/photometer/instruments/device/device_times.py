@@ -1,4 +1,4 @@
-"""Device time hot and cold: always by events, also by the profiler if that is the better source, and which was used."""
+"""Device time, hot and cold: by events, and by the profiler if that is the better source; and which was used."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class KernelFacts:
 
 @dataclass(frozen=True)
 class DeviceTimes:
-    """The modes hot and cold, and what else was learnt from taking them."""
+    """The hot and cold modes, and what else was learnt on the way."""
 
     hot: DeviceMode
     cold: DeviceMode

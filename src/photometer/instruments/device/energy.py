@@ -1,7 +1,7 @@
 """Energy of one run on a GPU: the card's counter before and after some seconds of runs, read through NVML.
 
-The counter has steps of a millijoule, but is brought up to date only every 20 to 100 ms; so a stretch of some seconds
-is measured, and what the last step leaves unknown is said with the result.
+The counter has steps of a millijoule, but is updated only every 20 to 100 ms. So some seconds of runs are measured, and
+the result states the uncertainty of one update.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from photometer.instruments.device.nvml import LIBRARY
 from photometer.model.energy import EnergyOfRun
 from photometer.model.task import TaskSpec
 
-# Long beside the 0.1 s between two updates of the counter.
+# Long compared with the 0.1 s between two updates of the counter.
 WORK_SECONDS = 2.0
 IDLE_SECONDS = 0.5
-# After the last run the counter still has to hear of it.
+# The counter needs this long to include the last run.
 UPDATE_SECONDS = 0.1
 
 ReadJoules = Callable[[], float]
@@ -37,14 +37,15 @@ def open_energy_counter(number: int = 0, library: Any = None) -> ReadJoules:
             ) from error
     handle = ctypes.c_void_p()
     if library.nvmlInit_v2() != 0 or library.nvmlDeviceGetHandleByIndex_v2(number, ctypes.byref(handle)) != 0:
-        raise ToolMissing(f"NVML does not know card {number}", remedy="Check that nvidia-smi works.")
+        raise ToolMissing(f"NVML has no card {number}", remedy="Check that nvidia-smi works.")
 
     def read_joules() -> float:
         millijoules = ctypes.c_ulonglong()
         status = library.nvmlDeviceGetTotalEnergyConsumption(handle, ctypes.byref(millijoules))
         if status != 0:
             raise ToolMissing(
-                f"the card counts no energy: NVML status {status}", remedy="Cards from the Volta generation on do."
+                f"the card does not measure energy: NVML status {status}",
+                remedy="Use a card of the Volta generation or later.",
             )
         return millijoules.value / 1000
 
@@ -52,7 +53,7 @@ def open_energy_counter(number: int = 0, library: Any = None) -> ReadJoules:
 
 
 def card_number(visible: str | None, device: str) -> int:
-    """Return NVML's number of a device of torch: CUDA_VISIBLE_DEVICES counts from the cards that it names."""
+    """Return NVML's number of one of torch's devices, which are numbered among CUDA_VISIBLE_DEVICES."""
     number = int(device.partition(":")[2] or 0)
     listed = [part.strip() for part in (visible or "").split(",") if part.strip()]
     if number < len(listed) and listed[number].isdecimal():
@@ -73,7 +74,7 @@ def measure_energy(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.perf_counter,
 ) -> EnergyOfRun:
-    """`spin(seconds)` runs the statement so long and returns how often it ran, when all of it is done."""
+    """Measure the energy per run. `spin(seconds)` runs the statement for that long and returns the finished runs."""
     start, before = clock(), read_joules()
     sleep(IDLE_SECONDS)
     idle_watts = max(read_joules() - before, 0.0) / max(clock() - start, 1e-9)
@@ -84,5 +85,5 @@ def measure_energy(
     waited = clock() - start - seconds
     joules = max(read_joules() - before - idle_watts * waited, 0.0)
     watts = joules / max(seconds, 1e-9)
-    # One update of the counter at this power may be missing, or be of before.
+    # One update of the counter may be missing, or belong to the time before.
     return EnergyOfRun(task_spec, joules / runs, watts * UPDATE_SECONDS / runs, watts, idle_watts, runs, seconds)

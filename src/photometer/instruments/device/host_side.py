@@ -15,8 +15,8 @@ from photometer.stats.summary import mean, median
 PACE_RUNS = 7
 # If the device is held for this many times a run's host time, only a run that waits for it takes longer.
 HOLD_FACTOR = 20.0
-SHORTEST_TELLING_HOLD = 2e-3
-LONGEST_TELLING_HOLD = 0.5
+SHORTEST_TEST_HOLD_SECONDS = 2e-3
+LONGEST_TEST_HOLD_SECONDS = 0.5
 # Runs per block with synchronisation: each is timed by itself, then their mean is taken.
 MOST_SYNCHRONISED_RUNS = 50
 
@@ -33,14 +33,14 @@ def find_pace(accelerator: Accelerator, run: RunBlock, clock: Clock) -> Pace:
 
 
 def synchronises(accelerator: Accelerator, run: RunBlock, pace: Pace) -> bool:
-    """Whether a run waits for the device: with the device held, such a run returns only when the hold is over."""
+    """Return whether a run waits for the device: with the device held, such a run returns only after the hold."""
     queue = accelerator.queue
     hold = max(
-        SHORTEST_TELLING_HOLD,
-        min(HOLD_FACTOR * pace.host_seconds_per_run, LONGEST_TELLING_HOLD),
+        SHORTEST_TEST_HOLD_SECONDS,
+        min(HOLD_FACTOR * pace.host_seconds_per_run, LONGEST_TEST_HOLD_SECONDS),
         1.5 * pace.host_seconds_per_run,
     )
-    # Twice: once, an interruption of the host may take longer than the hold.
+    # Twice: a single interruption of the host may take longer than the hold.
     for _ in range(2):
         queue.synchronize()
         queue.hold(hold)
@@ -56,7 +56,7 @@ def synchronises(accelerator: Accelerator, run: RunBlock, pace: Pace) -> bool:
 def host_blocks(
     accelerator: Accelerator, run: RunBlock, runs: int, rule: StoppingRule, *, clock: Clock, patience_seconds: float
 ) -> tuple[float, ...]:
-    """Return host seconds per run, of blocks too short to fill the device's queue; waits in between are not timed."""
+    """Return host seconds per run, from blocks too short to fill the device's queue; waits in between are not timed."""
 
     def block() -> float:
         accelerator.queue.synchronize()
@@ -70,7 +70,7 @@ def host_blocks(
 def synchronised_blocks(
     accelerator: Accelerator, run: RunBlock, runs: int, rule: StoppingRule, *, clock: Clock, patience_seconds: float
 ) -> tuple[float, ...]:
-    """Return seconds from the call to the finished result, of one run at a time."""
+    """Return seconds from the call to the finished result, for one run at a time."""
 
     def block() -> float:
         seconds = []
@@ -86,7 +86,7 @@ def synchronised_blocks(
 
 
 def memory_use(accelerator: Accelerator, run: RunBlock) -> MemoryUse | None:
-    """Return the most memory that one run has allocated at a time, and what was allocated before it."""
+    """Return the peak memory of one run, and what was allocated before it."""
     if accelerator.memory is None:
         return None
     accelerator.queue.synchronize()

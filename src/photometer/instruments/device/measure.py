@@ -1,4 +1,4 @@
-"""The whole measurement of one statement: warm-up, the host's modes, the device's, the graph, and what limits it.
+"""The whole measurement of one statement: warm-up, host modes, device modes, the graph, and what limits it.
 
 In: a statement ready to run, an accelerator, options. Out: a DeviceMeasurement. torch is used only through the
 accelerator, so a fake one can drive it in tests.
@@ -65,7 +65,7 @@ def measure_statement(
     *,
     clock: Clock = time.perf_counter,
 ) -> DeviceMeasurement:
-    """Measure all modes, in an order in which none disturbs the next: a profiler slows launches, a capture may fail."""
+    """Measure all modes, ordered so that none disturbs the next: a profiler slows launches, a capture may fail."""
     try:
         with open_fresh() as statement:
             taken = _take(statement, accelerator, options, clock)

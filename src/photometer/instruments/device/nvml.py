@@ -42,7 +42,7 @@ def open_nvml(uuid: str, library: Any = None) -> NvmlClocks:
     handle = ctypes.c_void_p()
     status = library.nvmlDeviceGetHandleByUUID(name.encode(), ctypes.byref(handle))
     if status != _SUCCESS:
-        raise ToolMissing(f"NVML does not know the GPU {name}: status {status}", remedy="Check nvidia-smi -L.")
+        raise ToolMissing(f"NVML has no GPU {name}: status {status}", remedy="Check nvidia-smi -L.")
     return NvmlClocks(library, handle)
 
 

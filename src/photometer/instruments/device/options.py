@@ -1,4 +1,4 @@
-"""DeviceOptions: what the user wants of a device measurement, checked when it is made."""
+"""DeviceOptions: the options of a device measurement, checked when they are created."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SourceChoice = Literal["auto", "events", "profiler"]
 class DeviceOptions:
     """`min_run_time` is in seconds per mode. With `source` "auto" the length of the kernels decides how they are timed.
 
-    `bytes_per_run` and `flops_per_run` are what the statement must move and compute; with them the result has rates,
-    and shares of peaks measured on this card. `flops_dtype` is the type of the matrix product that measures the peak.
+    `bytes_per_run` and `flops_per_run` are what the statement moves and computes; with them the result has rates, and
+    shares of the peaks measured on this card. `flops_dtype` is the type of the matrix product that measures the peak.
     """
 
     min_run_time: float = 0.2

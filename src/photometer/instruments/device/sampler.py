@@ -1,4 +1,4 @@
-"""Blocks of runs to seconds of device time: by marks in the queue (events) or by the profiler's kernel times.
+"""Device time of blocks of runs: by marks in the queue (events) or by the profiler's kernel times.
 
 Both hide the launch: the device is held until the whole block is queued, so that its time does not depend on how fast
 the host launches. If the device is the slower side, blocks follow each other without a pause instead: a large matrix
@@ -23,7 +23,7 @@ LONGEST_HOLD_SECONDS = 0.2
 PROFILED_HOST_FACTOR = 2.0
 # Blocks queued at a time if the device is the slower side: it is never idle, and sensors are read near the block.
 BLOCKS_IN_FLIGHT = 2
-# Flushing before each run adds two waits and a launch to what the host queues; 20 us per run are enough.
+# Flushing before each run adds two waits and a launch to what the host queues; 20 us per run is enough.
 FLUSH_HOST_SECONDS = 20e-6
 
 
@@ -54,7 +54,7 @@ class BlockSample:
 
 
 def keep_flowing(requests: Sequence[BlockRequest]) -> bool:
-    """Whether blocks may follow each other without a pause, as they do in a program that keeps the device busy."""
+    """Return whether blocks may follow each other without a pause, as in a program that keeps the device busy."""
     return all(request.device_slower for request in requests)
 
 
@@ -119,7 +119,7 @@ class ProfilerSampler:
 
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator
-        # What the statements ran in the last session: one group of records per request.
+        # The statements' kernels in the last session: one group of records per request.
         self.last_records: list[list[KernelRecord]] = []
 
     def sample(self, requests: Sequence[BlockRequest]) -> list[BlockSample]:
@@ -180,7 +180,7 @@ def split_at_markers(records: Sequence[KernelRecord]) -> list[list[KernelRecord]
     """
     if not records:
         raise MeasurementError(
-            "the profiler saw no device work at all, not even photometer's own marker",
+            "the profiler saw no device work, not even photometer's own marker",
             remedy="End other profilers in this process, or measure with source='events'.",
         )
     ours = records[0].stream

@@ -1,4 +1,4 @@
-"""A statement ready to run on a device: its set-up is done once, then it runs in blocks, or as replays of a graph."""
+"""A statement ready to run on a device: its set-up runs once, then it runs in blocks, or as replays of a graph."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def open_statement(stmt: str, setup: str, globals: Mapping[str, Any]) -> Iterato
         with loop.open_blocks() as run_block:
 
             def variables() -> Mapping[str, Any]:
-                # The loop is a generator: its frame holds the set-up's variables, its code lists the globals it uses.
+                # The loop is a generator: its frame has the set-up's variables, its code lists the globals it uses.
                 generator = run_block.__self__  # type: ignore[attr-defined]
                 used = {name: namespace[name] for name in generator.gi_code.co_names if name in namespace}
                 return {**used, **generator.gi_frame.f_locals}
@@ -54,7 +54,7 @@ def open_native(library: str, symbol: str) -> Iterator[Statement]:
 
 
 def why_no_graph(accelerator: Accelerator, *, synchronises: bool, has_work: bool) -> str | None:
-    """Return why a capture should not be tried, or None."""
+    """Return why a capture should not be tried; None if it should."""
     if accelerator.graphs is None:
         return accelerator.why_missing("graphs")
     if not has_work:

@@ -1,4 +1,4 @@
-"""A real accelerator through torch: CUDA completely, others as far as their torch module supports it.
+"""A real accelerator through torch: all of CUDA, and others as far as their torch module supports it.
 
 Our own work runs on a separate stream, so that the profiler can tell it from the statement's.
 """
@@ -16,8 +16,8 @@ from photometer.instruments.device.nvml import open_nvml
 from photometer.instruments.device.torch_profiler import TorchProfiler, profiler_supports
 from photometer.worker.device_blocks import CALIBRATION_CYCLES
 
-# Writing a buffer of this many times the cache displaces everything, whatever the replacement policy (triton's do_bench
-# uses 256 MB for any card, which is four times an H200's 60 MB).
+# Writing a buffer this many times larger than the cache displaces everything, whatever the replacement policy (triton's
+# do_bench uses 256 MB for any card, which is four times an H200's 60 MB).
 CACHE_MULTIPLE = 4
 # Used if torch does not report the size of the cache.
 FALLBACK_CACHE_BYTES = 64 * 2**20
@@ -107,7 +107,7 @@ class TorchQueue:
         self._cycles_per_second = self._calibrate() if self._spin is not None else 0.0
 
     def _calibrate(self) -> float:
-        """Return the cycles of a spin per second, from the second of two: during the first the clock is still low."""
+        """Return a spin's cycles per second, from the second of two spins: during the first the clock is still low."""
         assert self._spin is not None
         seconds = 0.0
         for _ in range(2):
@@ -144,7 +144,7 @@ class TorchQueue:
         self._ahead(lambda: spin(max(cycles, 1)))
 
     def flush_cache(self) -> None:
-        """Write the buffer, not read it: its lines are then dirty, as those of a program's other work would be."""
+        """Write the buffer instead of reading it: its lines are then dirty, as after other work of a program."""
         if self._buffer is None:
             self._allocate()
         self._ahead(self._buffer.zero_)
@@ -156,7 +156,7 @@ class TorchQueue:
         self.hold(0.0)
 
     def _ahead(self, queue_work: Callable[[], object]) -> None:
-        """Queue our own work between what is queued and what comes next."""
+        """Queue our own work after what is already queued, and before what comes next."""
         current = self._module.current_stream()
         self._stream.wait_stream(current)
         with self._module.stream(self._stream):

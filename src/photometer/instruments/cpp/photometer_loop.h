@@ -1,4 +1,4 @@
-// Included by every compiled snippet. source.py writes the snippets; worker/native_loop.py calls the exported functions.
+// Included by every compiled snippet. source.py writes the snippets; worker/native_loop.py calls what is exported.
 //
 // A snippet is a coroutine: its body runs the set-up, then waits for blocks; a block is `runs` runs of the statement.
 // So the set-up's variables stay alive between blocks while Python decides what comes next, on one stack and one thread

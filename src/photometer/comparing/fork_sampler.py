@@ -1,6 +1,6 @@
-"""ForkSampler: replicates in fresh forks of sessions' servers. For statements, for two environments, for rungs.
+"""ForkSampler: replicates in fresh forks of sessions' servers, for statements, environments and rungs.
 
-Servers take turns, so that no verdict rests on one pair of processes.
+Servers take turns, so that no verdict depends on one pair of processes.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from photometer.session.layout import Layout
 from photometer.session.session import ServerKind
 from photometer.stats.replicate import estimate_replicate
 
-# A pair of servers has a bias of its own, mostly below 0.1 % and seldom 0.2 %. With 0.15 % and one pair for all, 6 %
+# A pair of servers has its own bias, mostly below 0.1 % and seldom 0.2 %. With 0.15 % and one pair for all, 6 %
 # of comparisons were false alarms; with another pair every six replicates, under 0.5 %.
 REPLICATES_PER_LANE = 6
 # Enough lanes that none decides alone; a start costs 2 s, so they are kept and used in turn. Sides of one session need
-# one only: they change servers from replicate to replicate, which takes a server's peculiarities out of the difference.
+# only one: they change servers from replicate to replicate, which takes a server's peculiarities out of the difference.
 MOST_LANES = 4
-# The next lane's servers start when this many replicates of the present one are taken: they then come up on another
-# core while the rest is measured.
+# The next lane's servers start when this many replicates of the current one are taken: they then start on another core
+# while the rest is measured.
 TURNS_AHEAD = 1
 
 
 @dataclasses.dataclass(frozen=True)
 class Contestants:
-    """The sides of one benchmark, the first of which is what the others are compared with."""
+    """The sides of one benchmark; the others are compared with the first."""
 
     sides: tuple[Side, ...]
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
@@ -59,7 +59,7 @@ class Contestants:
 
 
 class ForkSampler:
-    """`core` is where statements of one thread run; the quietest one if not given."""
+    """`core` is where statements with one thread run; by default the quietest one."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class ForkSampler:
         return estimated(benchmark, replicate.seconds_per_run, replicate.measuring_seconds)
 
     def take(self, benchmark: int, turn: int) -> Replicate:
-        """Take one replicate. `turn`, how many the benchmark has had, decides whose turn it is among the lanes."""
+        """Take one replicate. `turn`, how many the benchmark has had, selects the lane."""
         contestants = self._benchmarks[benchmark]
         lanes = 1 if contestants.of_one_session else MOST_LANES
         lane = (turn // REPLICATES_PER_LANE) % lanes
@@ -107,7 +107,7 @@ class ForkSampler:
         return replicate
 
     def _take_on_device(self, benchmark: int, take: Callable[[Sequence[Side]], Replicate]) -> Replicate:
-        """Take a replicate whose blocks are graphs, unless a side's statement cannot be captured: then none's are."""
+        """Take a replicate whose blocks are graphs, unless a side's statement cannot be captured: then none are."""
         sides = self._benchmarks[benchmark].sides
         if benchmark not in self._uncaptured:
             try:
@@ -115,12 +115,12 @@ class ForkSampler:
                     [dataclasses.replace(s, prepare=dataclasses.replace(s.prepare, by_graph=True)) for s in sides]
                 )
             except WorkerError:
-                # What else is wrong with it shows again without graphs.
+                # Any other problem shows again without graphs.
                 self._uncaptured.add(benchmark)
         return take(sides)
 
     def _start_ahead(self, contestants: Contestants, lane: int) -> None:
-        """Start the servers of all sides at once. Of several threads' servers each starts on its own cores, later."""
+        """Start the servers of all sides at once. With several threads, each starts later, on its own cores."""
         if contestants.threads > 1:
             return
         for session, sides in collections.Counter(side.session for side in contestants.sides).items():

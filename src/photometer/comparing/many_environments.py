@@ -1,11 +1,11 @@
-"""ManySides: a suite in many environments at once, the first being the reference; where did it change?
+"""ManySides: compare a suite in many environments at once, the first being the reference: where did it change?
 
     with ManySides(request, observer) as many:
         matrix = many.run()
 
 All sides of a benchmark are measured in the same replicates, so each is compared with the reference and with the side
-before it from the same blocks: the first says by how much, the second at which step. The stages are those of a
-comparison of two, and so are the loop, the judge and the counting.
+before it from the same blocks: the first comparison says how much changed, the second at which step. The stages, the
+loop, the judge and the counting are those of a comparison of two.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from photometer.session.session import Session
 
 @dataclasses.dataclass(frozen=True)
 class ManySidesRequest:
-    """What is to be compared: the sides, the reference first, and how."""
+    """What to compare: the sides, the reference first, and how."""
 
     sides: Sequence[EnvironmentLike]
     planned: PlannedSuite
@@ -54,12 +54,12 @@ class ManySidesRequest:
 
     def __post_init__(self) -> None:
         if len(self.sides) < 2:
-            raise DefinitionError("there is one side only", remedy="Name the reference and at least one other side.")
+            raise DefinitionError("there is only one side", remedy="Give the reference and at least one other side.")
 
 
 @dataclasses.dataclass(frozen=True)
 class _Checked:
-    """What runs where: by order, what is ready on each side on which it ran, by place; and why not on the others."""
+    """What runs where: by order and position, what is ready on the sides where it ran, and why not on the others."""
 
     orders: tuple[WorkOrder, ...]
     ready: Mapping[str, Mapping[int, ReadyOrder]]
@@ -70,7 +70,7 @@ class _Checked:
 
 @dataclasses.dataclass(frozen=True)
 class _Measured:
-    """The verdict of each contest, by order and contest; and what became of the loop."""
+    """The verdict of each contest, by order and contest, and the outcome of the loop."""
 
     verdicts: Mapping[tuple[str, Contest], Verdict]
     failed: Mapping[str, str]
@@ -79,7 +79,7 @@ class _Measured:
 
 
 class ManySides:
-    """Use as a context manager: environments are made when it is entered, and gone when it is left."""
+    """Use as a context manager: the environments exist while the block runs."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class ManySides:
         return tuple(side.resolved.name for side in self.sides)
 
     def run(self) -> MatrixComparison:
-        """Check, count, measure, and put together what was found."""
+        """Check, count, measure, and combine the findings."""
         checked = self._check()
         counts, warnings = self._count(checked)
         measured = self._measure(checked, counts)
@@ -162,15 +162,15 @@ class ManySides:
         )
 
     def _warnings(self, plans: Sequence[CheckedPlan]) -> tuple[str, ...]:
-        """Return what was said of each pair, with the name of its side; that the versions differ is the question."""
-        told: dict[str, list[str]] = {}
+        """Return the warnings of each pair, with the name of its side; different versions are intended here."""
+        seen: dict[str, list[str]] = {}
         for side, plan in zip(self.sides[1:], plans, strict=True):
             for warning in plan.warnings:
                 if not warning.startswith("torch differs"):
-                    told.setdefault(warning, []).append(side.resolved.name)
+                    seen.setdefault(warning, []).append(side.resolved.name)
         everywhere = len(self.sides) - 1
         return tuple(
-            warning if len(names) == everywhere else f"{', '.join(names)}: {warning}" for warning, names in told.items()
+            warning if len(names) == everywhere else f"{', '.join(names)}: {warning}" for warning, names in seen.items()
         )
 
     def _count(self, checked: _Checked) -> tuple[Counts, tuple[str, ...]]:
@@ -185,7 +185,7 @@ class ManySides:
             return {}, (f"instructions were not counted: {error.message}",)
 
     def _measure(self, checked: _Checked, counts: Counts) -> _Measured:
-        """Take replicates of all sides until every contest is decided or the budget or the time is spent."""
+        """Take replicates of all sides until every contest is decided, or the budget or the time is spent."""
         orders, contests = checked.orders, contests_of(len(self.sides))
         benchmarks = [self._benchmark(checked, order) for order in orders]
         possible = {
@@ -207,7 +207,7 @@ class ManySides:
         for contest in identical:
             judge.give_up(contest)
         self.observer.stage("measuring")
-        # Of two sides a benchmark gets ten seconds; more sides share each replicate.
+        # With two sides a benchmark gets ten seconds; more sides share each replicate.
         settings = self.request.settings
         budget = settings.budget_for(len(orders)) * (1.0 if settings.budget_seconds else len(self.sides) / 2)
 
@@ -251,7 +251,7 @@ class ManySides:
     def _untimed(
         self, orders: Sequence[WorkOrder], possible: Mapping[int, Contest], contests: int, counts: Counts
     ) -> dict[tuple[str, Contest], Verdict]:
-        """Return what the counts alone say."""
+        """Return the verdicts from counts alone."""
         found = {}
         for place, pair in possible.items():
             order = orders[place // contests]
@@ -294,12 +294,12 @@ class ManySides:
         looked: list[Sample] = []
         benchmarks = sorted({place // contests for place in alike})
         if benchmarks:
-            self.observer.stage("a short look at the time of what executes the same instructions")
+            self.observer.stage("timing benchmarks with the same instructions briefly")
         for done, benchmark in enumerate(benchmarks, start=1):
             try:
                 samples = [sampler.sample(benchmark, turn) for turn in range(IDENTICAL_REPLICATES)]
             except PhotometerError:
-                # It is timed like the others, where retries and the error have their place.
+                # It is timed like the others below, with retries and error handling.
                 continue
             looked += samples
             for place in (place for place in alike if place // contests == benchmark):
@@ -325,7 +325,7 @@ class ManySides:
 
 
 def compare_many(request: ManySidesRequest, observer: Observer | None = None) -> MatrixComparison:
-    """Return the whole table: make the environments, compare, and end them."""
+    """Create the environments, compare them, and return the whole table."""
     with ManySides(request, observer) as many:
         return many.run()
 

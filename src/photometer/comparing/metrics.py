@@ -1,4 +1,4 @@
-"""Own metrics of both sides of a comparison. In: two started sides and what was checked. Out: a MetricChange each."""
+"""Custom metrics of both sides of a comparison. In: two started sides and a checked plan. Out: MetricChanges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from photometer.worker.figure_messages import Observe
 def compare_metrics(
     sides: StartedSides, checked: CheckedPlan, titles: dict[str, str], observer: Observer
 ) -> tuple[MetricChange, ...]:
-    """Return the change of every metric; one that cannot be read on a side is left out."""
+    """Return the change of every metric, except those that cannot be read on a side."""
     wanted = [order for order in checked.orders if order.figures is not None and order.figures.metrics]
     if wanted:
         observer.stage("reading metrics on both sides")
@@ -23,7 +23,7 @@ def compare_metrics(
         try:
             base, branch = (_values(sides, checked, order, place) for place in (0, 1))
         except PhotometerError:
-            # Preflight has run it on both sides; what fails now is a metric that is no number, which `run` says.
+            # Preflight has run it on both sides; what fails now is a metric that is not a number, which `run` reports.
             continue
         assert order.figures is not None
         for name, ours, theirs in zip(order.figures.metrics, base, branch, strict=True):

@@ -1,6 +1,6 @@
-"""preflight: both sides prepared and every benchmark run once on each, before anything is measured.
+"""preflight: prepare both sides and run every benchmark once on each, before anything is measured.
 
-In: two started sides and a plan. Out: a CheckedPlan: what can be measured, what not, and what must be said first.
+In: two started sides and a plan. Out: a CheckedPlan: what can be measured, what cannot, and warnings.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from photometer.session.session import Session
 from photometer.worker.messages import LookAround, Time
 
 SIDE_NAMES = ("base", "branch")
-# One letter each: they are part of paths, whose length must not tell the sides apart.
+# One letter each: they are part of paths, whose length must be the same on both sides.
 SIDE_LETTERS = ("a", "b")
 
 
@@ -53,7 +53,7 @@ class StartedSide:
 
     @property
     def checkout(self) -> str:
-        """The folder that its code is imported from; empty if it is installed."""
+        """Return the folder that its code is imported from; empty if it is installed."""
         imports = self.resolved.imports_checkout and self.resolved.checkout is not None
         return str(self.resolved.checkout.folder) if imports and self.resolved.checkout else ""
 
@@ -63,7 +63,7 @@ StartedSides = tuple[StartedSide, StartedSide]
 
 @dataclasses.dataclass(frozen=True)
 class CheckedPlan:
-    """What can be measured, what cannot, and what must be said beforehand."""
+    """What can be measured, what cannot, and warnings."""
 
     orders: tuple[WorkOrder, ...]
     failures: tuple[ComparisonFailure, ...]
@@ -86,13 +86,13 @@ class CheckedPlan:
 
 
 def preflight(sides: StartedSides, planned: PlannedSuite, titles: Mapping[str, str], observer: Observer) -> CheckedPlan:
-    """Prepare both sides, run everything once on each, and gather what must be said before anything is concluded."""
+    """Prepare both sides, run everything once on each, and collect failures and warnings."""
     observer.stage("preparing both sides")
     both = _Both(sides, planned)
     warnings = [*environment_warnings(both.prepared[0].facts, both.prepared[1].facts)]
     refused = freezing().refused_because
     if refused is not None:
-        warnings.append(f"{refused}: every pair of processes has a bias of its own, so verdicts need more time")
+        warnings.append(f"{refused}: every pair of processes has its own bias, so verdicts need more time")
     left_out = both.prepared[0].no_device | both.prepared[1].no_device
     if left_out:
         warnings.append(left_out_warning(len(left_out)))
@@ -132,7 +132,7 @@ class _Both:
         self._sides = sides
         self._probes = planned.probes
         executors = [LocalExecutor(side.session) for side in sides]
-        # Servers start at the same time; what follows uses all cores by itself.
+        # Servers start at the same time; each step after that uses all cores.
         with ThreadPoolExecutor(2) as threads:
             facts = list(threads.map(lambda side: side.session.facts(), sides))
         cpp_probes = self._cpp_probes(planned)
@@ -148,7 +148,7 @@ class _Both:
         self._built_probes = probes
 
     def _cpp_probes(self, planned: PlannedSuite) -> WorkOrders:
-        """Return none if both sides run the very same code: compiling probes takes longer than most comparisons."""
+        """Return none if both sides run the same code: compiling probes takes longer than most comparisons."""
         found = [
             with_result_path(probe, probe.id)
             for probe in planned.probes.values()
@@ -160,7 +160,7 @@ class _Both:
             for facts in (side.session.facts(),)
         )
         if base == branch:
-            # The same machine code, but a scripted model may be made of a module that differs.
+            # The same machine code, but a scripted model may come from a module that differs.
             paths = [side.session.environment.path for side in self._sides]
             found = [probe for probe in found if probe.model_id is not None and paths[0] != paths[1]]
         return planned.plan.only(tuple(found))
@@ -197,13 +197,13 @@ def _run_built_probe(session: Session, probes: PreparedPlan, order_id: str, fold
     try:
         run_once(session, probe, folder=str(folder))
     except WorkerError as error:
-        # The statement itself has just run; that it cannot be run twice, or shown, is no reason not to compare it.
+        # The statement itself has just run; compare it even if it cannot run twice, or its result cannot be shown.
         return ProbeResult(not_compared_because=error.message)
     return ProbeResult(results=_read(results))
 
 
 def _run_probe(side: StartedSide, ready: ReadyOrder, probe: WorkOrder | None, folder: Path) -> ProbeResult:
-    """Run the statement once and see what it left. `probe` is the order rewritten to write its results, if it has."""
+    """Run the statement once and inspect what it left. `probe` is the order rewritten to write its results, if any."""
     results = folder / "results.json"
     results.unlink(missing_ok=True)
     order = ready.order if probe is None else with_result_path(probe, str(results))
@@ -216,5 +216,5 @@ def _run_probe(side: StartedSide, ready: ReadyOrder, probe: WorkOrder | None, fo
 
 
 def _read(results: Path) -> Mapping[str, Sequence[Mapping[str, object]]] | None:
-    # Python's own spelling of nan and inf is meant here: the file is the probe's.
+    # Python's own spelling of nan and inf is intended: the probe wrote the file.
     return json.loads(results.read_text(encoding="utf-8")) if results.exists() else None

@@ -1,7 +1,7 @@
-"""measure_speedups: TorchScript and torch.compile beside eager, in alternating blocks. `photometer run` has it.
+"""measure_speedups: TorchScript and torch.compile beside eager, in alternating blocks. `photometer run` uses it.
 
-Every variant of a benchmark is measured in the same moments as the eager one, so that the ratio is known far better
-than either time. Children are forks of servers that have imported the compiler, eager ones too: all sides are alike.
+Every variant of a benchmark is measured at the same time as the eager one, so that the ratio is known far better than
+either time. All children, eager ones too, are forks of servers that have imported the compiler: all sides are alike.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from photometer.session.cores import quietest_core
 from photometer.session.session import Session, compiling
 from photometer.worker.messages import TorchFacts
 
-# Each replicate compiles again, from its cache: a second or two. With five the interval is some per cent wide.
+# Each replicate compiles again, from its cache: a second or two. With five, the interval is a few per cent wide.
 REPLICATES = 5
 REPLICATE_SECONDS = 0.2
-# As for ladders: the sides may be of quite different speed, and then replicates do not scatter by about a per cent.
+# As for ladders: the sides may have quite different speeds, and then replicates scatter by more than about a per cent.
 _CRITERIA = Criteria(reference_scale=100.0)
 
 OnSpeedup = Callable[[Speedup], object]
@@ -59,7 +59,7 @@ def measure_speedups(
 
 
 def not_to_speed_up(records: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the ids of orders that failed before, or whose speed-up is known already."""
+    """Return the ids of orders that failed before, or whose speed-up is already known."""
     failed = {str(record["order"]["id"]) for record in records if record["kind"] == "failure" and "order" in record}
     return failed | {str(record["order_id"]) for record in records if record["kind"] == Speedup.KIND}
 

@@ -1,8 +1,8 @@
-"""One replicate: blocks of two or more sides in turn, so that what slows the machine for a moment slows all alike.
+"""One replicate: alternating blocks of two or more sides, so that whatever slows the machine slows all of them.
 
 In: sides (a session and what its child prepares) and how long to measure. Out: the seconds per run of blocks that were
-neighbours in time. A fresh fork per side, so that a replicate is a sample of what differs between processes too; one
-core, so that all meet the same machine; random order within each round, so that no side profits from another's caches.
+neighbours in time. A fresh fork per side, so that a replicate also samples what differs between processes; one core,
+so that conditions are the same for all; random order within each round, so that no side profits from another's caches.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from photometer.session.cores import neighbours
 from photometer.session.session import ServerKind
 from photometer.worker.messages import Prepare, Time
 
-# Long enough that reading the clock and the messages around a block (0.1 ms) do not show in it, short enough that the
-# blocks of a round meet the same machine: interrupts come every few milliseconds.
+# Long enough that reading the clock and the messages around a block (0.1 ms) do not matter, short enough that the
+# blocks of a round run under the same conditions: interrupts come every few milliseconds.
 BLOCK_SECONDS = 5e-4
-# With several threads: those of the side that was measured before wait for more work, spinning for some tenths of a
-# millisecond (session/policy.py). Blocks of 0.5 ms showed it, and so few fit of 5 ms that a replicate has no floor.
+# With several threads: those of the side measured before spin for some tenths of a millisecond, waiting for more work
+# (session/policy.py). It showed in blocks of 0.5 ms, and with blocks of 5 ms a replicate has too few for a floor.
 THREADS_BLOCK_SECONDS = 2e-3
 # CPython's specialising interpreter needs some tens of runs to settle; 100 are enough.
 WARMUP_RUNS = 100
-# Blocks that are run and forgotten before those that count: caches and branch predictors of a fresh fork.
+# Blocks that are discarded before those that count, to warm a fresh fork's caches and branch predictors.
 WARMUP_BLOCKS = 4
-# A block so many times as long as wished for is a single slow run: it is not repeated without need.
+# A block this many times longer than wanted is a single slow run: it is not repeated without need.
 SLOW_BLOCKS = 20.0
-# A replicate of fewer rounds has no floor to speak of, however slow the statement is.
+# A replicate with fewer rounds has no useful floor, however slow the statement is.
 FEWEST_ROUNDS = 6
-# Block sizes of an earlier replicate are used again unless blocks have become so many times longer or shorter.
+# Block sizes of an earlier replicate are reused unless blocks have become this many times longer or shorter.
 SIZE_DRIFT = 2.0
-# Sides whose times differ by more are not alike; two revisions of one statement seldom do.
+# Sides whose times differ by a larger factor are not alike; two revisions of one statement seldom do.
 LIKE_SIDES = 3.0
-# Long enough for a hundred and more rounds; its forks and warm-up cost about 0.05 s on top.
+# Long enough for more than a hundred rounds; forks and warm-up take about 0.05 s more.
 REPLICATE_SECONDS = 0.15
-# A fork that opens an accelerator takes 1 to 2 s before it measures. Forks that are kept open were tried on an H200:
-# times of kernels of 2 us differ by up to 8 % from process to process, so that few processes give false verdicts.
+# A fork that opens an accelerator takes 1 to 2 s before it measures. Keeping forks open was tried on an H200: times of
+# kernels of 2 us differ by up to 8 % between processes, so that few processes give false verdicts.
 DEVICE_REPLICATE_SECONDS = 0.5
 DEFAULT_TIMEOUT_SECONDS = 120.0
 # Seeds of memory layouts.
@@ -51,7 +51,7 @@ LARGEST_SEED = 2**31
 
 
 class Forks(Protocol):
-    """Lends fresh forks: a session those of its servers, `ForksHere` those of this process."""
+    """Provides fresh forks: a session those of its servers, `ForksHere` those of this process."""
 
     def child(
         self, kind: ServerKind = ..., cores: Sequence[int] = ...
@@ -62,7 +62,7 @@ class Forks(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Side:
-    """Whose forks these are (an environment's session), and what they prepare."""
+    """Where the forks come from (an environment's session), and what they prepare."""
 
     session: Forks
     prepare: Prepare
@@ -70,19 +70,19 @@ class Side:
 
 @dataclasses.dataclass(frozen=True)
 class Replicate:
-    """Seconds per run of every side's blocks, whose i-th blocks were neighbours, and what they cost to take."""
+    """Seconds per run of every side's blocks, whose i-th blocks were neighbours, and the time they took."""
 
     seconds_per_run: tuple[tuple[float, ...], ...]
     runs_per_block: tuple[int, ...]
     measuring_seconds: float
     whole_seconds: float
-    # How long a block was to be.
+    # The wanted length of a block.
     block_seconds: float = BLOCK_SECONDS
 
     def sizes_to_use_again(self) -> tuple[int, ...]:
-        """Return the runs per block if they are about what these times ask for, else nothing: the next one chooses.
+        """Return the runs per block if they fit these times; otherwise nothing, and the next replicate chooses.
 
-        Sizes that were chosen while something else ran may differ between sides that are alike, which is a bias.
+        Sizes that were chosen while something else ran may differ between similar sides, which is a bias.
         """
         wanted = _filling([min(side) for side in self.seconds_per_run], self.block_seconds)
         both = list(zip(self.runs_per_block, wanted, strict=True))
@@ -131,7 +131,7 @@ def take_replicate(
 
 
 def _prepare_all(children: Sequence[ChildProcess], prepares: Sequence[Prepare], timeout_seconds: float) -> None:
-    """Have every child prepare; all at once if they open an accelerator, which takes each of them a second or two."""
+    """Let every child prepare; all at once if they open an accelerator, which takes each of them a second or two."""
     both = list(zip(children, prepares, strict=True))
     if not any(prepare.device_time for prepare in prepares):
         for child, prepare in both:
@@ -152,9 +152,9 @@ def alternate(
     block_seconds: float = BLOCK_SECONDS,
     clock: Clock = time.perf_counter,
 ) -> Replicate:
-    """Run blocks of all sides in turn, in random order, for about `seconds`.
+    """Alternate blocks of all sides, in random order, for about `seconds`.
 
-    How many runs fill a block is chosen first, unless an earlier replicate has shown it.
+    How many runs fill a block is determined first, unless an earlier replicate has done so.
     """
     numbers = list(runs_per_block) or _runs_per_block(time_blocks, block_seconds)
     if runs_per_block or max(numbers) > 1:
@@ -173,7 +173,7 @@ def alternate(
 
 
 def _block_of(child: ChildProcess, timeout_seconds: float, *, wakes: bool) -> Callable[[int], float]:
-    """Return what times a block; with `wakes`, after a run that wakes the statement's threads."""
+    """Return a function that times a block; with `wakes`, after a run that wakes the statement's threads."""
 
     def time_block(number: int) -> float:
         if wakes:
@@ -184,10 +184,10 @@ def _block_of(child: ChildProcess, timeout_seconds: float, *, wakes: bool) -> Ca
 
 
 def _runs_per_block(time_blocks: Sequence[TimeBlock], block_seconds: float) -> list[int]:
-    """Return how many runs fill a block; the same on all sides if they are alike, so that what surrounds weighs alike.
+    """Return how many runs fill a block; the same on all sides if they are alike, so that overhead affects all equally.
 
-    Sides that are not (a rung of overriding may take 50 times as long as the one below) have a number each: with one
-    number, a block would be too short on one side to settle, or too long on the other to pass undisturbed.
+    Sides that differ (a rung of overriding may take 50 times as long as the one below) each have their own number: with
+    one number, a block would be too short to settle on one side, or too long to stay undisturbed on the other.
     """
     number = 1
 
@@ -195,7 +195,7 @@ def _runs_per_block(time_blocks: Sequence[TimeBlock], block_seconds: float) -> l
         return [time_block(number) for time_block in time_blocks]
 
     def undisturbed(first: list[float]) -> list[float]:
-        """Return the best of three, if that costs nothing: one interruption must not make like sides look unlike."""
+        """Return the best of three, if that is cheap: one interruption must not make similar sides look different."""
         tries = [first, once(), once()] if max(first) < SLOW_BLOCKS * block_seconds else [first]
         return [min(each) for each in zip(*tries, strict=True)]
 
@@ -206,7 +206,7 @@ def _runs_per_block(time_blocks: Sequence[TimeBlock], block_seconds: float) -> l
         if max(seconds) >= block_seconds / 4 or number >= MOST_RUNS_PER_BLOCK:
             break
         number *= 2
-    # A few runs more settle the interpreter before the size is fixed.
+    # A few more runs settle the interpreter before the size is fixed.
     if number < WARMUP_RUNS and max(seconds) < block_seconds:
         for time_block in time_blocks:
             time_block(WARMUP_RUNS)
@@ -221,9 +221,9 @@ def _filling(seconds_per_run: Sequence[float], block_seconds: float) -> list[int
 
 
 def _warm_up(time_blocks: Sequence[TimeBlock], numbers: Sequence[int], block_seconds: float) -> None:
-    """Run some blocks of all sides and forget them; one, if a single run is slow.
+    """Run some blocks of all sides and discard them; one, if a single run is slow.
 
-    Choosing the sizes has run a slow statement already.
+    Choosing the sizes has already run a slow statement.
     """
     for _ in range(WARMUP_BLOCKS):
         seconds = [time_block(runs) for time_block, runs in zip(time_blocks, numbers, strict=True)]

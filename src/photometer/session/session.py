@@ -4,7 +4,7 @@
         child.ask(Prepare("y = x + 1", "x = torch.ones(4)"))
         child.ask(Time(1000)).seconds
 
-Servers start when first needed and are lent to one thread at a time; one that has died is not lent again.
+Servers start when first needed and are used by one thread at a time; one that has died is not used again.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Counting:
 
 @dataclasses.dataclass(frozen=True)
 class ServerKind:
-    """What tells servers apart that cannot stand for each other.
+    """What distinguishes servers that cannot replace each other.
 
-    `lane` numbers servers that are alike on purpose: a pair of processes has a bias of its own, so replicates change
-    lanes. `width` is the number of cores if a statement has several: libgomp and MKL ask for it only once.
+    `lane` numbers servers that are otherwise alike: a pair of processes has its own bias, so replicates change lanes.
+    `width` is the number of cores if a statement has several threads: libgomp and MKL ask for it only once.
     """
 
     layout: Layout = Layout()  # noqa: RUF009 - frozen, so sharing it is safe
@@ -69,7 +69,7 @@ def compiling(device: str) -> ServerKind:
 
 
 class Server(Protocol):
-    """What a session lends; ForkServer is the real one, and tests have a fake."""
+    """What a session provides: a ForkServer, or a fake in tests."""
 
     pid: int
     folder: Path
@@ -77,7 +77,7 @@ class Server(Protocol):
     frozen: bool
     not_frozen_because: str | None
     strays: int
-    """How many processes the last child had left running; they were ended."""
+    """How many processes the last child left running; they were ended."""
 
     @property
     def alive(self) -> bool: ...
@@ -116,7 +116,7 @@ class Session:
 
     @contextlib.contextmanager
     def server(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[Server]:  # noqa: B008
-        """Lend a server. What it forks from now on runs on `cores`; none given leaves it to the system."""
+        """Yield a server. Its forks run on `cores`; without any, the system chooses."""
         kind = _of_width(kind, cores)
         server = self._take(kind) or self._begin(kind, cores)
         try:
@@ -128,21 +128,21 @@ class Session:
 
     @contextlib.contextmanager
     def child(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[ChildProcess]:  # noqa: B008
-        """Yield a fresh fork of a server; it is gone when the block ends."""
+        """Yield a fresh fork of a server; it is ended when the block ends."""
         with self.server(kind, cores) as server, server.child() as child:
             yield child
 
     def facts(self) -> TorchFacts:
-        """Return which interpreter and torch these are. Asked once, in a child."""
+        """Return the facts of this interpreter and torch, asked once, in a child."""
         if self._facts is None:
             with self.child() as child:
                 self._facts = child.ask(DescribeTorch())
         return self._facts
 
     def start_ahead(self, kinds: Iterable[ServerKind], cores: Sequence[int] = ()) -> None:
-        """Start servers of these kinds, all at once, as far as there are none; whoever wants one waits for it then.
+        """Start missing servers of these kinds, all at once, without waiting for them.
 
-        A kind that is listed twice is wanted twice.
+        For a kind that is listed twice, two are started.
         """
         for kind, wanted in collections.Counter(_of_width(kind, cores) for kind in kinds).items():
             with self._lock:
@@ -151,7 +151,7 @@ class Session:
                 self._give_back(kind, self._begin(kind, cores))
 
     def drop(self, kind: ServerKind) -> None:
-        """End the idle servers of a kind that is not needed any more."""
+        """End the idle servers of a kind that is no longer needed."""
         with self._lock:
             servers = [server for held, idle in self._idle.items() if _same(held, kind) for server in idle]
             for held in [held for held in self._idle if _same(held, kind)]:
@@ -161,7 +161,7 @@ class Session:
             server.close()
 
     def kill(self) -> None:
-        """End every server at once, those that are starting too. Whoever has one gets WorkerCrashed."""
+        """Kill every server, including those that are starting. Their users get WorkerCrashed."""
         with self._lock:
             self._killed = True
             for server in self._all:
@@ -183,7 +183,7 @@ class Session:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None and not issubclass(kind, Exception):
-            # Ctrl-C: what is still starting, or measuring in another thread, is not waited for.
+            # Ctrl-C: do not wait for servers that are starting, or measuring in another thread.
             self.kill()
         self.close()
 
@@ -229,7 +229,7 @@ class Session:
             server.close()
 
     def launch(self, kind: ServerKind) -> Launch:
-        """Return how a server of this kind is started: the policy, applied."""
+        """Return how to start a server of this kind, by the policy."""
         counting = kind.counting
         return Launch(
             python=self.environment.python,
@@ -262,5 +262,5 @@ def _of_width(kind: ServerKind, cores: Sequence[int]) -> ServerKind:
 
 
 def _same(held: ServerKind, kind: ServerKind) -> bool:
-    """Whether they differ in nothing but the number of cores they were started on."""
+    """Return whether they differ in nothing but the number of cores they were started on."""
     return dataclasses.replace(held, width=kind.width) == kind

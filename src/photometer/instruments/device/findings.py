@@ -1,4 +1,4 @@
-"""What was noticed while measuring, as warnings; and the check for inputs that hold only one value."""
+"""Warnings about a measurement, and the check for inputs that hold only one value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of modes as a child of a session measures it: of a suite's orders, and of C++, which may crash."""
+"""The table of modes, measured in a child of a session: for a suite's orders, and for C++, which may crash."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from photometer.session.shared import process_session
 from photometer.worker.figure_messages import MeasureDevice
 from photometer.worker.messages import Prepare
 
-# Device modes: five, two of them by two sources, a warm-up; and opening the device and attaching the profiler.
+# Five device modes, two of them by two sources, and a warm-up; then opening the device and attaching the profiler.
 MIN_RUN_TIMES = 10
 OPENING_SECONDS = 60.0
 
@@ -29,7 +29,7 @@ def modes_in_child(
     *,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
 ) -> DeviceMeasurement:
-    """Measure what `prepare` names, on its device, in a fresh child."""
+    """Measure the statement of `prepare` on its device, in a fresh child."""
     request = MeasureDevice(
         package=str(Path(photometer.__file__).resolve()),
         stmt=prepare.stmt,

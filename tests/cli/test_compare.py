@@ -41,7 +41,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["current", "current"], 1, "no suite is given"),
         (["current", "nowhere", "--suite", "standard"], 1, "names no environment"),
         (["current", "current", "--suite", "standard", "-k", "nothing_like_this"], 5, "Nothing ran"),
-        (["current", "current", "--suite", "standard", "--budget", "0"], 2, "greater than 0"),
+        (["current", "current", "--suite", "standard", "--budget", "0"], 2, "more than 0"),
         (["current", "current", "--suite", "standard", "--fdr", "2"], 2, "between 0 and 1"),
         (["current", "--calibrate"], 2, "needs --suite"),
         (["current", "current", "--suite", "standard", "--fail-on", "slower:5"], 2, "Write 5% for per cent"),

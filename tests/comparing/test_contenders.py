@@ -54,7 +54,7 @@ def test_globals_go_to_every_statement() -> None:
         (("x", 3), {}, "text or a callable"),
         (("x", "y"), {"args": (1,)}, "callables"),
         (("x", "y", "z"), {"setup_b": "pass"}, "setup_b"),
-        (({"a": "x"}, "y"), {}, "alone"),
+        (({"a": "x"}, "y"), {}, "only argument"),
         (("x", "y"), {"globals": [1]}, "globals"),
     ],
 )

@@ -94,7 +94,7 @@ def test_counts_alone(servers: FakeServers) -> None:
 
 
 def test_one_side_is_too_few() -> None:
-    with pytest.raises(DefinitionError, match="one side only"):
+    with pytest.raises(DefinitionError, match="only one side"):
         ManySidesRequest(["current"], plan_suite(SUITE, None, ()))
 
 

@@ -23,7 +23,7 @@ def test_avx512_is_told_with_its_place_and_the_way_out() -> None:
     assert found is not None
     assert found.is_avx512
     assert "an AVX-512 instruction that Valgrind does not know (62 f1 fe" in found.message
-    assert found.message.endswith("in kernel (avx512fintrin.h:6492).")
+    assert found.message.endswith("in kernel (avx512fintrin.h:6492)")
     assert "-march=x86-64-v3" in found.remedy
     assert "TORCHINDUCTOR_CPP_MARCH=x86-64-v3" in found.remedy
 

@@ -147,7 +147,7 @@ def test_every_way_of_cutting_a_file_off_is_noticed() -> None:
 
 
 def test_a_changed_count_is_noticed_by_the_totals() -> None:
-    with pytest.raises(CallgrindFileError, match=r"sum to \[41, 8\].*states \[40, 8\]"):
+    with pytest.raises(CallgrindFileError, match=r"sum to \[41, 8\].*stated total is \[40, 8\]"):
         parse_text(HAND_WRITTEN.replace("10 5 1", "10 6 1"), source="hand")
 
 

@@ -130,7 +130,7 @@ def crash_error(status: int, output: str) -> WorkerCrashed:
     """Return an error for a child's wait status, with its likely cause."""
     if not os.WIFSIGNALED(status):
         return WorkerCrashed(
-            f"the benchmark's process exited with status {os.WEXITSTATUS(status)}",
+            f"the benchmark's process ended with exit status {os.WEXITSTATUS(status)}",
             exit_status=os.WEXITSTATUS(status),
             log=output,
             remedy="Check whether the snippet calls exit.",

@@ -150,7 +150,15 @@ def _speed_up(
     """Measure compiled variants beside eager ones, in pairs; not what failed before, or is there already."""
     records = load_results(file.path).records if runtime_groups(plan) else ()
     if records:
-        measure_speedups(plan, session, facts, keep=keep, failed=not_to_speed_up(records), on_problem=observer.gave_up)
+        measure_speedups(
+            plan,
+            session,
+            facts,
+            keep=keep,
+            failed=not_to_speed_up(records),
+            on_problem=observer.gave_up,
+            on_order=_progress(observer),
+        )
 
 
 def _take_figures(
@@ -160,13 +168,20 @@ def _take_figures(
     asked = FigureSettings(settings.rates, settings.energy)
     if asks_for_figures(plan, asked):
         records = load_results(file.path).records
-        start = time.monotonic()
+        measure_figures(
+            plan, session, asked, keep, records=records, on_problem=observer.gave_up, on_order=_progress(observer)
+        )
 
-        def on_order(done: int, orders: int, title: str) -> None:
-            left = (time.monotonic() - start) / max(done, 1) * (orders - done)
-            observer.progressed(RunState(done, orders, 0, left, (title,)))
 
-        measure_figures(plan, session, asked, keep, records=records, on_problem=observer.gave_up, on_order=on_order)
+def _progress(observer: RunObserver) -> Callable[[int, int, str], None]:
+    """Return what shows how far a stage after the orders is, and how long it still takes."""
+    start = time.monotonic()
+
+    def on_order(done: int, orders: int, title: str) -> None:
+        left = (time.monotonic() - start) / max(done, 1) * (orders - done)
+        observer.progressed(RunState(done, orders, 0, left, (title,)))
+
+    return on_order
 
 
 @contextlib.contextmanager

@@ -89,11 +89,18 @@ def test_one_replicate_decides_nothing() -> None:
 
 
 def test_detectable_change_shrinks_with_time_and_is_left_out_on_request() -> None:
-    found = replicates(noise(0.004, 12))
+    found = replicates(noise(0.008, 12))
     detectable = judge_replicates(found).detectable
     assert detectable is not None
     assert detectable.now > detectable.twice_the_time > detectable.four_times_the_time >= 0.003
     assert judge_replicates(found, forecast=False).detectable is None
+
+
+def test_same_has_shown_that_there_is_no_change_beyond_the_margin() -> None:
+    four = judge_replicates(replicates([0.0001, -0.0001, 0.0002, -0.0002]), Criteria(margin=0.02))
+    assert four.verdict == "same"
+    assert four.detectable is not None
+    assert four.detectable.now == 0.02
 
 
 def test_typical_blocks_that_disagree_with_the_floor_are_noted() -> None:

@@ -8,6 +8,7 @@ from photometer.comparing.fork_sampler import Contestants, ForkSampler
 from photometer.errors import SnippetError
 from photometer.instruments import replicate
 from photometer.instruments.replicate import Side
+from photometer.session.session import COMPILING, COMPILING_FOR_DEVICES
 from photometer.worker.messages import Prepare
 from tests.session.fake_session import Behaviour, FakeServers
 
@@ -46,3 +47,14 @@ def test_blocks_on_the_host_are_no_graphs() -> None:
 def test_what_fails_in_any_case_is_said_as_it_is() -> None:
     with pytest.raises(SnippetError, match="no such name"):
         graphs_asked_for({"b": Behaviour(raises="no such name")})
+
+
+@pytest.mark.parametrize(("device", "preload"), [("", COMPILING.preload), ("cuda", COMPILING_FOR_DEVICES.preload)])
+def test_compiled_sides_are_forks_of_servers_that_have_imported_the_compiler(
+    device: str, preload: tuple[str, ...]
+) -> None:
+    servers = FakeServers()
+    with servers.session() as session:
+        prepare = Prepare("a", device=device, device_time=bool(device), compile_cache="of a")
+        ForkSampler([Contestants((Side(session, prepare),) * 2)], core=0, seconds=0.01).sample(0, 0)
+    assert {server.launch.preload for server in servers.made} == {preload}

@@ -11,6 +11,7 @@ from photometer.errors import SnippetError
 from photometer.execution.agenda import Agenda
 from photometer.execution.compile_order import compile_order, kind_of, preparation_of
 from photometer.execution.executor import ReadyOrder, Step
+from photometer.execution.measure_order import run_once
 from photometer.execution.memory_order import memory_order, take_memory
 from photometer.execution.run_settings import RunSettings
 from photometer.model.compile_report import CompileReport
@@ -73,6 +74,16 @@ def test_only_compiled_orders_have_a_cache_and_a_server_that_compiles() -> None:
         folder = preparation_of(session, ReadyOrder(COMPILED)).compile_cache
         assert folder.endswith(COMPILED.id)
         assert preparation_of(session, ReadyOrder(COMPILED)).compile_cache == folder
+
+
+def test_a_single_run_finds_what_was_compiled_before() -> None:
+    servers = FakeServers({"fake": {COMPILED.args.stmt: Behaviour()}})
+    with servers.session() as session:
+        folder = preparation_of(session, ReadyOrder(COMPILED)).compile_cache
+        run_once(session, ReadyOrder(COMPILED))
+    prepared = [each for server in servers.made for each in server.log if isinstance(each, Prepare)]
+    assert [each.compile_cache for each in prepared if each.stmt == COMPILED.args.stmt] == [folder]
+    assert {server.launch.preload for server in servers.made} == {COMPILING.preload}
 
 
 def test_memory_is_measured_without_a_run_before() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.errors import DefinitionError, WorkerTimeout
+from photometer.execution.compile_order import preparation_of
 from photometer.execution.executor import ReadyOrder
 from photometer.execution.measure_order import FETCH_SECONDS, RemoteBlocks, measure_on_device
 from photometer.instruments.cpp.snippet import BuiltSnippet
@@ -14,6 +15,7 @@ from photometer.instruments.stopping import RunFor
 from photometer.instruments.wall_time import take_blocks
 from photometer.model.language import Language
 from photometer.plan import materialize
+from photometer.plan.auto_labels import RuntimeMode
 from photometer.plan.work_order import WorkOrder
 from photometer.worker.figure_messages import MeasureDevice
 from photometer.worker.messages import TimeBlocks, TimedBlocks
@@ -80,6 +82,25 @@ def test_device_modes_of_the_cpu_are_refused() -> None:
     session = FakeServers().session()
     with pytest.raises(DefinitionError, match="CPU"):
         measure_on_device(session, ReadyOrder(order("cpu", Language.PYTHON)), 0.1)
+
+
+def test_device_modes_of_a_compiled_order_find_what_was_compiled_before() -> None:
+    suite = {
+        "add": GroupedStmts(
+            "y = x + 1",
+            setup=GroupedSetup("x = torch.ones(4, device=device)"),
+            signature="f(x) -> y",
+            devices=("cuda",),
+            compiled=True,
+        )
+    }
+    compiled = next(each for each in materialize(suite) if each.auto.runtime is RuntimeMode.COMPILED)
+    servers = FakeServers()
+    with servers.session() as session:
+        measure_on_device(session, ReadyOrder(compiled), 0.1)
+        folder = preparation_of(session, ReadyOrder(compiled)).compile_cache
+    asked = [each for server in servers.made for each in server.log if isinstance(each, MeasureDevice)]
+    assert [each.compile_cache for each in asked] == [folder]
 
 
 def test_device_modes_of_cpp_are_asked_of_its_library() -> None:

@@ -97,6 +97,21 @@ def test_a_replicate_forks_every_side_afresh_and_closes_it() -> None:
         assert [server.forks for server in servers.made] == [2, 2]
 
 
+def seeds_of(*setups: str) -> list[int]:
+    """Return the seeds of the layouts that sides with these set-ups have in one replicate."""
+    servers = FakeServers()
+    with servers.session() as session:
+        sides = [Side(session, Prepare(f"statement {place}", setup)) for place, setup in enumerate(setups)]
+        take_replicate(sides, kind=ServerKind(), core=None, order=random.Random(1), seconds=0.01)
+        asked = [each for server in servers.made for each in server.log if isinstance(each, Prepare)]
+    return [each.layout_seed for each in sorted(asked, key=lambda each: each.stmt)]
+
+
+def test_sides_with_one_set_up_lie_alike_and_others_elsewhere() -> None:
+    first, second, other = seeds_of("x = 1", "x = 1", "x = 2")
+    assert 0 < first == second != other > 0
+
+
 def test_several_threads_get_as_many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     pinned: list[tuple[int, ...]] = []
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})

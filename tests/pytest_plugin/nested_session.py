@@ -49,7 +49,17 @@ def run_nested(folder: Path, code: str, *options: str, conftest: str = "") -> Ne
         (folder / "conftest.py").write_text(textwrap.dedent(conftest))
     recorder = Recorder()
     output = io.StringIO()
-    given = ["-p", "no:cacheprovider", "-p", "no:randomly", "--capture=no", f"--rootdir={folder}", *plugin_options()]
+    given = [
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        "-p",
+        "no:benchmark",
+        "--capture=no",
+        f"--rootdir={folder}",
+        *plugin_options(),
+    ]
     with _in_folder(folder), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         code_number = pytest.main([*given, *options, str(module)], plugins=[recorder])
     return NestedOutcome(int(code_number), output.getvalue(), recorder.outcomes, recorder.texts)

@@ -129,7 +129,7 @@ def judge_replicates(
         confidence=criteria.confidence,
         false_alarm=criteria.false_alarm,
         paired=True,
-        detectable=_forecast(log_ratios, criteria) if forecast else None,
+        detectable=_detectable(word, log_ratios, criteria) if forecast else None,
         reason=reason_for_replicates(
             word,
             ratio=ratio,
@@ -241,7 +241,15 @@ def _word(centre: float, log_interval: tuple[float, float], *, changed: bool, ma
     return "undecided"
 
 
-def _forecast(log_ratios: np.ndarray[tuple[int, ...], np.dtype[np.float64]], criteria: Criteria) -> DetectableChange:
+def _detectable(
+    word: VerdictWord, log_ratios: np.ndarray[tuple[int, ...], np.dtype[np.float64]], criteria: Criteria
+) -> DetectableChange:
+    """Return the smallest change that would have been seen, with as many replicates and with more.
+
+    "Same" has the whole interval inside the margin: with a change as large as that, measuring would have gone on.
+    """
+    if word == "same":
+        return DetectableChange(criteria.margin, criteria.margin, criteria.margin)
     now, twice, four_times = (
         max(
             criteria.margin,

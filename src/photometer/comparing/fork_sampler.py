@@ -24,7 +24,7 @@ from photometer.instruments.replicate import (
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.session.cores import quietest_core
 from photometer.session.layout import Layout
-from photometer.session.session import ServerKind
+from photometer.session.session import ServerKind, compiling
 from photometer.stats.replicate import estimate_replicate
 
 # A pair of servers has its own bias, mostly below 0.1 % and seldom 0.2 %. With 0.15 % and one pair for all, 6 %
@@ -52,6 +52,14 @@ class Contestants:
     @property
     def threads(self) -> int:
         return max(side.prepare.num_threads for side in self.sides)
+
+    @property
+    def compiles(self) -> bool:
+        return any(side.prepare.compile_cache for side in self.sides)
+
+    @property
+    def device(self) -> str:
+        return self.sides[0].prepare.device
 
     @property
     def on_device(self) -> bool:
@@ -94,7 +102,7 @@ class ForkSampler:
             self._start_ahead(contestants, lane + 1)
         take = functools.partial(
             take_replicate,
-            kind=ServerKind(self._layout, lane, spins=contestants.threads > 1),
+            kind=self._kind(contestants, lane),
             core=self._core,
             order=self._order,
             seconds=DEVICE_REPLICATE_SECONDS if contestants.on_device else self._seconds,
@@ -124,7 +132,11 @@ class ForkSampler:
         if contestants.threads > 1:
             return
         for session, sides in collections.Counter(side.session for side in contestants.sides).items():
-            session.start_ahead([ServerKind(self._layout, lane)] * sides)
+            session.start_ahead([self._kind(contestants, lane)] * sides)
+
+    def _kind(self, contestants: Contestants, lane: int) -> ServerKind:
+        kind = compiling(contestants.device) if contestants.compiles else ServerKind()
+        return dataclasses.replace(kind, layout=self._layout, lane=lane, spins=contestants.threads > 1)
 
 
 def estimated(benchmark: int, seconds_per_run: Sequence[Sequence[float]], measuring_seconds: float) -> Sample:

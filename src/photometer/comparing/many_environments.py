@@ -33,6 +33,7 @@ from photometer.comparing.verdict_loop import Sample, run_to_verdicts
 from photometer.environments.resolved import resolve_environments
 from photometer.environments.worktree import Worktrees
 from photometer.errors import DefinitionError, PhotometerError, ToolMissing, WorkerError
+from photometer.execution.compile_order import preparation_of
 from photometer.execution.executor import ReadyOrder
 from photometer.instruments.noise_watch import NoiseWatch
 from photometer.instruments.replicate import REPLICATE_SECONDS, Side
@@ -246,6 +247,7 @@ class ManySides:
             rate=settings.false_discovery_rate,
             seconds_per_replicate=REPLICATE_SECONDS * len(self.sides) / 2,
             margins=[settings.margin_of(order) for order in orders for _ in range(contests)],
+            most_seconds_each=settings.most_seconds_each,
         )
 
     def _untimed(
@@ -271,7 +273,7 @@ class ManySides:
 
     def _benchmark(self, checked: _Checked, order: WorkOrder) -> BenchmarkSides:
         sides = {
-            place: Side(self.sides[place].session, ready.preparation(device_time=True))
+            place: Side(self.sides[place].session, preparation_of(self.sides[place].session, ready, device_time=True))
             for place, ready in sorted(checked.ready[order.id].items())
         }
         return BenchmarkSides(sides, order.timeout_seconds)

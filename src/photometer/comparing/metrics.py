@@ -6,6 +6,7 @@ from photometer.analysis.metric_change import MetricChange, judge_metric
 from photometer.comparing.observer import Observer
 from photometer.comparing.preflight import CheckedPlan, StartedSides
 from photometer.errors import PhotometerError
+from photometer.execution.compile_order import kind_of, preparation_of
 from photometer.execution.figure_pass import METRIC_RUNS
 from photometer.plan.work_order import WorkOrder
 from photometer.worker.figure_messages import Observe
@@ -35,6 +36,8 @@ def compare_metrics(
 def _values(sides: StartedSides, checked: CheckedPlan, order: WorkOrder, place: int) -> list[list[float]]:
     assert order.figures is not None
     ready = checked.prepared[place].ready[order.id]
-    with sides[place].session.child() as child:
-        child.ask(ready.preparation(), order.timeout_seconds)
+    session = sides[place].session
+    prepare = preparation_of(session, ready)
+    with session.child(kind_of(order)) as child:
+        child.ask(prepare, order.timeout_seconds)
         return child.ask(Observe(order.figures.metrics, METRIC_RUNS), order.timeout_seconds).values

@@ -26,6 +26,7 @@ from photometer.comparing.observer import Observer
 from photometer.comparing.request import PlannedSuite
 from photometer.environments.resolved import ResolvedEnvironment
 from photometer.errors import PhotometerError, WorkerError
+from photometer.execution.compile_order import kind_of, preparation_of
 from photometer.execution.executor import Failure, ReadyOrder
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.measure_order import run_once
@@ -76,7 +77,7 @@ class CheckedPlan:
         return [
             Contestants(
                 tuple(
-                    Side(side.session, prepared.ready[order.id].preparation(device_time=True))
+                    Side(side.session, preparation_of(side.session, prepared.ready[order.id], device_time=True))
                     for side, prepared in zip(sides, self.prepared, strict=True)
                 ),
                 order.timeout_seconds,
@@ -207,8 +208,8 @@ def _run_probe(side: StartedSide, ready: ReadyOrder, probe: WorkOrder | None, fo
     results = folder / "results.json"
     results.unlink(missing_ok=True)
     order = ready.order if probe is None else with_result_path(probe, str(results))
-    prepare = dataclasses.replace(ready, order=order).preparation()
-    with side.session.child() as child:
+    prepare = preparation_of(side.session, dataclasses.replace(ready, order=order))
+    with side.session.child(kind_of(order)) as child:
         child.ask(dataclasses.replace(prepare, path=(str(PROBE_FOLDER),)), order.timeout_seconds)
         child.ask(Time(1), order.timeout_seconds)
         around = child.ask(LookAround(side.checkout), order.timeout_seconds)

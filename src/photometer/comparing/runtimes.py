@@ -32,6 +32,7 @@ _CRITERIA = Criteria(reference_scale=100.0)
 
 OnSpeedup = Callable[[Speedup], object]
 OnProblem = Callable[[str, str], object]
+OnOrder = Callable[[int, int, str], object]
 
 
 def measure_speedups(
@@ -42,17 +43,28 @@ def measure_speedups(
     keep: OnSpeedup,
     failed: Collection[str] = (),
     on_problem: OnProblem = lambda *_: None,
+    on_order: OnOrder = lambda *_: None,
 ) -> None:
-    """Measure each group of the plan that has compiled variants. `failed` are ids of orders that do not run."""
+    """Measure each group of the plan that has compiled variants. `failed` are ids of orders that do not run.
+
+    `on_order` gets how many replicates are done, of how many, and of which benchmark, before each of them.
+    """
     preparation = Preparation(plan, facts)
     core = quietest_core()
     order = random.Random(0)
-    for group in runtime_groups(plan):
-        if group.eager.id in failed or group.eager.args.language is not Language.PYTHON:
-            continue
-        others = [each for each in group.others if each.id not in failed]
+    groups = [
+        (group, others)
+        for group in runtime_groups(plan)
+        if group.eager.id not in failed and group.eager.args.language is Language.PYTHON
+        if (others := [each for each in group.others if each.id not in failed])
+    ]
+    for done, (group, others) in enumerate(groups):
+
+        def on_replicate(taken: int, done: int = done, group: RuntimeGroup = group) -> None:
+            on_order(done * REPLICATES + taken, len(groups) * REPLICATES, f"{group.name}, beside eager")
+
         try:
-            for speedup in _speedups(group, others, session, preparation, core, order):
+            for speedup in _speedups(group, others, session, preparation, core, order, on_replicate):
                 keep(speedup)
         except PhotometerError as error:
             on_problem(group.name, error.message)
@@ -71,12 +83,12 @@ def _speedups(
     preparation: Preparation,
     core: int | None,
     order: random.Random,
+    on_replicate: Callable[[int], object],
 ) -> list[Speedup]:
-    if not others:
-        return []
     sides = [_side(session, preparation, each) for each in (group.eager, *others)]
     samples = []
-    for _ in range(REPLICATES):
+    for number in range(REPLICATES):
+        on_replicate(number)
         taken = take_replicate(
             sides,
             kind=compiling(group.eager.auto.device),

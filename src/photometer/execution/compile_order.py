@@ -25,9 +25,11 @@ def kind_of(order: WorkOrder) -> ServerKind:
     return compiling(order.auto.device) if is_compiled(order) else ServerKind()
 
 
-def preparation_of(session: Session, ready: ReadyOrder, cores: Sequence[int] = ()) -> Prepare:
+def preparation_of(
+    session: Session, ready: ReadyOrder, cores: Sequence[int] = (), *, device_time: bool = False
+) -> Prepare:
     """Return what a child prepares; a compiled order finds there what it has compiled before in this session."""
-    prepare = ready.preparation()
+    prepare = ready.preparation(device_time=device_time)
     if not is_compiled(ready.order):
         return prepare
     folder = cache_folder(session, ready.order.id, prepare.device, cores)

@@ -6,12 +6,14 @@ phases are timed on a quiet machine. What fails is a failure of that step alone;
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from photometer.errors import PhotometerError
+from photometer.execution.compile_order import kind_of, preparation_of
 from photometer.execution.executor import ReadyOrder
 from photometer.execution.order_record import identified, task_spec_of
 from photometer.instruments.device.energy import card_number, measure_energy, open_energy_counter
@@ -24,6 +26,7 @@ from photometer.model.work_of_run import MachinePeak, WorkOfRun
 from photometer.plan.auto_labels import RuntimeMode
 from photometer.plan.order_figures import OrderFigures, phase_setup
 from photometer.plan.work_order import WorkOrder, WorkOrders
+from photometer.session.child_process import ChildProcess
 from photometer.session.session import Session
 from photometer.worker.figure_messages import CountWork, Observe
 from photometer.worker.messages import Spin
@@ -127,8 +130,7 @@ def _given_work(session: Session, order: WorkOrder) -> WorkOfRun:
 def _work(session: Session, order: WorkOrder) -> WorkOfRun | None:
     """Return what the author gave, and for what is absent what one run was seen to do."""
     given = _given_work(session, order)
-    with session.child() as child:
-        child.ask(ReadyOrder(order).preparation(), order.timeout_seconds)
+    with _prepared(session, order) as child:
         counted = child.ask(CountWork(), order.timeout_seconds)
     return dataclasses.replace(
         given,
@@ -141,8 +143,7 @@ def _work(session: Session, order: WorkOrder) -> WorkOfRun | None:
 def _metrics(session: Session, order: WorkOrder) -> ObservedMetrics:
     assert order.figures is not None
     names = order.figures.metrics
-    with session.child() as child:
-        child.ask(ReadyOrder(order).preparation(), order.timeout_seconds)
+    with _prepared(session, order) as child:
         observed = child.ask(Observe(names, METRIC_RUNS), order.timeout_seconds)
     values = zip(names, observed.values, strict=True)
     return ObservedMetrics(task_spec_of(order), tuple(MetricValues(name, tuple(found)) for name, found in values))
@@ -153,10 +154,7 @@ def _phases(session: Session, order: WorkOrder) -> PhaseTimes:
     assert figures is not None
     device = order.auto.device.split(":")[0]
     clock = phase_setup(f"torch.{device}.synchronize()" if order.auto.on_device else "")
-    prepare = ReadyOrder(order).preparation()
-    prepare = dataclasses.replace(prepare, stmt=figures.phase_stmt, setup=f"{prepare.setup}\n{clock}")
-    with session.child() as child:
-        child.ask(prepare, order.timeout_seconds)
+    with _prepared(session, order, stmt=figures.phase_stmt, setup=f"{ReadyOrder(order).setup}\n{clock}") as child:
         observed = child.ask(Observe(figures.marks, PHASE_RUNS, WARMUP_RUNS), order.timeout_seconds)
     marks = observed.values
     phases = tuple(
@@ -168,14 +166,22 @@ def _phases(session: Session, order: WorkOrder) -> PhaseTimes:
 
 def _energy(session: Session, order: WorkOrder) -> EnergyOfRun:
     read_joules = open_energy_counter(card_number(os.environ.get("CUDA_VISIBLE_DEVICES"), order.auto.device))
-    with session.child() as child:
-        child.ask(dataclasses.replace(ReadyOrder(order).preparation(), warmup_runs=3), order.timeout_seconds)
+    with _prepared(session, order, warmup_runs=3) as child:
         # The child's clock waits for the device, so that what was queued is done when it replies.
         return measure_energy(
             lambda seconds: child.ask(Spin(seconds), order.timeout_seconds + seconds).runs,
             read_joules,
             task_spec_of(order),
         )
+
+
+@contextlib.contextmanager
+def _prepared(session: Session, order: WorkOrder, **changes: Any) -> Iterator[ChildProcess]:
+    """Lend a child that has prepared the order, with `changes` to what it prepares."""
+    prepare = dataclasses.replace(preparation_of(session, ReadyOrder(order)), **changes)
+    with session.child(kind_of(order)) as child:
+        child.ask(prepare, order.timeout_seconds)
+        yield child
 
 
 def _keep_peaks(session: Session, wanted: Iterable[MachinePeak], on_record: OnRecord, on_problem: OnProblem) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from photometer.errors import DefinitionError, WorkerTimeout
+from photometer.execution.compile_order import kind_of, preparation_of
 from photometer.execution.executor import ReadyOrder
 from photometer.execution.order_record import task_spec_of
 from photometer.instruments.callgrind.count_task import DEFAULT_NUMBER, CountTask
@@ -75,10 +76,11 @@ def measure_on_device(
             "a device measurement of an order for the CPU was asked for",
             remedy='Give the benchmark devices=("cuda",), or measure wall time.',
         )
-    with session.child(cores=cores) as child:
+    prepare = preparation_of(session, ready, cores)
+    with session.child(kind_of(order), cores) as child:
         measured = modes_in_child(
             child,
-            ready.preparation(),
+            prepare,
             task_spec_of(order),
             DeviceOptions(min_run_time=min_run_time),
             timeout_seconds=order.timeout_seconds,
@@ -96,8 +98,9 @@ def run_once(
 ) -> None:
     """Run it once in `folder`, for what it leaves behind there: a probe's result. `path` is what it imports from."""
     timeout_seconds = ready.order.timeout_seconds
-    with session.child(cores=cores) as child:
-        child.ask(dataclasses.replace(ready.preparation(), path=path, folder=folder), timeout_seconds)
+    prepare = dataclasses.replace(preparation_of(session, ready, cores), path=path, folder=folder)
+    with session.child(kind_of(ready.order), cores) as child:
+        child.ask(prepare, timeout_seconds)
         child.ask(Time(1), timeout_seconds)
 
 

@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable
 
 from photometer.errors import PhotometerError, ToolMissing
+from photometer.execution.compile_order import preparation_of
 from photometer.execution.executor import Failure, ReadyOrder
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.measure_order import count_task_of
@@ -85,7 +86,7 @@ def _sample_all(
                 find_py_spy()
                 sampled = sample_loop(
                     session,
-                    ready.preparation(),
+                    preparation_of(session, ready),
                     duration_seconds=settings.duration_seconds,
                     native=settings.native or ready.built is not None,
                     timeout_seconds=order.timeout_seconds,

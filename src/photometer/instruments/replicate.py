@@ -105,19 +105,21 @@ def take_replicate(
     """Fork all sides, lay their memory out anew, warm them up, and alternate blocks for about `seconds`.
 
     One thread runs on `core`. A statement of several threads gets as many cores on each side, for on one its threads
-    would only wait for each other. `runs_per_block` are the sizes of an earlier replicate of the same sides.
+    would only wait for each other. If the device keeps the time, the host's cores do not matter, and on one the sides
+    would wait for each other to open the device and to compile. `runs_per_block` are the sizes of an earlier replicate
+    of the same sides.
     """
     began = time.perf_counter()
     threads = max(side.prepare.num_threads for side in sides)
-    cores = neighbours(core, threads) if core is not None or threads > 1 else ()
+    on_device = any(side.prepare.device_time for side in sides)
+    bound = not on_device and (core is not None or threads > 1)
+    cores = neighbours(core, threads) if bound else ()
     with contextlib.ExitStack() as stack:
         # Sides of one session change servers at random: what is peculiar to a server is then noise, not a bias.
         placed = order.sample(range(len(sides)), len(sides))
         forks = {place: stack.enter_context(sides[place].session.child(kind, cores)) for place in placed}
         children = [forks[place] for place in range(len(sides))]
-        # One layout for all sides: what executes the same then lies the same, and the difference has less noise.
-        seed = order.randrange(1, LARGEST_SEED) if scatter else 0
-        prepares = [dataclasses.replace(side.prepare, warmup_runs=1, layout_seed=seed) for side in sides]
+        prepares = [dataclasses.replace(each, warmup_runs=1) for each in _laid_out(sides, order, scatter=scatter)]
         _prepare_all(children, prepares, timeout_seconds)
         time_blocks = [_block_of(child, timeout_seconds, wakes=threads > 1) for child in children]
         blocks = alternate(
@@ -128,6 +130,17 @@ def take_replicate(
             block_seconds=THREADS_BLOCK_SECONDS if threads > 1 else BLOCK_SECONDS,
         )
     return dataclasses.replace(blocks, whole_seconds=time.perf_counter() - began)
+
+
+def _laid_out(sides: Sequence[Side], order: random.Random, *, scatter: bool) -> list[Prepare]:
+    """Draw the layouts: one for all sides that have the same set-up, and another for each other set-up.
+
+    What executes the same set-up then lies the same, and the difference has less noise. With other set-ups it lies
+    elsewhere anyway: in one layout for all, the distance would be the same in each replicate, and a statement that
+    minds it (a copy whose target lies just behind its source, modulo a page) would seem slower or faster by a per cent.
+    """
+    seeds = {side.prepare.setup: order.randrange(1, LARGEST_SEED) if scatter else 0 for side in sides}
+    return [dataclasses.replace(side.prepare, layout_seed=seeds[side.prepare.setup]) for side in sides]
 
 
 def _prepare_all(children: Sequence[ChildProcess], prepares: Sequence[Prepare], timeout_seconds: float) -> None:

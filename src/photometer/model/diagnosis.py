@@ -32,8 +32,9 @@ DRIFT_CERTAINTY = 6.0
 MODES_SEPARATION = 6.0
 MODES_WORTH_SAYING = 0.05
 SMALLEST_MODE_SHARE = 0.15
-# A block must be this many clock ticks long for the tick not to show in the third digit.
-TICKS_PER_BLOCK = 1000
+# A block of fewer clock ticks is suspect: the tick shows in the third digit. Blocks are chosen to have twice as many,
+# because a statement may turn out faster than its warm-up was.
+TICKS_PER_BLOCK = 500
 # The share of wall time in which the thread did not run, from which another process is to blame.
 BUSY_SHARE = 0.05
 # A statement that adds less than this to an empty loop may have been optimised away or be a bare name.

@@ -58,14 +58,14 @@ class ServerKind:
 
 COMPILING = ServerKind(preload=("torch._dynamo", "torch._inductor.compile_fx"))
 """A server for statements that torch.compile compiles: the compiler's own import takes several seconds."""
+COMPILING_FOR_DEVICES = ServerKind(preload=("torch._dynamo", "torch._functorch.aot_autograd"))
+"""The same for an accelerator, with five of the seven seconds: the import of Inductor itself asks CUDA for its devices,
+and a process that was forked after that cannot use them."""
 
 
 def compiling(device: str) -> ServerKind:
-    """Return the kind of server for compiled statements on a device.
-
-    The compiler's import asks CUDA for its devices, and a process that was forked after that cannot use them.
-    """
-    return COMPILING if device.split(":")[0] in ("", "cpu") else ServerKind()
+    """Return the kind of server for compiled statements on a device."""
+    return COMPILING if device.split(":")[0] in ("", "cpu") else COMPILING_FOR_DEVICES
 
 
 class Server(Protocol):

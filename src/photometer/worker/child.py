@@ -55,7 +55,7 @@ from .native_loop import NativeLoop
 from .protocol import Disconnected, receive_message, send_message
 from .python_frames import PythonFrames
 from .python_loop import PythonLoop
-from .scatter import call_deeper, make_room_for, scatter_memory, stack_levels
+from .scatter import call_deeper, make_room_for, move_end, scatter_memory, stack_levels
 from .user_error import describe_exception
 from .valgrind_requests import count_blocks, hooks
 from .work_counter import count_work, observe
@@ -212,6 +212,8 @@ class Child:
             # The default stream, and what a set-up ties to it (gradients of leaves), cannot be captured.
             self._opened.enter_context(torch.cuda.stream(torch.cuda.Stream()))
         run_block = self._opened.enter_context(self._open_loop(request, torch))
+        if request.layout_seed:
+            self._scattered += move_end(request.layout_seed, torch)
         _leave_collector_alone()
         if BEFORE_BLOCK in self._names:
             run_block = after(self._names[BEFORE_BLOCK], run_block)

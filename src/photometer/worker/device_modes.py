@@ -12,10 +12,13 @@ import os
 import sys
 from typing import Any
 
+from .compile_report import use_compile_cache
 from .figure_messages import DeviceModes, MeasureDevice
 
 
 def measure_modes(request: MeasureDevice) -> DeviceModes:
+    if request.compile_cache:
+        use_compile_cache(request.compile_cache)
     load_package("photometer", request.package)
     measure: Any = importlib.import_module("photometer.instruments.device.measure")
     options: Any = importlib.import_module("photometer.instruments.device.options")

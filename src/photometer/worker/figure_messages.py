@@ -71,6 +71,7 @@ class MeasureDevice(Request[DeviceModes]):
     num_threads: int = 1
     library: str = ""
     symbol: str = ""
+    compile_cache: str = ""
 
 
 REQUESTS.update({request.verb: request for request in (CountWork, Observe, MeasureDevice)})

@@ -26,6 +26,11 @@ LARGEST_SMALL_OBJECT_BYTES = 480
 # never touched.
 MAPPED_PAGES = 16_384
 MOST_MORE_PAGES = 512
+# What a run allocates often lies directly behind what the set-up made: at the same distance in every layout, and a copy
+# minds that (its target just behind its source, modulo a page). Blocks of these sizes and up to a page more, which are
+# taken after the set-up and never touched, make the distance random: some lie at the heap's end, whatever its holes.
+BLOCKS_BEHIND = (20_000, 80_000, 300_000, 1_000_000, 4_000_000)
+
 # One level takes some hundred bytes of the C stack; 32 of them go past several pages.
 MOST_LEVELS = 32
 
@@ -49,6 +54,12 @@ def scatter_memory(seed: int, torch: Any) -> list[object]:
     pages = MAPPED_PAGES + draw.randrange(MOST_MORE_PAGES)
     taken.append(mmap.mmap(-1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ))
     return taken
+
+
+def move_end(seed: int, torch: Any) -> list[object]:
+    """Take memory behind what the set-up has made and return it, to be kept as well."""
+    draw = random.Random(seed ^ 0xE2D)
+    return [torch.empty(size + draw.randrange(mmap.PAGESIZE), dtype=torch.uint8) for size in BLOCKS_BEHIND]
 
 
 def stack_levels(seed: int) -> int:

@@ -46,40 +46,40 @@ def warnings_from(noticed: Noticed, hot: DeviceMode, cold: DeviceMode) -> tuple[
 
 def _found(noticed: Noticed, hot: DeviceMode, cold: DeviceMode) -> Iterator[tuple[DeviceWarningKind, str]]:
     if not noticed.has_device_work:
-        yield DeviceWarningKind.NO_DEVICE_WORK, "the statement ran nothing on the device."
+        yield DeviceWarningKind.NO_DEVICE_WORK, "The statement ran nothing on the device."
     if noticed.constant_inputs:
         names = ", ".join(noticed.constant_inputs)
-        yield DeviceWarningKind.CONSTANT_INPUT, f"these tensors hold one value only: {names}."
+        yield DeviceWarningKind.CONSTANT_INPUT, f"These tensors hold one value only: {names}."
     if noticed.synchronises:
-        yield DeviceWarningKind.SYNCHRONISES, "a run waits for the device, so the host cannot work ahead."
+        yield DeviceWarningKind.SYNCHRONISES, "A run waits for the device, so the host cannot work ahead."
     if noticed.reserved_bytes_grown > 0:
         grown = noticed.reserved_bytes_grown / 2**20
         yield (
             DeviceWarningKind.ALLOCATOR_GREW,
-            f"torch's allocator took {grown:.0f} MiB more from the device while it was measured.",
+            f"Torch's allocator took {grown:.0f} MiB more from the device while it was measured.",
         )
     slow_start = max(LONG_FIRST_CALL_SECONDS, LONG_FIRST_CALL_FACTOR * noticed.end_to_end_seconds)
     if noticed.first_call_seconds > slow_start:
         yield (
             DeviceWarningKind.FIRST_CALL,
-            f"the first call took {format_seconds(noticed.first_call_seconds, 3)} (compilation or loading).",
+            f"The first call took {format_seconds(noticed.first_call_seconds, 3)} (compilation or loading).",
         )
     if hot.measured and cold.measured and _clearly_longer(cold, hot):
         yield (
             DeviceWarningKind.CACHE_HOT,
-            f"hot runs find their data in the device's cache: {format_seconds(hot.median, 3)}, "
+            f"Hot runs find their data in the device's cache: {format_seconds(hot.median, 3)}, "
             f"cold {format_seconds(cold.median, 3)}.",
         )
     yield from _throttling(noticed.blocks)
     if not noticed.launch_hidden and hot.source is Source.EVENTS:
-        yield DeviceWarningKind.LAUNCH_NOT_HIDDEN, "the launch could not be hidden: device time holds host time too."
+        yield DeviceWarningKind.LAUNCH_NOT_HIDDEN, "The launch could not be hidden: device time holds host time too."
     if noticed.profiler_was_attached:
         yield (
             DeviceWarningKind.PROFILER_ATTACHED,
-            "a profiler was used before in this process and stays attached: it adds 2 to 3 us per launch to host time.",
+            "A profiler was used before in this process and stays attached: it adds 2 to 3 us per launch to host time.",
         )
     if noticed.profiler_failure is not None:
-        yield DeviceWarningKind.PROFILER_FAILED, f"no kernel times: {noticed.profiler_failure}"
+        yield DeviceWarningKind.PROFILER_FAILED, f"No kernel times: {noticed.profiler_failure}"
     for mode in (hot, cold):
         if mode.measured and _half_width(mode) > WIDE_INTERVAL:
             yield (
@@ -92,7 +92,7 @@ def _throttling(blocks: Sequence[KeptBlocks]) -> Iterator[tuple[DeviceWarningKin
     reasons = ", ".join(sorted({reason for part in blocks for reason in part.reasons}))
     set_aside = sum(part.set_aside for part in blocks)
     if any(part.always for part in blocks):
-        yield DeviceWarningKind.THROTTLED, f"the device was held back ({reasons}) in most blocks; they are kept."
+        yield DeviceWarningKind.THROTTLED, f"The device was held back ({reasons}) in most blocks; they are kept."
     elif set_aside:
         yield DeviceWarningKind.THROTTLED, f"{set_aside} blocks were set aside: the device was held back ({reasons})."
 

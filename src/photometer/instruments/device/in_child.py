@@ -39,6 +39,7 @@ def modes_in_child(
         num_threads=prepare.num_threads,
         library=prepare.library,
         symbol=prepare.symbol,
+        compile_cache=prepare.compile_cache,
     )
     longest = options.min_run_time if options.precision is None else options.max_run_time
     modes = child.ask(request, timeout_seconds + MIN_RUN_TIMES * longest + OPENING_SECONDS)

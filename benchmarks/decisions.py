@@ -297,11 +297,11 @@ def report(rows: list[Row]) -> None:
 
 
 def figures_of(rows: list[Row]) -> dict[str, list[str]]:
-    """Return the table of the quiet runs, by part and kind."""
+    """Return the table by part and kind, quiet runs first."""
     groups: dict[str, list[Row]] = {}
-    for row in rows:
-        if not row["loaded"]:
-            groups.setdefault(f"{row['part']}: {row['kind']}", []).append(row)
+    for row in sorted(rows, key=lambda row: (row["loaded"], PARTS.index(row["part"]))):
+        load = ", loaded" if row["loaded"] else ""
+        groups.setdefault(f"{row['part']}: {row['kind']}{load}", []).append(row)
     return {
         name: [
             str(len(group)),

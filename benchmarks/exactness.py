@@ -3,10 +3,10 @@
     python benchmarks/exactness.py [--quick] [--suite SUITE] [-k EXPRESSION] [--runs N] [--users-cache]
 
 Each run has another TMPDIR, an empty cache, a working folder of another length and another order of work; from the
-second on there is a busy process on each core. `--users-cache` takes the first run's C++ from the user's cache: a
-compiler inlines differently in other company, so C++ may then differ by up to 0.6 %. Prints Markdown: how many orders
-have the same figures in all runs, and for each other order the functions that differ. Exit status 1 if an order of one
-thread does. All 168 orders take about twelve minutes on two cores; `--quick` counts every seventh.
+second on there is a busy process on each core. `--users-cache` takes the first run's C++ from the user's cache, which
+may have been compiled in other company. Prints Markdown: how many orders have the same figures in all runs, and for
+each other order the functions that differ. Exit status 1 if an order of one thread does. All 168 orders take about ten
+minutes on two cores; `--quick` counts every seventh. `--figures` writes docs/figures/exactness.json.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.figures import write_figures
+
 from photometer.analysis.cause import by_function
 from photometer.definition import load_suite
 from photometer.errors import PhotometerError
@@ -34,6 +38,7 @@ from photometer.execution.prepare import prepare
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.callgrind.figures import exclusive_counts, figures_of
 from photometer.instruments.callgrind.layout_dependent import is_layout_dependent
+from photometer.model.language import Language
 from photometer.plan import materialize, select
 from photometer.plan.work_order import WorkOrders
 from photometer.session.session import Session
@@ -146,6 +151,22 @@ def compare(plan: WorkOrders, runs: list[Counted]) -> int:
     return wrong
 
 
+def figures_of_kinds(plan: WorkOrders, runs: list[Counted]) -> dict[str, list[str]]:
+    """Return by language and number of threads: orders, and how many have the same figures in all runs."""
+    table: dict[str, list[int]] = {}
+    for order in plan:
+        taken = [run[order.id]["figures"] for run in runs if "figures" in run.get(order.id, {})]
+        if len(taken) < len(runs):
+            continue
+        threads = "one thread" if order.args.num_threads == 1 else f"{order.args.num_threads} threads"
+        language = "Python" if order.args.language is Language.PYTHON else "C++"
+        row = table.setdefault(f"{language}, {threads}", [0] * (1 + len(FIGURES)))
+        row[0] += 1
+        for place in range(len(FIGURES)):
+            row[1 + place] += len({each[place] for each in taken}) == 1
+    return {name: [str(number) for number in row] for name, row in table.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", default="standard")
@@ -153,6 +174,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help=f"Count every {QUICK_STEP}th order.")
     parser.add_argument("--users-cache", action="store_true", help="Let the first run use the user's cache.")
+    parser.add_argument("--figures", action="store_true", help="Write docs/figures/exactness.json, too.")
     parser.add_argument("--no-load", action="store_true", help="Start no busy processes.")
     parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--write", type=Path, default=None, help=argparse.SUPPRESS)
@@ -162,6 +184,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         runs = [run_apart(asked, number, Path(folder)) for number in range(asked.runs)]
+    if asked.figures:
+        write_figures("exactness", ("orders", *FIGURES), figures_of_kinds(plan_of(asked), runs))
     sys.exit(1 if compare(plan_of(asked), runs) else 0)
 
 

@@ -1,6 +1,6 @@
 """What each option of `photometer run` and `compare` costs in time, beside the same command without it.
 
-    python benchmarks/option_costs.py [--quick] [--figures]
+    python benchmarks/option_costs.py [--quick]
 
 A small suite is measured once per option, one after the other; what is printed is the wall time of the whole command,
 and what it adds to the command without the option. The order is drawn anew, so that drift hits none in particular.
@@ -75,9 +75,7 @@ def cases(folder: Path, names: tuple[str, ...], quick: bool) -> dict[str, tuple[
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="Two benchmarks, and neither Valgrind nor the compiler.")
-    parser.add_argument("--figures", action="store_true", help="Write docs/figures/option_costs.json, too.")
     asked = parser.parse_args()
-    figures: dict[str, list[str]] = {}
     names = NAMES[:2] if asked.quick else NAMES
     with tempfile.TemporaryDirectory() as folder:
         listed = list(cases(Path(folder), names, asked.quick).items())
@@ -88,12 +86,6 @@ def main() -> None:
             seconds = [command(*words) for words in (without, with_it)]
             added = seconds[1] - seconds[0]
             print(f"{name:<32} {seconds[0]:9.1f} {seconds[1]:9.1f} {added:+9.1f}   {beside}", flush=True)
-            figures[name] = [f"{seconds[0]:.1f} s", f"{seconds[1]:.1f} s", beside]
-    if asked.figures:
-        sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-        from benchmarks.figures import write_figures
-
-        write_figures("option_costs", ("without", "with", "compared with"), figures)
 
 
 if __name__ == "__main__":

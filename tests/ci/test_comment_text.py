@@ -32,7 +32,7 @@ def test_the_verdict_stands_first_and_the_rest_is_folded() -> None:
 
 def test_what_is_allowed_and_what_is_accepted() -> None:
     failing = render_comment(review(result("slower", 1.08), fail_on="slower:5%"))
-    assert "**It fails because of**\n- add: slower by 8.0 %, more than the 5 % allowed" in failing
+    assert "**The check fails because of**\n- add: slower by 8.0 %, more than the 5 % allowed" in failing
     allowed = render_comment(review(result("slower", 1.03), fail_on="slower:5%"))
     assert "🟡" in allowed
     assert "within what is allowed" in allowed

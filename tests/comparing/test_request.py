@@ -32,3 +32,10 @@ def test_a_benchmarks_name_then_its_own_then_a_tag_then_all() -> None:
     assert unnamed.margin_of(order(margin=0.03, tags=("noisy",))) == 0.03
     assert unnamed.margin_of(order(tags=("quick", "noisy"))) == 0.05
     assert unnamed.margin_of(order()) == 0.01
+
+
+def test_a_single_benchmark_may_have_all_that_one_may_have() -> None:
+    settings = ComparisonSettings()
+    assert settings.budget_for(1) == settings.most_seconds_each
+    assert settings.budget_for(10) == 10 * settings.budget_for(1) / 2
+    assert ComparisonSettings(budget_seconds=3.0).budget_for(1) == 3.0

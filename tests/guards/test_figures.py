@@ -4,6 +4,7 @@ Before the table, paragraph or list with the figures stands one of
 
     <!-- figures: NAME -->                        a table of docs/figures/NAME.json: first cells are names of its rows
     <!-- figure: NAME#ROW, NAME#ROW -->           a paragraph or item that has all values of these rows
+    <!-- printed: NAME -->                        all figures are in docs/figures/NAME.txt, which a script printed
     <!-- measured: benchmarks/X.py, DATE -->      taken by that script, which the page names; not compared
     <!-- measured: by hand, DATE -->              seen once, without a script: about so much
     <!-- no measurement: WORD -->                 a setting, a definition, an example or a model on paper
@@ -25,13 +26,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs" / "figures"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-COMMENT = re.compile(r"^<!-- (?P<kind>figures?|measured|no measurement): (?P<names>.+?) -->$")
+COMMENT = re.compile(r"^<!-- (?P<kind>figures?|printed|measured|no measurement): (?P<names>.+?) -->$")
 COMMENT_LINES = re.compile(r"^<!--.*-->$", re.MULTILINE)
 DATE = re.compile(r"20\d\d-\d\d-\d\d")
 NO_MEASUREMENT = ("setting", "definition", "example", "model")
 OUTPUT = re.compile(r"^<!-- output: (\S+) -->\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A number with a unit of speed, size or share, in running text or a table.
 FIGURE = re.compile(r"\d[\d,.]* ?(?:%|(?:ns|us|ms|s|min|seconds?|minutes?|times|MB|MiB|GB|instructions)\b)")
+
+
+# A number by itself, with the digits that a page shows of it.
+NUMBER = re.compile(r"(?<![\w.])[-+−]?\d[\d,]*(?:\.\d+)?")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Block:
 
     @property
     def is_held(self) -> bool:
-        return self.kind.startswith("figure")
+        return self.kind.startswith("figure") or self.kind == "printed"
 
 
 def table_of(name: str) -> dict[str, Any]:
@@ -83,6 +88,37 @@ def check_table(names: str, text: str) -> None:
         assert shown == [value for value in rows[", ".join(cells[:key])] if value], f"{names}, {cells[0]}"
 
 
+def numbers(text: str) -> list[str]:
+    return [number.replace(",", "").replace("−", "-").lstrip("+") for number in NUMBER.findall(text)]
+
+
+def shows(shown: str, printed: str) -> bool:
+    """Whether a page may show this for what was printed: the same, or rounded."""
+    decimals = len(shown.partition(".")[2])
+    return abs(float(printed) - float(shown)) <= 0.5 * 10**-decimals * (1 + 1e-9)
+
+
+def is_printed(wanted: list[str], line: str) -> bool:
+    """Whether a line has these numbers, in their order."""
+    rest = iter(numbers(line))
+    return all(any(shows(number, printed) for printed in rest) for number in wanted)
+
+
+def check_printed(name: str, text: str) -> None:
+    """Hold the rows of a table to lines of the output, and the figures of a text to its numbers."""
+    path = FIGURES / f"{name}.txt"
+    assert path.is_file(), f"docs/figures/{name}.txt is missing: python benchmarks/figures.py benchmarks/{name}.py"
+    output = path.read_text().splitlines()[2:]
+    if text.startswith("|"):
+        for row in text.splitlines()[2:]:
+            wanted = numbers(row)
+            assert any(is_printed(wanted, line) for line in output), f"{path.name} has no line with {wanted}"
+        return
+    for figure in FIGURE.findall(text):
+        (number,) = numbers(figure.rstrip(".,"))[:1]
+        assert any(is_printed([number], line) for line in output), f"{path.name} has no {figure}"
+
+
 def check_paragraph(names: str, text: str) -> None:
     for name in names.split(", "):
         file, _, row = name.partition("#")
@@ -95,7 +131,9 @@ def check_paragraph(names: str, text: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_figures_are_those_of_the_scripts(page: Path) -> None:
     for block in blocks(page):
-        if block.is_held and block.text.startswith("|"):
+        if block.kind == "printed":
+            check_printed(block.names, block.text)
+        elif block.is_held and block.text.startswith("|"):
             check_table(block.names, block.text)
         elif block.is_held:
             check_paragraph(block.names, block.text)
@@ -110,7 +148,7 @@ def test_outputs_are_those_that_were_captured(page: Path) -> None:
 
 def test_every_file_of_figures_is_shown() -> None:
     shown = " ".join(block.names for page in PAGES for block in blocks(page) if block.is_held)
-    for path in FIGURES.glob("*.json"):
+    for path in FIGURES.iterdir():
         assert path.stem in shown, f"no page shows {path.name}"
 
 
@@ -140,3 +178,22 @@ def test_sources_exist(page: Path) -> None:
             )
         elif block.kind == "no measurement":
             assert block.names in NO_MEASUREMENT, f"{page.name}: {block.names}"
+
+
+def test_what_is_printed_is_held() -> None:
+    check_printed("exactness", "All orders.")
+    assert shows("48", "47.9")
+    assert not shows("48.0", "47.9")
+    assert is_printed(["1083", "54.2"], "| torch | 1,083 | 54.15 |")
+    assert not is_printed(["54.2", "1083"], "| torch | 1083 | 54.15 |")
+    with pytest.raises(AssertionError, match="has no 9,999 times"):
+        check_printed("exactness", "It is 9,999 times faster.")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_can_be_held_is(page: Path) -> None:
+    for block in blocks(page):
+        script = Path(block.names.partition(", ")[0]).stem
+        assert block.kind != "measured" or not (FIGURES / f"{script}.txt").exists(), (
+            f"{page.name}: say <!-- printed: {script} -->"
+        )

@@ -60,7 +60,7 @@ def render_breaches(review: Review) -> str:
     lines = [f"- {_title(each.title)}: {_sentence(each.sentence)}" for each in listed[:ROWS_SHOWN]]
     lines += _more(listed)
     lines += [f"- {_sentence(each)}" for each in review.gate.unjudged]
-    return "**It fails because of**\n" + "\n".join(lines) if lines else ""
+    return "**The check fails because of**\n" + "\n".join(lines) if lines else ""
 
 
 def render_accepted(results: Iterable[ComparisonResult]) -> str:

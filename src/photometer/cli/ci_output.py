@@ -108,13 +108,13 @@ def tell_gate(gate: Gate, verdict: GateVerdict, *, any_slower: bool, in_results:
     say = show_text if in_results else say_aside
     plain = all(breach.rule == str(SLOWER) for breach in verdict.breaches)
     if verdict.breaches and not (plain and gate.rules == (SLOWER,) and not gate.thresholds):
-        say("It fails because of")
+        say("The check fails because of:")
         for breach in verdict.breaches[:BREACHES_SHOWN]:
             say(f"  {breach.title}: {breach.sentence}")
         if len(verdict.breaches) > BREACHES_SHOWN:
             say(f"  and {len(verdict.breaches) - BREACHES_SHOWN} more")
     elif any_slower and verdict.outcome == "fine":
-        say("It passes: what is slower is within what is allowed.")
+        say("The check passes: the slowdown is within what is allowed.")
     for reason in verdict.unjudged:
         complain(f"a rule could not be applied: {reason}")
 

@@ -90,7 +90,10 @@ def compare(
     budget: Annotated[
         float | None,
         typer.Option(
-            "--budget", metavar="S", callback=seconds, help="Most seconds to measure (default: 10 per benchmark)."
+            "--budget",
+            metavar="S",
+            callback=seconds,
+            help="Most seconds to measure (default: 10 per timed benchmark, at least 20).",
         ),
     ] = None,
     limit: Limit = None,

@@ -35,7 +35,7 @@ DEFAULT_LAYOUTS = 1
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonSettings:
-    """`budget_seconds` is for the whole suite, in measuring time; None is ten seconds per timed benchmark."""
+    """`budget_seconds` is for the whole suite, in measuring time; None is ten per timed benchmark, at least 20."""
 
     budget_seconds: float | None = None
     # For benchmarks without their own margin; None is the default for their number of threads.
@@ -74,8 +74,10 @@ class ComparisonSettings:
             )
 
     def budget_for(self, benchmarks: int) -> float:
-        """Return the measuring seconds for this many benchmarks."""
-        return BUDGET_SECONDS_PER_BENCHMARK * benchmarks if self.budget_seconds is None else self.budget_seconds
+        """Return the measuring seconds for this many benchmarks; a single one may have all that one may have."""
+        if self.budget_seconds is not None:
+            return self.budget_seconds
+        return max(BUDGET_SECONDS_PER_BENCHMARK * benchmarks, self.most_seconds_each)
 
     @property
     def most_seconds_each(self) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -34,7 +34,7 @@ from photometer.session.session import Session
 
 # Starting both sides under Valgrind takes as long as comparing this many benchmarks.
 FEWEST_BENCHMARKS_PER_SHARE = 4
-# A comparison that has lost more nodes than this is given up.
+# A share that has been lost with more nodes than this may be what ends them: the comparison is given up.
 MOST_LOSSES = 3
 
 
@@ -118,7 +118,7 @@ class _Shares:
         self._file: Any = None
         self._done: list[EnvironmentComparison] = []
         self._running: dict[Any, tuple[str, Any, tuple[WorkOrder, ...]]] = {}
-        self._losses = 0
+        self._losses: Counter[str] = Counter()
 
     def run(self) -> EnvironmentComparison:
         earlier = self._earlier()
@@ -177,10 +177,12 @@ class _Shares:
             raise (error.cause if isinstance(error.cause, Exception) else error) from None
         except self._ray.exceptions.RayError as error:
             self._place.actors.report(name, actor)
-            self._losses += 1
-            if self._losses > MOST_LOSSES:
+            first = share[0]
+            self._losses[first.id] += 1
+            if self._losses[first.id] > MOST_LOSSES:
                 raise NodesGone(
-                    f"{self._losses} nodes were lost during the comparison", remedy="Find out why with `ray status`."
+                    f"{self._losses[first.id]} nodes were lost while they compared {first.title} and what follows it",
+                    remedy="Find out why with `ray status`.",
                 ) from error
             waiting.append(share)
             return

@@ -89,3 +89,17 @@ def test_heap_mappings_and_stack_move_with_the_seed(session: Session, tmp_path: 
         assert len({places[0][place] for seed, places in found.items() if seed}) >= fewest
     if freezing().refused_because is None:
         assert all(len(set(places)) == 1 for places in found.values()), "the same seed gives another layout"
+
+
+def test_what_a_run_allocates_does_not_always_lie_at_one_distance_behind_the_set_up(
+    session: Session, tmp_path: Path
+) -> None:
+    file = tmp_path / "distance"
+    stmt = f"y = x.clone(); open({str(file)!r}, 'w').write(str((y.data_ptr() - x.data_ptr()) % 4096)); del y"
+    distances = []
+    for seed in range(1, 13):
+        with session.child() as child:
+            child.ask(Prepare(stmt, "x = torch.ones(200_000)", layout_seed=seed))
+            child.ask(Time(20))
+        distances.append(int(file.read_text()))
+    assert len(set(distances)) >= 6, distances

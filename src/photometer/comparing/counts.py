@@ -41,7 +41,7 @@ class CountedSuite:
     warnings: tuple[str, ...] = ()
 
     def is_identical(self, order: WorkOrder) -> bool:
-        """Return whether both sides execute the same instructions; False with several threads, where it is unknown."""
+        """Return whether both sides execute the same instructions; False with several threads (it is not known)."""
         counted = self.sides.get(order.id)
         if counted is None or order.args.num_threads > 1:
             return False

@@ -77,7 +77,7 @@ class KeptCounts:
         except PhotometerError:
             return cls(None)
         identity = resolved.identity()
-        # The text that was typed is no identity: `git:main` is another commit tomorrow.
+        # The text that was typed does not identify a side: `git:main` is another commit tomorrow.
         del identity["spec"]
         parts = [VERSION, identity, packages, tool.version_string, _worker_digest(), _processor(), FIXED_VARIABLES]
         return cls(_digest([*parts, simd_variables()]))

@@ -61,7 +61,7 @@ def _count_on(
 
 
 def are_alike(order: WorkOrder, contest: Contest, counts: Counts) -> bool:
-    """Return whether both sides execute the same instructions; False with several threads, where it is unknown."""
+    """Return whether both sides execute the same instructions; False with several threads (it is not known)."""
     first, other = (counts.get((order.id, place)) for place in (contest.first, contest.other))
     if first is None or other is None or order.args.num_threads > 1:
         return False

@@ -47,7 +47,7 @@ def measure_speedups(
 ) -> None:
     """Measure each group of the plan that has compiled variants. `failed` are ids of orders that do not run.
 
-    `on_order` gets how many replicates are done, of how many, and of which benchmark, before each of them.
+    Before each replicate, `on_order` gets the number of those done, the number of all, and the benchmark's name.
     """
     preparation = Preparation(plan, facts)
     core = quietest_core()

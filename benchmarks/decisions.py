@@ -30,9 +30,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.figures import write_figures
 from benchmarks.verdict_calibration import busy_cores
 
+from photometer.analysis.verdict import VERDICT_WORDS
+
 KEEP = Path("test-output/decisions.jsonl")
 FUNCTIONS = 20
-PARTS = ("unchanged", "one-slower", "two", "ab", "no-ops", "standard")
+PARTS = ("unchanged", "one-slower", "two", "gate", "ab", "no-ops", "standard")
 Row = dict[str, Any]
 
 # Functions that can be slowed by 1 %: a loop of 100 rounds or more, and an operation of torch.
@@ -112,6 +114,7 @@ def measure(parts: list[str], runs: int | None) -> Iterator[Row]:
                 "unchanged": lambda: unchanged(repository, runs or 20),
                 "one-slower": lambda: one_slower(repository, runs or 20),
                 "two": lambda: two_benchmarks(repository, runs or 20),
+                "gate": lambda: gate_at_five(repository, runs or 20),
                 "ab": lambda: statements_that_differ(runs or 20),
                 "no-ops": lambda: no_ops(runs or 5),
                 "standard": lambda: standard(repository, runs or 1),
@@ -167,10 +170,10 @@ def compare(repository: Repository, base: str, branch: str, *options: str, suite
     for line in process.stdout:
         seconds = time.monotonic() - started
         line = line.removeprefix("photometer:").lstrip()
-        word = line.split()[0] if line.split() else ""
-        if word in ("slower", "faster", "same", "identical") and row["first"] is None:
+        word = next((each for each in VERDICT_WORDS if line.startswith(each)), "")
+        if word and row["first"] is None:
             row["first"] = seconds
-        if line.startswith(("Nothing is slower", "The branch is slower", "Undecided", "Something failed")):
+        if line.startswith(("Nothing is", "The branch is slower", "Undecided", "Something failed")):
             row["table"], row["headline"] = seconds, line.strip()
         if line.startswith("Why:"):
             row["cause"] = seconds
@@ -212,6 +215,14 @@ def two_benchmarks(repository: Repository, runs: int) -> Iterator[Row]:
         with tempfile.TemporaryDirectory() as folder:
             options = ("-k", "'work 3' or 'work 4'", "-o", folder)
             yield {"kind": "two", **compare(repository, f"git:{repository.base}", f"git:{branch}", *options)}
+
+
+def gate_at_five(repository: Repository, runs: int) -> Iterator[Row]:
+    """All 20 benchmarks execute other instructions and take the same time: a gate at 5 % must pass, and soon."""
+    branch = repository.commit(repository.code().replace("    return tensor", "    None is x\n    return tensor"))
+    for _ in range(runs):
+        row = compare(repository, f"git:{repository.base}", f"git:{branch}", "--fail-on", "slower:5%,undecided")
+        yield {"kind": "slower:5%", **row}
 
 
 def statements_that_differ(runs: int) -> Iterator[Row]:
@@ -256,6 +267,7 @@ def ab(first: str, second: str, setup: str, setup_b: str | None = None) -> Row:
     verdict = _find_verdict(json.loads(done.stdout))
     return {
         "verdict": verdict["verdict"],
+        "within": verdict.get("within"),
         "ratio": verdict["ratio"],
         "replicates": verdict["replicates"],
         "base": verdict["base_seconds"],
@@ -313,7 +325,7 @@ def figures_of(rows: list[Row]) -> dict[str, list[str]]:
 
 
 def _is_good(row: Row) -> bool:
-    if row["part"] in ("unchanged", "standard"):
+    if row["part"] in ("unchanged", "gate", "standard"):
         return bool(row["exit"] == 0)
     if row["part"] == "one-slower":
         return bool(row["found"]) and row["others"] == 0

@@ -150,7 +150,7 @@ class Duel:
             "seconds": sum(sample.seconds for sample in taken),
             "base_seconds": verdict.base_seconds,
             "interval": [verdict.interval[0], min(verdict.interval[1], 1e9)],
-            "log_ratios": [sample.estimates[0].log_ratio for sample in taken],
+            "log_ratios": [each.log_ratio for sample in taken if (each := sample.estimates[0])],
         }
 
 
@@ -187,7 +187,7 @@ def copies_for(kept: Kept, duel: Duel, effect: str) -> int:
     copies = round(NANOSECONDS[effect] / 0.7)
     while True:
         sampler = duel.sampler(prepare(STATEMENT), prepare(STATEMENT + EXTRA * copies))
-        estimates = [sampler.sample(0, turn).estimates[0] for turn in range(24)]
+        estimates = [each for turn in range(24) if (each := sampler.sample(0, turn).estimates[0])]
         change = statistics.median((e.seconds_per_run_b - e.seconds_per_run_a) * 1e9 for e in estimates)
         tell(f"{copies} copies are {change:+.1f} ns")
         # What is claimed for 5 ns must hold for 5 ns, so never more.

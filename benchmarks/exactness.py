@@ -31,13 +31,13 @@ from benchmarks.figures import write_figures
 from photometer.analysis.cause import by_function
 from photometer.definition import load_suite
 from photometer.errors import PhotometerError
-from photometer.execution.executor import ReadyOrder
 from photometer.execution.local_executor import LocalExecutor
-from photometer.execution.measure_order import count_task_of
 from photometer.execution.prepare import prepare
+from photometer.instruments.callgrind.count_order import count_task_of
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.callgrind.figures import exclusive_counts, figures_of
 from photometer.instruments.callgrind.layout_dependent import is_layout_dependent
+from photometer.instruments.ready_order import ReadyOrder
 from photometer.model.language import Language
 from photometer.plan import materialize, select
 from photometer.plan.work_order import WorkOrders

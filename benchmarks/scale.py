@@ -156,7 +156,7 @@ def _run(place: RayWorkplace, orders: int, path: Path) -> Measured:
             memory.append(_resident_megabytes())
 
     executor: Executor = Nobody()
-    settings = RunSettings(wall=False, environment=Environment.current())
+    settings = RunSettings(options={"wall": False}, environment=Environment.current())
     nodes = len(place.nodes)
     cpu, start = time.process_time(), time.perf_counter()
     with RecordWriter(keep) as writer:
@@ -191,8 +191,8 @@ def price(settings: RunSettings) -> Costs:
         start = time.perf_counter()
         run_plan(plan, settings, executor, facts, keep)
     # Counts come one by one, the first of them with the start of its server; times come when all visits are done.
-    spent = stamps[-1] - stamps[0] if settings.instructions else stamps[-1] - start
-    orders = len(stamps) - 1 if settings.instructions else len(stamps)
+    spent = stamps[-1] - stamps[0] if settings.asks("instructions") else stamps[-1] - start
+    orders = len(stamps) - 1 if settings.asks("instructions") else len(stamps)
     return Costs(orders, spent / orders, sum(sizes) / len(sizes))
 
 
@@ -228,8 +228,8 @@ def main() -> None:
     parser.add_argument("--nodes", default="1,2,4,8")
     options = parser.parse_args()
     core = usable_cores()[-1:]
-    count = price(RunSettings(wall=False, cores=core))
-    timing = price(RunSettings(instructions=False, compiled=False, cores=core))
+    count = price(RunSettings(options={"wall": False}, cores=core))
+    timing = price(RunSettings(options={"instructions": False}, compiled=False, cores=core))
     for name, costs in (("count", count), ("timing", timing)):
         print(f"a {name}: {costs.seconds:.2f} s on one core, {costs.record_bytes:,.0f} bytes ({costs.orders} orders)")
     if not options.orders:

@@ -27,7 +27,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from photometer.analysis.judge import Criteria
+from photometer.analysis.judge import DEFAULT_MARGIN, Criteria
 from photometer.comparing.fork_sampler import Contestants, ForkSampler
 from photometer.comparing.verdict_loop import Sample, verdict_of_one
 from photometer.instruments.replicate import Side
@@ -59,6 +59,8 @@ KINDS = ("itself", "set-up reordered", "unused set-up")
 UNUSED = ("unused = [torch.ones(n) for n in (3, 50, 700, 9_000)]", "more = {str(i): [i] * 9 for i in range(40)}")
 QUICK_STATEMENTS = 4
 BUDGET_SECONDS = 10.0
+# "Same" is counted by what it is within: up to 0.3 %, up to 1 %, more.
+BOUNDS = ((0.0, 0.003), (0.003, 0.01), (0.01, 0.1))
 KEEP = Path("test-output/verdict-calibration.jsonl")
 
 
@@ -117,11 +119,12 @@ def compare_all(work: list[tuple[str, str]], core: int, budget: float, keep: Pat
                 "kind": kind,
                 "loaded": loaded,
                 "verdict": verdict.verdict,
+                "within": verdict.bound,
                 "ratio": verdict.ratio,
                 "interval": verdict.interval,
                 "seconds_per_run": verdict.base_seconds,
                 "wall_seconds": time.perf_counter() - started,
-                "log_ratios": [sample.estimates[0].log_ratio for sample in sampler.samples],
+                "log_ratios": [each.log_ratio for sample in sampler.samples if (each := sample.estimates[0])],
             }
             with keep.open("a") as file:
                 file.write(json.dumps(row) + "\n")
@@ -168,21 +171,28 @@ def report(keep: Path, *, figures: bool = False, machine: str = "") -> None:
         keys += [(load, "identical code")] if row["kind"] != KINDS[2] else []
         for key in keys:
             groups[key].append(row)
-    print("| machine | what | comparisons | false alarms | holds 0 | same | undecided | replicates | wall |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        "| machine | what | comparisons | false alarms | probably | holds 0 | same within 0.3 % | 1 % | 10 % "
+        "| undecided | replicates | wall |"
+    )
+    print("| --- |" + " --- |" * 11)
     table = {}
     for (load, what), rows in sorted(groups.items()):
         words = [row["verdict"] for row in rows]
         alarms = sum(word in ("slower", "faster") for word in words)
         rate = false_alarm_rate(alarms, len(rows))
+        probable = sum(word.startswith("probably") for word in words)
+        same = [row for row in rows if row["verdict"] == "same"]
         holds = sum(row["interval"][0] <= 1.0 <= row["interval"][1] for row in rows) / len(rows)
         walls = sorted(row["wall_seconds"] for row in rows)
         replicates = sorted(len(row["log_ratios"]) for row in rows)
         values = [
             str(len(rows)),
             f"{alarms} ({100 * rate.rate:.1f} %, at most {100 * rate.interval[1]:.1f})",
+            f"{probable} ({100 * probable / len(rows):.1f} %)",
             f"{100 * holds:.1f} %",
-            str(words.count("same")),
+            # Files of earlier versions have no bound: it was the margin.
+            *(str(sum(low < (row.get("within") or DEFAULT_MARGIN) <= high for row in same)) for low, high in BOUNDS),
             str(words.count("undecided")),
             str(replicates[len(replicates) // 2]),
             f"{walls[len(walls) // 2]:.1f} s",
@@ -191,7 +201,10 @@ def report(keep: Path, *, figures: bool = False, machine: str = "") -> None:
         if "by statement" not in load:
             table[f"{load}, {what}"] = values
     if figures:
-        columns = ("comparisons", "called", "interval holds 0", "same", "undecided", "replicates", "wall")
+        columns = (
+            *("comparisons", "called", "probably", "interval holds 0"),
+            *("same within 0.3 %", "same within 1 %", "same within 10 %", "undecided", "replicates", "wall"),
+        )
         from benchmarks.figures import write_figures
 
         write_figures("verdict_calibration", columns, table, kept=keep, machine=machine)

@@ -1,12 +1,18 @@
 """How often is a verdict wrong, how soon is it right? Simulated replicates and blocks, ours beside what people do.
 
-Prints three tables: the scatter of estimators of one replicate, sequential verdicts over replicates, and tests on
-pooled blocks. Run: python benchmarks/verdict_simulation.py [--comparisons 1000]. No clock is read; seeds are fixed.
+Prints four tables: the words that comparisons end with, the scatter of estimators of one replicate, sequential
+verdicts over replicates, and tests on pooled blocks. No clock is read; seeds are fixed.
+
+    python benchmarks/verdict_simulation.py [--comparisons 1000]
+    python benchmarks/verdict_simulation.py --words --keep docs/figures/verdict_words.txt     the first table alone
+    python benchmarks/verdict_simulation.py --two-states                                      noise that breaks it
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +22,13 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.stats.replicate_noise import KINDS
+from tests.stats.replicate_noise import KINDS, Noise
 
-from photometer.analysis.judge import DEFAULT_FALSE_ALARM
+from photometer.analysis.judge import DEFAULT_FALSE_ALARM, Criteria, judge_replicates
+from photometer.analysis.suite_judge import Question, SuiteJudge, held_back
+from photometer.analysis.verdict import CHANGED_WORDS, PROBABLE_WORDS, Verdict
 from photometer.stats.anytime_evidence import SHARED_BIAS, log_evidence_above
-from photometer.stats.replicate import estimate_replicate
+from photometer.stats.replicate import ReplicateEstimate, estimate_replicate
 from photometer.stats.replicate_interval import hodges_lehmann, replicate_interval
 
 LOOKS = 40  # replicates of 0.25 s in 10 s
@@ -111,6 +119,92 @@ def _first(hit: Array) -> Array:
     return np.where(hit.any(axis=1), hit.argmax(axis=1) + 1, LOOKS + 1)
 
 
+# A quiet machine's kinds are shown together; other load makes them as wide as these.
+NOISES: dict[str, dict[str, Noise]] = {
+    "quiet, seven kinds": KINDS,
+    "normal, 1.2 %": {"normal": lambda generator, shape: generator.normal(0.0, 0.012, shape)},
+    "heavy tails, 3 %": {"heavy": lambda generator, shape: generator.standard_t(2.0, shape) * 0.03},
+}
+# What is asked, and true changes: the verdict, or whether it is slower by more than a gate allows.
+QUESTIONS: dict[str, tuple[float | None, tuple[float, ...]]] = {
+    "verdict": (None, (0.0, 0.01, 0.03)),
+    "gate at 5 %": (0.05, (0.0, 0.03, 0.08)),
+}
+
+
+def judged(log_ratios: Array, question: Question) -> Verdict:
+    """Measure as a comparison does: until the question is answered, or the replicates are used up."""
+    judge = SuiteJudge(1, questions=[question], seconds_per_replicate=0.25)
+    for value in log_ratios:
+        if judge.next(1e9) is None:
+            break
+        ratio = float(value)
+        judge.add(0, ReplicateEstimate(ratio, ratio, 0.001, 1e-6, 1e-6 * float(np.exp(ratio)), 200), 0.25)
+    return held_back(judge_replicates(judge.estimates(0), Criteria(margin=question.margin), forecast=False))
+
+
+def is_wrong(verdict: Verdict, effect: float) -> bool:
+    """Whether the word says what is not so: a change of nothing or in the other direction, or a bound too narrow."""
+    if verdict.bound is not None:
+        return abs(effect) > np.log1p(verdict.bound)
+    return verdict.decided and np.sign(effect) != (1 if verdict.verdict.endswith("slower") else -1)
+
+
+def two_states(generator: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """Whole replicates in one of two states 3 % apart, which hardly scatter within each: the rates do not hold here."""
+    return generator.normal(0.0, 0.001, shape) + generator.choice((-0.015, 0.015), shape)
+
+
+def print_two_states(comparisons: int) -> None:
+    rows = two_states(np.random.default_rng(4), (comparisons, LOOKS))
+    found = [judged(row, Question(0.003, None)) for row in rows]
+    called = np.mean([verdict.verdict in CALLED for verdict in found])
+    print(f"two states 3 % apart, nothing differs: {called:.1%} of {comparisons} comparisons called slower or faster")
+
+
+def print_words(comparisons: int) -> None:
+    print(
+        f"Words of {comparisons} comparisons per kind of noise, of at most {LOOKS} replicates, margin 0.3 %; wrong: of "
+        "the worst kind\n"
+    )
+    print(
+        "| question | true change | noise of replicates | called, wrong | probably, wrong | bound, wrong | called "
+        "| probably | same within 0.3 % | same within 1 % | same within 10 % | undecided | replicates |"
+    )
+    print("| --- | ---: | --- |" + " ---: |" * 10)
+    for question, (allowed, changes) in QUESTIONS.items():
+        for change, (name, kinds) in itertools.product(changes, NOISES.items()):
+            effect = float(np.log1p(change))
+            found = [
+                [judged(row + effect, Question(0.003, allowed)) for row in noise(np.random.default_rng(4), shape)]
+                for noise in kinds.values()
+                for shape in [(comparisons, LOOKS)]
+            ]
+            cells = [*_wrong_shares(found, effect), *_word_shares([verdict for kind in found for verdict in kind])]
+            print(f"| {question} | {change:+.0%} | {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+CALLED, PROBABLE, BOUND = (CHANGED_WORDS, PROBABLE_WORDS, ("same",))
+
+
+def _wrong_shares(found: list[list[Verdict]], effect: float) -> list[str]:
+    """Return the shares of wrong words, of the kind of noise that has most of them."""
+    return [
+        f"{max(np.mean([v.verdict in words and is_wrong(v, effect) for v in kind]) for kind in found):.1%}"
+        for words in (CALLED, PROBABLE, BOUND)
+    ]
+
+
+def _word_shares(found: list[Verdict]) -> list[str]:
+    hits = [
+        [v.verdict in CALLED for v in found],
+        [v.verdict in PROBABLE for v in found],
+        *([low < (v.bound or 0.0) <= high for v in found] for low, high in ((0.0, 0.003), (0.003, 0.01), (0.01, 0.1))),
+        [v.verdict == "undecided" for v in found],
+    ]
+    return [*(f"{np.mean(each):.1%}" for each in hits), f"{np.median([v.replicates for v in found]):.0f}"]
+
+
 METHODS = {"ours": first_ours, "t mixture, always valid": first_t_mixture, "t-test 1 %, repeated": first_naive_t}
 
 
@@ -175,7 +269,24 @@ def print_pooled_blocks(comparisons: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--comparisons", type=int, default=1000, help="simulated comparisons a cell (default 1000)")
-    comparisons = parser.parse_args().comparisons
+    parser.add_argument("--words", action="store_true", help="print the table of words alone")
+    parser.add_argument("--two-states", action="store_true", help="print how often noise of two states fools it")
+    parser.add_argument("--keep", type=Path, help="write what is printed to this file")
+    options = parser.parse_args()
+    comparisons = options.comparisons
+    with contextlib.ExitStack() as stack:
+        if options.keep is not None:
+            stack.enter_context(contextlib.redirect_stdout(stack.enter_context(options.keep.open("w"))))
+        if options.two_states:
+            print_two_states(comparisons)
+            return
+        print_words(comparisons)
+        if not options.words:
+            print()
+            print_others(comparisons)
+
+
+def print_others(comparisons: int) -> None:
     print_estimators(repeats=max(20, comparisons // 5))
     print_verdicts(comparisons)
     print_pooled_blocks(max(20, comparisons // 3))

@@ -29,11 +29,19 @@ quietly() {  # runs a command with its output in the log, which is shown if it f
   fi
 }
 
+# make_environment [measuring]: all that developers need, or only what measuring needs, which takes less time and room.
 make_environment() {
-  local wanted
+  local wanted extras size kind=${1:-dev}
+  case $kind in
+    measuring) extras='.[flame]' size='about 150 MB' ;;
+    dev) extras='.[dev,flame]' size='about 700 MB, with the tools for tests and docs' ;;
+  esac
   wanted=$(cksum pyproject.toml "${BASH_SOURCE[0]}" | cksum)
-  if [ "$(cat "$venv/.ready" 2>/dev/null)" = "$wanted" ] && "$venv/bin/python" -c '' 2>/dev/null; then
-    return
+  # What developers need is more than what measuring needs.
+  if "$venv/bin/python" -c '' 2>/dev/null; then
+    case $(cat "$venv/.ready" 2>/dev/null) in
+      "dev $wanted" | "$kind $wanted") return ;;
+    esac
   fi
   : >"$log"
   local python
@@ -47,9 +55,14 @@ make_environment() {
     say "installing torch 2.13.0 (200 MB for the CPU; some gigabytes if pip finds only the CUDA build) …"
     quietly "$venv/bin/pip" install torch==2.13.0 numpy
   fi
-  say "installing photometer and its tools …"
-  quietly "$venv/bin/pip" install --upgrade-strategy only-if-needed -e '.[dev,flame]'
-  printf '%s' "$wanted" >"$venv/.ready"
+  say "installing photometer and what it needs ($size) …"
+  # uv takes seconds for what another clone has installed already.
+  if command -v uv >/dev/null; then
+    quietly uv pip install --quiet --python "$venv/bin/python" -e "$extras"
+  else
+    quietly "$venv/bin/pip" install --upgrade-strategy only-if-needed -e "$extras"
+  fi
+  printf '%s %s' "$kind" "$wanted" >"$venv/.ready"
 }
 
 # install_tools "PROGRAM:DEBIAN:FEDORA:ARCH" …  A missing one is installed if that is allowed; otherwise its command is named.
@@ -87,3 +100,6 @@ measuring_tools=("valgrind:valgrind:valgrind:valgrind" "c++,g++,clang++:g++:gcc-
 # Debian keeps the server's programs off the PATH, but not pg_ctlcluster. Tests start a server of their own in a temporary
 # folder, as another user if this is root (tests/history/postgresql_server.py); without one they are skipped by name.
 store_tools=("pg_ctlcluster,postgres,pg_ctl:postgresql:postgresql-server:postgresql")
+
+# What needs no other program and takes no longer than a few seconds.
+export FAST_TESTS="not slow and not nightly and not valgrind and not compiler and not browser and not pyspy and not gpu"

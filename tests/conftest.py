@@ -15,5 +15,7 @@ from hypothesis import settings
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+pytest_plugins = ["tests.sessions"]
+
 settings.register_profile("photometer", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("photometer")

@@ -49,6 +49,7 @@ print(sys.argv[1:], Timer("x + 1", "x = torch.ones(2)").timeit(10))
 """
 
 
+@pytest.mark.lengthy
 def test_a_script_runs_unchanged(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)

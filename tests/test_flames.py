@@ -64,7 +64,7 @@ def test_what_a_comparison_has_counted_is_drawn_and_not_counted_again(
     branch: Any = [*base, ((STATEMENT, "gate (net.py)", "contiguous"), 25_000)]
     stacks = {known.id: ComparisonStacks(known.id, 100, pack_stacks(base), pack_stacks(branch))}
     nothing = cast("tuple[Session, Session]", (None, None))
-    compared = EnvironmentComparison("a", "b", "s", ())
+    compared = EnvironmentComparison(("a", "b"), "s", ())
     drawn = draw_comparison(nothing, plan, compared, tmp_path, stacks=stacks)
     assert asked == [([known.id], False), ([other.id], True)] * 2
     (graph,) = [html.unescape(path.read_text()) for path in drawn.svgs]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,6 +14,10 @@ import pytest
 from photometer.instruments.browser import VARIABLE, png_size, svg_size
 from photometer.model.results_reader import load_results
 from tests.instruments.png_pixels import colours_of
+from tests.photometer_command import photometer
+from tests.repositories import make_repository
+
+pytestmark = pytest.mark.warm
 
 SVG = "{http://www.w3.org/2000/svg}"
 TENSORS = """\
@@ -67,30 +69,17 @@ BENCHMARKS = ladder(
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    (folder / "my_tensors.py").write_text(TENSORS)
-
-    def git(*arguments: str) -> None:
-        own = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
-        subprocess.run(["git", *own, *arguments], cwd=folder, check=True, capture_output=True)
-
-    git("init", "-q")
-    git("add", "my_tensors.py")
-    git("commit", "-q", "-m", "base")
     slower = TENSORS.replace("class WithTorchFunction:", GUILTY)
     slower = slower.replace("        return cls(func(", "        look_at_every_type(types)\n        return cls(func(")
-    (folder / "my_tensors.py").write_text(slower)
-    git("commit", "-q", "-a", "-m", "branch")
     (tmp_path / "suite.py").write_text(SUITE)
-    return folder
+    return make_repository(tmp_path / "repository", {"my_tensors.py": TENSORS}, {"my_tensors.py": slower})
 
 
 def compare(repository: Path, *more: str, browser: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "photometer", "compare", "git:HEAD~1", "git:HEAD", "--suite", "../suite.py"]
-    command += ["--no-instructions", "--no-memory", "--layouts", "1", "--margin", "0.1", "-o", "../out", *more]
-    environment = {**os.environ, **({} if browser is None else {VARIABLE: browser})}
-    return subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False, env=environment)
+    sides = ("git:HEAD~1", "git:HEAD", "--suite", "../suite.py")
+    options = ("--no-instructions", "--no-memory", "--layouts", "1", "--margin", "0.1", "-o", "../out", *more)
+    variables = {} if browser is None else {VARIABLE: browser}
+    return photometer("compare", *sides, *options, cwd=repository, **variables)
 
 
 @pytest.mark.pyspy

@@ -13,6 +13,7 @@ from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
 from photometer.tables import Colorize, Compare
 from tests.analysis.measurements import made
+from tests.analysis.verdicts import comparison, result
 
 FOUR = [
     made(t, row, column, spread=0.001)
@@ -61,6 +62,17 @@ def test_results_can_be_added_and_replicates_merge() -> None:
     assert "3.0" in str(compare)
     [table] = compare.tables()
     assert next(table.cells()).samples == 2 * len(FOUR[0].raw_times)
+
+
+def test_sides_of_a_comparison_are_columns_of_their_own() -> None:
+    results = (result("slower", 2.0, "add"), result("slower", 3.0, "add", side=2))
+    rows = json.loads(Compare([comparison(*results, names=("v1", "v2", "v3"))]).to_json())
+    text = json.dumps(rows)
+    assert [name in text for name in ("v1", "v2", "v3", "branch")] == [True, True, True, False]
+    # A file's results do not have the names; no two of its sides may be merged.
+    alone = Compare(results).to_text()
+    assert all(word in alone for word in ("base", "branch", "side 2", "2.0", "3.0"))
+    assert "branch" in Compare([comparison(results[0])]).to_text()
 
 
 def test_no_results_are_an_empty_text() -> None:

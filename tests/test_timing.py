@@ -14,6 +14,7 @@ from photometer.errors import DefinitionError
 from photometer.instruments.clock import accelerator_in_use, choose_clock, timer
 from photometer.model.diagnosis import SuspicionKind
 from photometer.statement_arguments import bind_call, tidy
+from tests.worker.fake_backend import Abacus, install
 
 
 def test_blocked_autorange_measures_the_time_asked() -> None:
@@ -165,32 +166,18 @@ def test_an_empty_statement_is_suspected_of_doing_nothing(monkeypatch: pytest.Mo
     assert SuspicionKind.MAY_DO_NOTHING in {w.kind for w in m.warnings}
 
 
-@pytest.mark.skipif(not hasattr(torch, "accelerator"), reason="torch has torch.accelerator from 2.6")
 def test_no_synchronisation_where_no_accelerator_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    class FakeDevice:
-        synchronised = 0
-        opened = False
-
-        def is_initialized(self) -> bool:
-            return self.opened
-
-    device = FakeDevice()
-    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
-    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: "fake")
-    monkeypatch.setattr(torch, "get_device_module", lambda name: device)
-
-    def synchronize() -> None:
-        device.synchronised += 1
-
-    monkeypatch.setattr(torch.accelerator, "synchronize", synchronize)
+    device = install(monkeypatch, Abacus())
+    waited: list[None] = []
+    device.synchronize = lambda: waited.append(None)
     assert not accelerator_in_use()
     Timer("pass").timeit(10)
-    assert device.synchronised == 0
+    assert waited == []
     known_before = Timer("pass")
     known_before.timeit(10)
     device.opened = True
     known_before.timeit(10)
-    assert device.synchronised >= 2
+    assert len(waited) >= 2
     assert choose_clock(timer) is not timer
 
 

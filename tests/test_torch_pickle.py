@@ -12,6 +12,7 @@ import pytest
 import torch
 import torch.utils.benchmark as torch_benchmark
 
+from photometer import torch_pickle
 from photometer.cli import main
 from photometer.errors import ResultsFileError
 from photometer.model.callgrind_stats import CallgrindStats
@@ -129,3 +130,46 @@ def test_the_command_warns_converts_and_shows(tmp_path: Path, capsys: pytest.Cap
         main(["load", str(path)])
     assert end.value.code == 2
     assert "--torch-pickle" in capsys.readouterr().err
+
+
+def doubled(kind: str, depth: int = 60) -> bytes:
+    """Return a pickle of containers, each holding the one before twice."""
+    lists = b"".join(b"](h" + bytes([n]) + b"h" + bytes([n]) + b"eq" + bytes([n + 1]) for n in range(depth))
+    tuples = b"".join(b"h" + bytes([n]) + b"h" + bytes([n]) + b"\x86q" + bytes([n + 1]) for n in range(depth))
+    # The outermost is in the list of the inner ones before they have anything in them.
+    late = b"".join(b"]q" + bytes([n]) for n in range(depth))
+    late += b"".join(
+        b"h" + bytes([n]) + b"(h" + bytes([n + 1]) + b"h" + bytes([n + 1]) + b"e" for n in range(depth - 1)
+    )
+    made = {
+        "lists": b"]q\x00" + lists + b".",
+        "a tuple as a key": b")q\x00" + tuples + b"}h" + bytes([depth]) + b"Ns.",
+        "filled later": late + b"h\x00.",
+        "a list in itself": b"]q\x00h\x00a.",
+    }
+    return b"\x80\x02" + made[kind]
+
+
+@pytest.mark.parametrize("kind", ["lists", "a tuple as a key", "filled later", "a list in itself"])
+def test_what_grows_without_end_is_refused_before_it_is_read(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch_pickle._Reader, "load", lambda self: pytest.fail("it was read"))
+    (tmp_path / "r.pkl").write_bytes(doubled(kind))
+    with pytest.raises(ResultsFileError, match="parts"):
+        load_torch_pickle(tmp_path / "r.pkl")
+
+
+@pytest.mark.parametrize("put", [b"r" + (60_000_000).to_bytes(4, "little"), b"p60000000\n"])
+def test_a_memo_with_holes_is_refused_before_it_is_read(
+    put: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch_pickle._Reader, "load", lambda self: pytest.fail("it was read"))
+    (tmp_path / "r.pkl").write_bytes(b"\x80\x02N" + put + b".")
+    with pytest.raises(ResultsFileError, match="60,000,000"):
+        load_torch_pickle(tmp_path / "r.pkl")
+
+
+def test_results_that_share_lists_are_read(tmp_path: Path) -> None:
+    shared = [torchs(ONE)] * 3
+    assert load_torch_pickle(written(tmp_path / "r.pkl", [shared, shared])) == [ONE] * 6

@@ -24,10 +24,6 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
     from photometer.analysis.table import ordered_unique as ordered_unique
     from photometer.analysis.verdict import Verdict as Verdict
     from photometer.comparing.environments import compare_environments as compare_environments
-    from photometer.comparing.many_environments import (
-        ManySidesRequest as ManySidesRequest,
-        compare_many as compare_many,
-    )
     from photometer.comparing.request import (
         ComparisonSettings as ComparisonSettings,
         plan_suite as plan_suite,
@@ -201,7 +197,6 @@ _HOME = {
     "InstructionCounts": "photometer.model.instruction_counts",
     "Language": "photometer.model.language",
     "LoadedResults": "photometer.results",
-    "ManySidesRequest": "photometer.comparing.many_environments",
     "MatmulFuzzer": "photometer.op_fuzzers",
     "Measurement": "photometer.model.measurement",
     "MeasurementError": "photometer.errors",
@@ -242,7 +237,6 @@ _HOME = {
     "changes_in": "photometer.history.all_changes",
     "check_suite": "photometer.pipeline",
     "compare_environments": "photometer.comparing.environments",
-    "compare_many": "photometer.comparing.many_environments",
     "count_many": "photometer.instruments.callgrind.counter",
     "find_changes": "photometer.history.change_points",
     "folded_stacks": "photometer.instruments.callgrind.call_tree",
@@ -281,6 +275,9 @@ __all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "testing":
+        # A module, as `triton.testing` is.
+        return importlib.import_module("photometer.testing")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'photometer' has no attribute {name!r}")

@@ -19,6 +19,8 @@
     │   ├── WorkerCrashed         the child died (signal, os._exit, out of memory)
     │   └── WorkerTimeout         the child outran its time limit
     ├── EnvironmentSpecError  BASE or BRANCH names no usable environment
+    │   └── CannotRun             no benchmark runs there, all for one reason
+    ├── LimitReached          the time limit passed before anything could be measured
     ├── ResultsFileError      a results file that is damaged, foreign, or of another version
     ├── StoreError            a history store that cannot be opened, read or written, or is of a newer version
     └── PostingError          a comment could not be posted: GitHub refused it, or cannot be reached
@@ -154,6 +156,14 @@ class WorkerTimeout(WorkerError):
 
 class EnvironmentSpecError(PhotometerError, ValueError):
     """A description of an environment (interpreter, git revision, settings) that names no usable one."""
+
+
+class CannotRun(EnvironmentSpecError):
+    """No benchmark runs in an environment, all for the same reason."""
+
+
+class LimitReached(PhotometerError):
+    """The time limit passed before anything could be measured. The message says what took the time."""
 
 
 class ResultsFileError(PhotometerError):

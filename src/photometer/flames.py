@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from photometer.analysis.comparison_result import EnvironmentComparison
-from photometer.comparing.preflight import SIDE_LETTERS, SIDE_NAMES
+from photometer.analysis.comparison_result import SIDE_NAMES, EnvironmentComparison
+from photometer.comparing.environment_source import SIDE_LETTERS
 from photometer.definition import load_suite
 from photometer.definition.grouped import Label
 from photometer.definition.suite import Suite
@@ -26,6 +26,7 @@ from photometer.execution.profile import InstructionStacks, Profile, ProfileSett
 from photometer.instruments.browser import find_browser, render_png
 from photometer.instruments.callgrind.python_frames import STATEMENT
 from photometer.model.environment import Environment
+from photometer.model.order_name import label_text
 from photometer.model.packed_stacks import ComparisonStacks
 from photometer.model.whole_file import not_written, write_whole
 from photometer.plan import materialize, select
@@ -69,13 +70,14 @@ def draw_suite(
     tags: Collection[str] = (),
     settings: ProfileSettings = ProfileSettings(),  # noqa: B008 - frozen, so sharing it is safe
     environment: Environment | None = None,
+    seed: int | None = None,
     pictures: bool = False,
     on_work: OnWork = lambda _: None,
 ) -> FlameFiles:
     """Draw a flame graph of each case that is selected, named after it."""
     loaded = load_suite(suite) if isinstance(suite, str) else suite
-    plan = select(materialize(loaded, available_devices=("cpu",)), expression, tags)
-    with Session(environment) as session:
+    plan = select(materialize(loaded, available_devices=("cpu",)), expression, tags).seeded(seed)
+    with Session((environment or Environment.current()).with_code(loaded.folders)) as session:
         check_imports(plan, session)
         profiles = profile(session, plan, settings, on_order=on_work) if len(plan) else {}
     names = flame_names(plan)
@@ -104,7 +106,7 @@ def draw_comparison(
         return FlameFiles()
     base_profiles, branch_profiles = (
         _profiles(session, plan, stacks, settings, letter, _prefixed(on_work, name))
-        for session, letter, name in zip(sessions, SIDE_LETTERS, SIDE_NAMES, strict=True)
+        for session, letter, name in zip(sessions, SIDE_LETTERS[:2], SIDE_NAMES, strict=True)
     )
     names, judged = flame_names(plan), {result.order_id: result.judged for result in comparison}
     texts: dict[str, str] = {}
@@ -154,7 +156,7 @@ def _scaled(one: Profile, seconds_per_run: float) -> Profile:
 
 def _one_side(order: WorkOrder, name: str, one: Profile, prefix: str = "", title: str = "") -> dict[str, str]:
     texts = {}
-    shown = title or " › ".join(order.label)
+    shown = title or label_text(order.label)
     if one.sampled is not None:
         words = f"{one.sampled.seconds_per_run * 1e9:,.0f} ns a run, {one.sampled.samples} samples"
         words += "" if one.sampled.is_native else ", Python frames alone"
@@ -167,7 +169,7 @@ def _one_side(order: WorkOrder, name: str, one: Profile, prefix: str = "", title
 
 
 def _both_sides(order: WorkOrder, name: str, base: Profile, branch: Profile) -> dict[str, str]:
-    title, root = " › ".join(order.label), _root(order)
+    title, root = label_text(order.label), _root(order)
     texts = _one_side(order, name, base, "base-", f"base: {title}")
     texts |= _one_side(order, name, branch, "branch-", f"branch: {title}")
     if base.sampled is not None and branch.sampled is not None:
@@ -204,7 +206,7 @@ def _problems(plan: WorkOrders, profiles: Sequence[dict[str, Profile]]) -> list[
     concerned: dict[str, list[str]] = {}
     for order in plan:
         for problem in dict.fromkeys(problem for side in profiles for problem in side[order.id].problems):
-            concerned.setdefault(problem, []).append(" › ".join(order.label))
+            concerned.setdefault(problem, []).append(label_text(order.label))
     return [
         problem if len(cases) == len(plan) else f"{', '.join(cases)}: {problem}" for problem, cases in concerned.items()
     ]

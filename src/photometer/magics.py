@@ -18,14 +18,13 @@ import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from photometer.errors import DefinitionError, PhotometerError
+from photometer.model.compile_report import SNIPPET
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 # A line of a cell that separates what is compared.
 SEPARATOR = re.compile(r"^[ \t]*#[ \t]*-{3,}[ \t]*$", re.MULTILINE)
-# How the name of the file begins that the user's code is shown as (worker/python_loop.py).
-SNIPPET = "<photometer snippet"
 # A word as a shell has it: letters and quoted texts side by side.
 _WORD = r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')+"""
 

@@ -20,17 +20,21 @@ from photometer.comparing.ladder import counted_instructions, is_ladder, measure
 from photometer.comparing.runtimes import measure_speedups, not_to_speed_up
 from photometer.definition import load_suite
 from photometer.definition.axes import with_axes
+from photometer.definition.suite import Suite
 from photometer.execution.executor import describe
-from photometer.execution.figure_pass import FigureSettings, asks_for_figures, measure_figures
 from photometer.execution.import_check import check_imports
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.observer import NullObserver, RunObserver, RunState
+from photometer.execution.order_record import identified
 from photometer.execution.probe_plan import probe_plan
+from photometer.execution.rounds import VisitBook
 from photometer.execution.run_file import RunFile, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
 from photometer.execution.visit_journal import kept_visits
 from photometer.model.folder_lock import hold_folder
+from photometer.model.records import to_record
+from photometer.model.results_folder import check_results_folder
 from photometer.model.results_reader import load_results
 from photometer.plan import materialize, select
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrders
@@ -60,8 +64,20 @@ class RunReport:
     ladder: Ladder | None = None
 
 
+class RunStopped(KeyboardInterrupt):
+    """Ctrl-C, or another signal that ends a command, came amid a run.
+
+    `results` is the file of what is finished; `under_way` are records of orders that lack some of their visits.
+    """
+
+    def __init__(self, results: Path, under_way: tuple[Mapping[str, Any], ...]) -> None:
+        super().__init__()
+        self.results = results
+        self.under_way = under_way
+
+
 def run_suite(
-    suite: str,
+    suite: str | Suite,
     folder: Path,
     settings: RunSettings,
     *,
@@ -80,15 +96,20 @@ def run_suite(
 
     `origin` says which commit is measured, if not the one checked out here; `session` is used instead of a new one;
     `on_plan` hears of the whole plan and of what is selected; `open_place` opens the workplace of a cluster; of that
-    nodes then measure instead of this machine.
+    nodes then measure instead of this machine. Raise RunStopped if a signal ends it.
     """
-    defined = with_axes(load_suite(suite), settings.axes, settings.where)
+    defined = with_axes(load_suite(suite) if isinstance(suite, str) else suite, settings.axes, settings.where)
+    settings = _with_code(settings, defined)
+    check_results_folder(folder)
+    nothing = _nothing_selected(defined, expression, tags, on_plan)
+    if nothing is not None:
+        return RunReport(nothing, None, RunTable())
     observer = observer or NullObserver()
     with LocalExecutor(session or Session(settings.environment)) as executor, contextlib.ExitStack() as stack:
         place = None if open_place is None else stack.enter_context(open_place())
         facts = describe(executor) if place is None else place.facts
         planned = materialize(defined, available_devices=facts.devices, timeout_seconds=timeout_seconds)
-        plan = select(planned, expression, tags)
+        plan = select(planned, expression, tags).seeded(settings.seed)
         if on_plan is not None:
             on_plan(planned, plan)
         if not len(plan):
@@ -107,23 +128,52 @@ def run_suite(
                 with kept_visits(file, settings.min_run_time) as book, contextlib.ExitStack() as writing:
                     # A store's connection belongs to this thread.
                     in_background = place is not None and store is None
-                    run_plan(
-                        plan,
-                        settings,
-                        executor,
-                        facts,
-                        writing.enter_context(RecordWriter(keep)).keep if in_background else keep,
-                        finished=file.finished,
-                        observer=observer,
-                        book=book,
-                        workplace=place,
-                    )
+                    try:
+                        run_plan(
+                            plan,
+                            settings,
+                            executor,
+                            facts,
+                            writing.enter_context(RecordWriter(keep)).keep if in_background else keep,
+                            finished=file.finished,
+                            observer=observer,
+                            book=book,
+                            workplace=place,
+                        )
+                    except KeyboardInterrupt as stop:
+                        raise RunStopped(file.path, _under_way(plan, book)) from stop
                 if place is None:
                     ladder = _stages(plan, settings, executor.session, facts, file, keep, observer)
                 else:
                     ladder = stages_elsewhere(place, plan, settings, facts, file.path, keep, observer)
             results = load_results(file.path)
     return RunReport(plan, file.path, tabulate_run(results, {order.id for order in plan}, plan.suite), ladder)
+
+
+def _with_code(settings: RunSettings, suite: Suite) -> RunSettings:
+    """Return the settings with the suite's own folders in the environment."""
+    return dataclasses.replace(settings, environment=settings.environment.with_code(suite.folders))
+
+
+def _under_way(plan: WorkOrders, book: VisitBook) -> tuple[Mapping[str, Any], ...]:
+    """Return what the visits so far say of orders that are not finished."""
+    visited = [order for order in plan if book.taken(order.id)]
+    return tuple(identified(to_record(book.finish(order)), order) for order in visited)
+
+
+def _nothing_selected(
+    defined: Suite, expression: str | None, tags: Collection[str], on_plan: OnPlan | None
+) -> WorkOrders | None:
+    """Return the empty plan if nothing is selected, whatever devices there are: no server is needed to know that."""
+    if expression is None and not tags:
+        return None
+    everywhere = materialize(defined)
+    selected = select(everywhere, expression, tags)
+    if len(selected):
+        return None
+    if on_plan is not None:
+        on_plan(everywhere, selected)
+    return selected
 
 
 def _stages(
@@ -135,12 +185,11 @@ def _stages(
     keep: Keep,
     observer: RunObserver,
 ) -> Ladder | None:
-    """Measure what follows the orders: rungs, speed-ups, figures. remote/stages.py does so on a cluster."""
+    """Measure what follows the orders: rungs and speed-ups. remote/stages.py does so on a cluster."""
     climbs = settings.measures_ladder and is_ladder(plan)
     ladder = climb(plan, session, file, keep, observer) if climbs else None
     if settings.measures_speedups:
         _speed_up(plan, session, facts, file, keep, observer)
-    _take_figures(plan, session, settings, file, keep, observer)
     return ladder
 
 
@@ -158,18 +207,6 @@ def _speed_up(
             failed=not_to_speed_up(records),
             on_problem=observer.gave_up,
             on_order=_progress(observer),
-        )
-
-
-def _take_figures(
-    plan: WorkOrders, session: Session, settings: RunSettings, file: RunFile, keep: Keep, observer: RunObserver
-) -> None:
-    """Measure what is asked beside times and counts: rates, metrics, phases, energy."""
-    asked = FigureSettings(settings.rates, settings.energy)
-    if asks_for_figures(plan, asked):
-        records = load_results(file.path).records
-        measure_figures(
-            plan, session, asked, keep, records=records, on_problem=observer.gave_up, on_order=_progress(observer)
         )
 
 
@@ -213,7 +250,7 @@ def climb(plan: WorkOrders, session: Session, file: RunFile, keep: Keep, observe
 
 
 def check_suite(
-    suite: str,
+    suite: str | Suite,
     settings: RunSettings,
     *,
     expression: str | None = None,
@@ -223,11 +260,14 @@ def check_suite(
     on_plan: OnPlan | None = None,
 ) -> list[CheckedBenchmark]:
     """Run every variant once and compare what those of one benchmark computed."""
-    defined = load_suite(suite)
+    defined = load_suite(suite) if isinstance(suite, str) else suite
+    settings = _with_code(settings, defined)
+    if _nothing_selected(defined, expression, tags, on_plan) is not None:
+        return []
     with LocalExecutor(Session(settings.environment)) as executor:
         facts = describe(executor)
         probes = materialize(defined, available_devices=facts.devices, timeout_seconds=timeout_seconds, probe=True)
-        plan = select(probes, expression, tags)
+        plan = select(probes, expression, tags).seeded(settings.seed)
         if on_plan is not None:
             on_plan(probes, plan)
         check_imports(plan, executor.session)

@@ -17,13 +17,14 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from photometer.analysis.comparison_result import EnvironmentComparison
+from photometer.comparing.comparison import Comparison
 from photometer.comparing.comparison_file import FILE_NAME
-from photometer.comparing.live import LiveComparison
 from photometer.environments.resolved import ResolvedEnvironment
 from photometer.errors import PhotometerError, ResultsFileError
-from photometer.execution.order_record import identified, task_spec_of
+from photometer.execution.order_record import identified
 from photometer.execution.profile import ProfileSettings
 from photometer.flames import FlameFiles, OnWork, draw_comparison
+from photometer.instruments.ready_order import task_spec_of
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
@@ -56,7 +57,7 @@ class Compared:
 
 
 def draw_flames(
-    live: LiveComparison,
+    live: Comparison,
     comparison: EnvironmentComparison,
     folder: Path,
     which: WhichFlames,
@@ -71,7 +72,7 @@ def draw_flames(
     wanted = {
         result.order_id for result in comparison if which == "all" or (which == "slower" and result.verdict == "slower")
     }
-    whole = live.planned.plan
+    whole = live.plan
     # What a device does, neither py-spy nor Valgrind sees.
     plan = whole.only(tuple(order for order in whole if order.id in wanted and not order.auto.on_device))
     base, branch = live.sides
@@ -88,6 +89,8 @@ def draw_flames(
     except PhotometerError as error:
         # The verdicts stand and are worth more than their pictures.
         flames = FlameFiles(problems=(f"there are no flame graphs: {error}",))
+    assert base.resolved is not None
+    assert branch.resolved is not None
     return Compared(comparison, (base.resolved, branch.resolved), whole, flames)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from photometer.analysis.comparison_reader import OLD_HEADER_NAME, read_comparison
 from photometer.errors import DefinitionError
 from photometer.instruments.machine_facts import gather_machine
 from photometer.model.measurement import Measurement
@@ -70,6 +71,10 @@ class LoadedResults(list[Any]):
         wanted = [(n, record) for n, record in enumerate(results.records, start=1) if record["kind"] in types]
         super().__init__(results.noun(number, types[record["kind"]]) for number, record in wanted)
         self._orders = [record.get("order") for _, record in wanted]
+        if OLD_HEADER_NAME in results.header:
+            compared = read_comparison(results)
+            self.extend(() if compared is None else compared.results)
+            self._orders = [None] * len(self)
         self._results = results
 
     @property
@@ -163,10 +168,10 @@ def record_types() -> dict[str, type]:
     """Return the type of each kind of record. A "failure" has none: whoever writes one says in it what is known."""
     from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
     from photometer.analysis.ladder import LadderStep
-    from photometer.analysis.matrix_result import MatrixRow
     from photometer.analysis.metric_change import MetricChange
     from photometer.analysis.ranking import Ranking
     from photometer.analysis.speedup import Speedup
+    from photometer.instruments.registry import INSTRUMENTS
     from photometer.model.callgrind_stats import CallgrindStats
     from photometer.model.comparison_replicate import ComparisonReplicate
     from photometer.model.compile_report import CompileReport
@@ -196,7 +201,6 @@ def record_types() -> dict[str, type]:
         FuzzTrial,
         LadderStep,
         Ranking,
-        MatrixRow,
         CallgrindStats,
         ProcessorCounts,
         WorkOfRun,
@@ -207,7 +211,7 @@ def record_types() -> dict[str, type]:
         MetricChange,
         Node,
     )
-    return {noun.KIND: noun for noun in types}
+    return {noun.KIND: noun for noun in types} | {instrument.kind: instrument.record for instrument in INSTRUMENTS}
 
 
 def results_schema() -> dict[str, Any]:

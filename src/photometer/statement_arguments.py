@@ -1,4 +1,4 @@
-"""What users give as a statement and its surroundings, checked: text, callables, names, whole numbers, and torch.
+"""What users give as a statement and its surroundings, checked: text, callables, names, and whole numbers.
 
 Used by Timer and ab alike, so that both refuse the same mistakes with the same words.
 """
@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import operator
 import textwrap
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from photometer.errors import DefinitionError, ToolMissing
+from photometer.errors import DefinitionError, SnippetError
+from photometer.worker.python_loop import compile_blocks
+from photometer.worker.user_error import describe_exception
 
 
 def tidy(text: str, name: str = "stmt") -> str:
@@ -18,6 +21,27 @@ def tidy(text: str, name: str = "stmt") -> str:
     if not isinstance(text, str):
         raise DefinitionError(f"{name}: expected text, not {type(text).__name__}", remedy="Give the code as a string.")
     return textwrap.dedent(text).removeprefix("\n").rstrip()
+
+
+def compile_python(stmt: str, setup: str) -> None:
+    """Raise what Python raises if it cannot compile the two texts: mostly a SyntaxError that shows the user's line.
+
+    The worker compiles them in the same way, but only after torch has been imported.
+    """
+    with warnings.catch_warnings():
+        # They are shown when the code is compiled to be run.
+        warnings.simplefilter("ignore")
+        compile_blocks(stmt, setup)
+
+
+def check_python(stmt: str, setup: str) -> None:
+    """Raise SnippetError, as a worker's child would, if Python cannot compile the two texts."""
+    try:
+        compile_python(stmt, setup)
+    except Exception as error:
+        described = describe_exception(error)
+        kind, message = described["type"], described["message"]
+        raise SnippetError(f"{kind}: {message}", exception_type=kind, log=described["traceback"]) from None
 
 
 def whole_number(name: str, value: Any) -> int:
@@ -71,17 +95,3 @@ def bind_call(
         texts.append(f"{key}=_photometer_kwarg_{key}")
     shown = f"{name}({', '.join(['…'] * bool(texts))})"
     return shown, f"_photometer_function({', '.join(texts)})", bound
-
-
-def imported_torch() -> Any:
-    """Return torch, which statements see; if it is not installed, say how to get it."""
-    try:
-        import torch
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise ToolMissing(
-            "torch is not installed in this environment",
-            remedy="Install the build that you want to measure, such as with `pip install torch`.",
-        ) from error
-    return torch

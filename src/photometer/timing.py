@@ -7,6 +7,7 @@ in place of text, warm-up that is detected, stopping by precision, and measureme
 from __future__ import annotations
 
 import dataclasses
+import sys
 import timeit as timeit_module
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, overload
@@ -19,9 +20,18 @@ from photometer.model.copy_if_callgrind import CopyIfCallgrind
 from photometer.model.language import Language
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
-from photometer.statement_arguments import bind_call, check_texts, checked_names, imported_torch, tidy, whole_number
+from photometer.plan.data_seed import checked_seed
+from photometer.statement_arguments import (
+    bind_call,
+    check_texts,
+    checked_names,
+    compile_python,
+    tidy,
+    whole_number,
+)
 from photometer.worker.python_loop import PythonLoop
 from photometer.worker.threads import set_torch_threads
+from photometer.worker.torch_here import torch_or_missing
 from photometer.worker.user_error import name_the_line
 
 if TYPE_CHECKING:
@@ -66,6 +76,8 @@ class Timer:
         language: `Language.PYTHON` (or "python") or `Language.CPP` (or "cpp", "c++").
         args: Positional arguments of a callable `stmt`.
         kwargs: Keyword arguments of a callable `stmt`.
+        seed: Seed of random numbers in other processes, in which C++ runs and instructions are counted (default: a
+            fixed one). This process is not seeded.
 
     """
 
@@ -87,9 +99,11 @@ class Timer:
         *,
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
+        seed: int | None = None,
     ) -> None:
         self._language = Language.parse(language)
         self._globals = checked_names(globals)
+        self._seed = checked_seed(seed)
         self._asked_clock = self._clock = timer
         num_threads = whole_number("num_threads", num_threads)
         if not callable(timer):
@@ -117,12 +131,23 @@ class Timer:
             setup_text = ""
         self._task_spec = TaskSpec(shown, setup_text, global_setup, label, sub_label, description, env, num_threads)
         self._stmt_text = stmt_text
-        self._timer = self._make_loop(timer)
+        self._loop: Any = None
+        if self._language is Language.PYTHON and self._timer_cls is PythonLoop and "torch" not in sys.modules:
+            # Importing torch takes more than a second, and a count in a warm server less: it is done when it is needed.
+            compile_python(stmt_text, setup_text)
+        else:
+            self._loop = self._make_loop(timer)
+
+    @property
+    def _timer(self) -> Any:
+        """Return the loop that runs the statement; torch's Timer has it under this name, too."""
+        if self._loop is None:
+            self._loop = self._make_loop(self._clock)
+        return self._loop
 
     def _make_loop(self, clock: Callable[[], float]) -> Any:
         if self._language is Language.CPP:
             return self._make_cpp_loop()
-        self._globals.setdefault("torch", imported_torch())
         return self._timer_cls(
             stmt=self._stmt_text, setup=self._task_spec.setup, timer=clock, globals=self._unwrapped_globals()
         )
@@ -136,15 +161,21 @@ class Timer:
         from photometer.instruments.cpp.remote_loop import RemoteLoop
 
         spec = self._task_spec
-        return RemoteLoop(spec.stmt, spec.setup, spec.global_setup, num_threads=spec.num_threads)
+        return RemoteLoop(spec.stmt, spec.setup, spec.global_setup, num_threads=spec.num_threads, seed=self._seed)
 
     def _unwrapped_globals(self) -> dict[str, Any]:
+        self._globals.setdefault("torch", torch_or_missing())
         return CopyIfCallgrind.unwrap_all(self._globals)
 
     @property
     def task_spec(self) -> TaskSpec:
         """Return what is measured."""
         return self._task_spec
+
+    @property
+    def seed(self) -> int | None:
+        """Return the seed that was given."""
+        return self._seed
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """Run the statement `number` times in one block, after a warm-up, and return how long that took."""
@@ -249,11 +280,12 @@ class Timer:
 
     def count(self, number: int = 100, repeats: int = 3, **options: bool) -> CountedTask:
         """Return what both are made from: the profiles of the repeats. Options are those of `count_statement`."""
-        from photometer.instruments.callgrind.counter import count_statement
+        from photometer.instruments.callgrind.counter import count_statement, start_counting
 
-        # A statement that fails does so here, in a moment, and not under Valgrind.
         built = self._timer.build() if self._language is Language.CPP else None
-        self._timeit(1)
+        if not start_counting(self._task_spec) or self._loop is not None:
+            # A statement that fails does so here, in a moment, and not when the server under Valgrind is ready.
+            self._timeit(1)
         return count_statement(
             self._task_spec,
             stmt=self._stmt_text,
@@ -261,6 +293,7 @@ class Timer:
             built=built,
             number=number,
             repeats=repeats,
+            seed=self._seed,
             **options,
         )
 
@@ -277,7 +310,7 @@ class Timer:
 
         spec, repeats = self._task_spec, whole_number("repeats", repeats)
         if self._language is Language.CPP:
-            return memory_of_built(self._timer.build(), spec, repeats=repeats)
+            return memory_of_built(self._timer.build(), spec, repeats=repeats, seed=self._seed)
         return memory_here(self._stmt_text, spec.setup, self._unwrapped_globals(), spec, repeats=repeats)
 
     def measure_device(
@@ -306,7 +339,7 @@ class Timer:
         if self._language is Language.CPP:
             from photometer.instruments.device.in_child import modes_of_built
 
-            return modes_of_built(self._timer.build(), spec, device, asked)
+            return modes_of_built(self._timer.build(), spec, device, asked, seed=self._seed)
         with set_torch_threads(spec.num_threads):
             return measure_text(self._stmt_text, spec.setup, names, spec, device, asked)
 
@@ -334,7 +367,7 @@ class Timer:
         clock = choose_clock(self._asked_clock)
         if clock is not self._clock and isinstance(self._timer, PythonLoop | timeit_module.Timer):
             self._clock = clock
-            self._timer = self._make_loop(clock)
+            self._loop = self._make_loop(clock)
         return clock
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,15 @@ WARNING = (
 )
 # torch 1.6 and 1.7 had the package under another name.
 _PLACES = ("torch.utils.benchmark.", "torch.utils._benchmark.")
+
+# What a pickle may become if everything it refers to several times is written out each time, in parts and characters
+# per byte of it. Results share their TaskSpec and the texts in it, which is far less than this.
+MOST_PARTS_PER_BYTE = 100
+# And for small files.
+LEAST_PARTS_ALLOWED = 1_000_000
+_PUTS = ("PUT", "BINPUT", "LONG_BINPUT")
+_GETS = ("GET", "BINGET", "LONG_BINGET")
+_ADDS = ("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD")
 
 
 class _Plain:
@@ -115,8 +125,122 @@ def _unpacked(content: bytes) -> bytes:
 def _pickles(content: bytes) -> Iterator[Any]:
     """Yield every object: programs that measure in turn append one pickle after another to a file."""
     stream = io.BytesIO(content)
-    while stream.tell() < len(content):
+    while (start := stream.tell()) < len(content):
+        _Outline().check(stream)
+        stream.seek(start)
         yield _Reader(stream).load()
+
+
+class _Node:
+    """An object of a pickle that holds others: the weight of its numbers and texts, and the further objects in it."""
+
+    __slots__ = ("inner", "total", "weight")
+
+    def __init__(self) -> None:
+        self.weight = 1
+        self.inner: list[_Node] = []
+        # With everything in it, as often as it is referred to; 0 until it is computed, -1 while it is.
+        self.total = 0
+
+    def add(self, items: list[_Node | int]) -> None:
+        for item in items:
+            if isinstance(item, int):
+                self.weight += item
+            else:
+                self.inner.append(item)
+
+
+class _Outline:
+    """What a pickle would build, without building it: a few bytes may ask for gigabytes, or for centuries of work."""
+
+    def __init__(self) -> None:
+        self._stack: list[_Node | int] = []
+        self._marked: list[list[_Node | int]] = []
+        self._memo: dict[int, _Node | int] = {}
+        self._nodes: list[_Node] = []
+
+    def check(self, stream: io.BytesIO) -> None:
+        """Read one pickle; an error if its memo has holes, or if it grows beyond measure when it is written out."""
+        start = stream.tell()
+        argument: Any
+        for count, (opcode, argument, _) in enumerate(pickletools.genops(stream)):
+            if opcode.name in _PUTS:
+                # Pickle numbers objects one after another, and a number takes memory for all that are below it.
+                if argument > count:
+                    raise ResultsFileError(
+                        f"is refused: it stores an object under the number {argument:,}, but has fewer objects",
+                        remedy="No program that measures writes this; do not trust the file.",
+                    )
+                self._memo[argument] = self._stack[-1]
+            elif opcode.name == "MEMOIZE":
+                self._memo[len(self._memo)] = self._stack[-1]
+            elif opcode.name in _GETS:
+                self._stack.append(self._memo[argument])
+            else:
+                self._follow(opcode, argument)
+        most = MOST_PARTS_PER_BYTE * (stream.tell() - start) + LEAST_PARTS_ALLOWED
+        for node in self._nodes:
+            if _total(node, most) > most:
+                raise ResultsFileError(
+                    f"is refused: it refers to the same objects so often that it has more than {most:,} parts",
+                    remedy="No program that measures writes this; do not trust the file.",
+                )
+
+    def _follow(self, opcode: pickletools.OpcodeInfo, argument: Any) -> None:
+        """Do to the stack what the opcode does."""
+        if opcode.name == "MARK":
+            self._marked.append(self._stack)
+            self._stack = []
+        elif opcode.name == "DUP":
+            self._stack.append(self._stack[-1])
+        elif opcode.name == "POP" and not self._stack and self._marked:
+            self._stack = self._marked.pop()
+        else:
+            taken = self._taken(opcode)
+            if opcode.name in _ADDS:
+                changed = self._stack[-1]
+                if isinstance(changed, _Node):
+                    changed.add(taken)
+            elif opcode.stack_after:
+                self._stack.append(self._made(opcode, argument, taken))
+
+    def _taken(self, opcode: pickletools.OpcodeInfo) -> list[_Node | int]:
+        """Take from the stack what the opcode puts into another object or drops."""
+        if pickletools.markobject in opcode.stack_before:
+            taken, self._stack = self._stack, self._marked.pop()
+            return taken
+        wanted = len(opcode.stack_before) - (opcode.name in _ADDS)
+        if wanted > len(self._stack):
+            raise ValueError(f"{opcode.name} finds nothing on the stack")
+        taken = self._stack[len(self._stack) - wanted :]
+        del self._stack[len(self._stack) - wanted :]
+        return taken
+
+    def _made(self, opcode: pickletools.OpcodeInfo, argument: Any, taken: list[_Node | int]) -> _Node | int:
+        holds_none = not taken and not opcode.name.startswith("EMPTY_")
+        if holds_none and pickletools.markobject not in opcode.stack_before:
+            return 1 + (len(argument) if isinstance(argument, str | bytes | bytearray) else 0)
+        node = _Node()
+        node.add(taken)
+        self._nodes.append(node)
+        return node
+
+
+def _total(node: _Node, most: int) -> int:
+    """Return the weight of a node with everything in it, as often as it occurs; more than `most` if it is in itself."""
+    path = [node] if node.total == 0 else []
+    while path:
+        last = path[-1]
+        if last.total == 0:
+            last.total = -1
+            path += [each for each in last.inner if each.total == 0]
+        else:
+            path.pop()
+            if last.total == -1:
+                # One that is still being computed holds this one, too: that has no end.
+                inner = (each.total if each.total > 0 else most + 1 for each in last.inner)
+                last.total = min(last.weight + sum(inner), most + 1)
+    return node.total
 
 
 def _results_in(value: Any) -> Iterator[Measurement | CallgrindStats]:

@@ -15,6 +15,7 @@ from photometer.analysis.cause import (
     instruction_change,
 )
 from photometer.analysis.changed_code import ChangedCode
+from photometer.analysis.figure_change import FigureChange
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.records import from_record, to_record
@@ -36,7 +37,7 @@ SAME = change(1000.0, 1000.2)
     [
         ("slower", MORE, "more instructions and slower: +50 instructions per run (+5.0 %), most in grew (+60)"),
         ("slower", SAME, "slower with the same instructions: memory, layout or machine"),
-        ("slower", FEWER, "fewer instructions but slower: −50 instructions per run (-5.0 %), most in shrank (-50)"),
+        ("slower", FEWER, "fewer instructions but slower: -50 instructions per run (-5.0 %), most in shrank (-50)"),
         ("faster", FEWER, "fewer instructions and faster"),
         ("faster", SAME, "faster with the same instructions"),
         ("same", MORE, "more instructions, no time: +50"),
@@ -137,3 +138,19 @@ def test_identical_is_the_same_instructions_function_by_function(
 
     base, branch = side((1000, 900, 3), {"f": 900, "malloc": 100}), side(figures, functions)
     assert are_identical(base[0], branch[0], base[1], branch[1]) is identical
+
+
+def test_the_same_instructions_get_an_exact_figure_as_their_cause() -> None:
+    misses = FigureChange(
+        "last_level_misses",
+        "last-level misses",
+        500.0,
+        13_000.0,
+        True,
+        (ChangedCode("gather", "model.py", 41, 12_500.0),),
+    )
+    assert cause_sentence(verdict("slower"), SAME, (), (misses,)) == (
+        "slower with the same instructions: 12,500 more last-level misses, 13,000 in all under gather (model.py:41)."
+    )
+    # It does not explain why something is faster.
+    assert "memory, layout or machine" in cause_sentence(verdict("faster"), SAME, (), (misses,))

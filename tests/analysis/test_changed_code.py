@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from photometer.analysis.cause import code_words
-from photometer.analysis.changed_code import ChangedCode, FramedSide, changed_code
+from photometer.analysis.changed_code import ChangedCode, changed_code
 from photometer.analysis.flame_tree import frame_changes
-from photometer.instruments.callgrind.python_frames import STATEMENT, CallSite
+from photometer.instruments.callgrind.python_frames import STATEMENT, CallSite, FramedSide
 
 RUNS = 10
 CALL = "Module._call_impl (torch/nn/modules/module.py)"

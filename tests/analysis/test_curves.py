@@ -15,7 +15,7 @@ def test_the_crossing_is_named_by_its_first_certain_point() -> None:
     (found,) = curve_sets(collect_facts([*eager, *compiled]))
     assert [each.name for each in found.curves] == ["eager", "compiled"]
     assert found.sentences[0] == "compiled is faster than eager from n = 1,024 on"
-    assert "eager grows as n above 5.0 us" in found.sentences
+    assert "eager grows as n above 5.0 µs" in found.sentences
 
 
 def test_one_that_is_always_slower_has_no_crossing() -> None:

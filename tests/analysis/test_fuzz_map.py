@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from photometer.analysis.fuzz_map import FuzzMap, make_map
+from photometer.analysis.fuzz_map import FuzzMap, figure_of, make_map
 from photometer.analysis.fuzz_split import features_of
+from photometer.errors import MeasurementError
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
 from photometer.model.records import from_record, to_record
 
@@ -172,3 +173,9 @@ def test_a_trial_survives_the_file() -> None:
 def test_an_input_is_described_by_its_tensors_and_what_they_do_not_show() -> None:
     found = make_map(STATEMENTS, [trial(0, 0.0, (4, 5), params={"axis": 1, "n": 4})], shown_params=["axis"])
     assert found.describe(found.trials[0]) == "x 4×5, axis=1"
+
+
+def test_an_input_without_times_and_without_a_failure_is_refused() -> None:
+    lost = FuzzTrial(3, {}, (TensorFacts("x", (1000,), "float32"),), "rebuild(3)")
+    with pytest.raises(MeasurementError, match="input 3"):
+        figure_of(lost)

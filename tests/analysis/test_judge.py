@@ -34,11 +34,11 @@ def noise(spread: float, count: int, seed: int = 1) -> np.ndarray:
 
 
 def first_decision(log_ratios: np.ndarray, criteria: Criteria) -> Verdict:
-    """Look after every replicate from the third on, as a run does, and stop at the first verdict."""
+    """Look after every replicate from the third on, as a run does, and stop at the first verdict that is final."""
     found = replicates(log_ratios)
     for count in range(3, len(found) + 1):
         verdict = judge_replicates(found[:count], criteria, forecast=False)
-        if verdict.decided:
+        if verdict.is_final:
             return verdict
     return verdict
 
@@ -60,9 +60,73 @@ def test_slower_faster_and_their_figures() -> None:
 def test_same_means_the_interval_lies_inside_the_margin() -> None:
     found = replicates(noise(0.001, 30))
     assert judge_replicates(found).verdict == "same"
+    assert judge_replicates(found).is_final
     tight = judge_replicates(found, Criteria(margin=0.0003))
-    assert tight.verdict == "undecided"
-    assert "certain yet" in tight.reason
+    assert (tight.verdict, tight.within, tight.is_final) == ("same", 0.003, False)
+
+
+@pytest.mark.parametrize(
+    ("scatter", "words"),
+    [
+        (0.001, "same within 0.3 %"),
+        (0.014, "same within 0.5 %"),
+        (0.028, "same within 1 %"),
+        (0.055, "same within 2 %"),
+        (0.1, "same within 3 %"),
+        (0.15, "same within 5 %"),
+        (0.3, "same within 10 %"),
+        (0.6, "undecided"),
+    ],
+)
+def test_an_interval_that_holds_zero_is_a_bound(scatter: float, words: str) -> None:
+    # Symmetric about zero, so that the interval is.
+    half = np.abs(noise(1.0, 20))
+    verdict = judge_replicates(replicates(scatter * np.concatenate([half, -half])))
+    assert verdict.words == words
+    low, high = verdict.interval
+    assert low < 1.0 < high
+    if verdict.bound is None:
+        assert "Stop other programs" in verdict.reason
+    else:
+        assert f"no difference above {100 * verdict.bound:g} %" in verdict.reason
+        assert -verdict.bound < low - 1.0
+        assert high - 1.0 < verdict.bound
+
+
+def test_the_margin_is_one_of_the_bounds() -> None:
+    half = np.abs(noise(0.025, 20))
+    found = replicates(np.concatenate([half, -half]))
+    assert judge_replicates(found, Criteria(margin=0.008)).words == "same within 0.8 %"
+    assert judge_replicates(found, Criteria(margin=0.2)).words == "same within 1 %"
+
+
+def test_an_interval_without_zero_is_probable_until_the_evidence_is_complete() -> None:
+    found = replicates(noise(0.02, 12, seed=3) + 0.03)
+    slower = judge_replicates(found)
+    assert slower.verdict == "probably slower"
+    assert slower.interval[0] > 1.0
+    assert slower.p > 0.0025
+    assert not slower.is_final
+    assert "times the time would make it certain" in slower.reason
+    mirrored = [replace(each, log_ratio=-each.log_ratio) for each in found]
+    assert judge_replicates(mirrored).verdict == "probably faster"
+
+
+def test_too_few_replicates_on_one_side_of_zero_are_not_probable() -> None:
+    # As noise with two states looks in one of eight comparisons.
+    four = replicates([0.0050, 0.0053, 0.0048, 0.0051])
+    verdict = judge_replicates(four)
+    assert verdict.interval[0] > 1.0
+    assert verdict.words == "same within 1 %"
+    assert judge_replicates(replicates([0.0050, 0.0053, 0.0048, 0.0051, 0.0049, 0.0052])).verdict != "same"
+
+
+def test_what_was_not_called_is_not_said_to_be_detectable() -> None:
+    verdict = judge_replicates(replicates(noise(0.02, 12, seed=3) + 0.03))
+    assert verdict.detectable is not None
+    contradicts = replace(verdict, detectable=replace(verdict.detectable, now=0.01))
+    assert contradicts.detectable_now is None
+    assert replace(contradicts, verdict="slower").detectable_now == 0.01
 
 
 def test_a_certain_change_inside_the_margin_is_the_same_and_says_so() -> None:
@@ -73,12 +137,15 @@ def test_a_certain_change_inside_the_margin_is_the_same_and_says_so() -> None:
 
 def test_a_change_at_the_margin_is_not_called_either_way() -> None:
     verdict = judge_replicates(replicates(noise(0.0015, 20, seed=4) + 0.0048), Criteria(margin=0.005))
-    assert verdict.verdict == "undecided"
-    assert "not surely by more than the margin" in verdict.reason
+    assert verdict.words == "same within 1 %"
+    assert not verdict.is_final
+    assert any("not that it is beyond the margin" in note for note in verdict.notes)
 
 
-def test_without_a_margin_nothing_is_ever_the_same() -> None:
-    assert judge_replicates(replicates(noise(0.0001, 60)), Criteria(margin=0.0)).verdict == "undecided"
+def test_without_a_margin_nothing_is_ever_surely_the_same() -> None:
+    verdict = judge_replicates(replicates(noise(0.0001, 60)), Criteria(margin=0.0))
+    assert verdict.words == "same within 0.3 %"
+    assert not verdict.is_final
 
 
 def test_one_replicate_decides_nothing() -> None:
@@ -89,7 +156,7 @@ def test_one_replicate_decides_nothing() -> None:
 
 
 def test_detectable_change_shrinks_with_time_and_is_left_out_on_request() -> None:
-    found = replicates(noise(0.008, 12))
+    found = replicates(noise(0.2, 12))
     detectable = judge_replicates(found).detectable
     assert detectable is not None
     assert detectable.now > detectable.twice_the_time > detectable.four_times_the_time >= 0.003
@@ -100,7 +167,7 @@ def test_same_has_shown_that_there_is_no_change_beyond_the_margin() -> None:
     four = judge_replicates(replicates([0.0001, -0.0001, 0.0002, -0.0002]), Criteria(margin=0.02))
     assert four.verdict == "same"
     assert four.detectable is not None
-    assert four.detectable.now == 0.02
+    assert four.detectable.now == four.within == 0.003
 
 
 def test_typical_blocks_that_disagree_with_the_floor_are_noted() -> None:
@@ -113,7 +180,7 @@ def test_a_suite_may_ask_for_more_evidence() -> None:
     alone = judge_replicates(found)
     assert alone.verdict == "slower"
     strict = judge_replicates(found, Criteria(log_evidence_needed=alone.log_evidence + 1.0))
-    assert strict.verdict == "undecided"
+    assert strict.verdict == "probably slower"
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -138,7 +205,7 @@ def test_suite_correction_takes_back_the_weak_and_keeps_the_strong() -> None:
     assert (weak.verdict, strong.verdict, still.verdict) == ("slower", "slower", "same")
     assert correct_for_suite([weak]) == (weak,)
     corrected = correct_for_suite([weak, strong] + [still] * 200)
-    assert [verdict.verdict for verdict in corrected[:3]] == ["undecided", "slower", "same"]
+    assert [verdict.verdict for verdict in corrected[:3]] == ["probably slower", "slower", "same"]
     assert "202 benchmarks" in corrected[0].reason
     assert any(weak.reason in note for note in corrected[0].notes)
 

@@ -11,7 +11,6 @@ from photometer.analysis.ladder import (
     build_ladder,
     check_expectations,
     rung_pairs,
-    signed_seconds,
 )
 from photometer.analysis.verdict import Verdict
 from photometer.definition import load_suite
@@ -138,23 +137,9 @@ def test_sentences_hold_the_figures_and_the_judgement() -> None:
         "as expected"
     )
     assert sentences[2].endswith("over Tensor: NOT as expected")
-    assert "+3.00 us" in sentences[2]
+    assert "+3.00 µs" in sentences[2]
 
 
 def test_nothing_measured_is_not_agreement() -> None:
     assert [expectation.agrees for expectation in check_expectations(Ladder(()))] == [None] * 4
     assert all("not measured" in expectation.sentence for expectation in check_expectations(Ladder(())))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (1.234e-6, "+1.23 us"),
-        (-1.6e-9, "-1.6 ns"),
-        (24e-9, "+24 ns"),
-        (0.0, "+0.0 ns"),
-        (float("inf"), "+anything"),
-    ],
-)
-def test_signed_seconds(seconds: float, text: str) -> None:
-    assert signed_seconds(seconds) == text

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from photometer.analysis.recorded_plan import recorded_plan
 from photometer.definition import GroupedSetup, GroupedStmts
-from photometer.execution.order_record import identified, task_spec_of
+from photometer.errors import ResultsFileError
+from photometer.execution.order_record import identified
+from photometer.instruments.ready_order import task_spec_of
 from photometer.model.measurement import Measurement
 from photometer.model.records import to_record
 from photometer.model.results_reader import Results
@@ -36,3 +40,12 @@ def test_the_plan_is_read_from_its_records_in_the_order_of_the_suite() -> None:
 
 def test_a_file_without_orders_has_no_plan() -> None:
     assert len(recorded_plan(Results(Path("r.json"), {}, ({"kind": "measurement"},)))) == 0
+
+
+@pytest.mark.parametrize("change", [{"auto": None}, {"label": True}, {"tags": 3}])
+def test_an_order_without_its_labels_is_called_damaged(change: dict[str, object]) -> None:
+    order = PLAN.orders[0]
+    record = identified(to_record(Measurement(1, [1e-6], task_spec_of(order))), order)
+    record["order"] = {**record["order"], **change}
+    with pytest.raises(ResultsFileError, match="has no labels"):
+        recorded_plan(Results(Path("r.json"), {}, (record,)))

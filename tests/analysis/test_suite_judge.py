@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from photometer.analysis.judge import Criteria
-from photometer.analysis.suite_judge import FEWEST_REPLICATES, SuiteJudge
+from photometer.analysis.suite_judge import FEWEST_REPLICATES, Question, SuiteJudge
+from photometer.analysis.verdict import Verdict
 from photometer.stats.replicate import ReplicateEstimate
 
 SECONDS = 0.15
@@ -46,6 +47,44 @@ def test_changes_are_found_and_nothing_else(kind: str) -> None:
         found += (words[1] == "slower") + (words[4] == "faster")
     assert wrong == 0
     assert found == 6
+
+
+def replicates_for(question: Question, change: float, scatter: float, seed: int = 1) -> tuple[int, Verdict]:
+    """Return how many replicates the question takes, and the verdict then."""
+    generator = np.random.default_rng(seed)
+    judge = SuiteJudge(1, questions=[question], seconds_per_replicate=SECONDS)
+    while judge.next(SECONDS * (400 - len(judge.estimates(0)))) is not None:
+        judge.add(0, estimate(change + float(generator.normal(0.0, scatter))), SECONDS)
+    [verdict] = judge.verdicts()
+    assert verdict is not None
+    return len(judge.estimates(0)), verdict
+
+
+@pytest.mark.parametrize("scatter", [0.005, 0.02])
+def test_whether_a_slowdown_is_allowed_takes_far_fewer_replicates_than_a_verdict(scatter: float) -> None:
+    for change, exceeds in ((0.0, False), (0.03, False), (0.08, True)):
+        asked, verdict = replicates_for(Question(0.003, allowed=0.05), change, scatter)
+        assert verdict.exceeds(0.05) is exceeds
+        assert FEWEST_REPLICATES <= asked <= 20
+    whole, verdict = replicates_for(Question(0.003), 0.0, scatter)
+    assert verdict.verdict == "same"
+    assert whole >= 3 * replicates_for(Question(0.003, allowed=0.05), 0.0, scatter)[0]
+
+
+def test_a_change_at_what_is_allowed_is_measured_to_the_end() -> None:
+    count, verdict = replicates_for(Question(0.003, allowed=0.05), float(np.log(1.05)), 0.02, seed=3)
+    assert count == 400
+    assert verdict.exceeds(0.05) is None
+
+
+def test_a_verdict_that_is_not_final_is_measured_further() -> None:
+    judge = SuiteJudge(1, Criteria(margin=0.003), seconds_per_replicate=SECONDS)
+    for log_ratio in (0.01, -0.01, 0.01, -0.01):
+        judge.add(0, estimate(log_ratio), SECONDS)
+    [verdict] = judge.verdicts()
+    assert verdict is not None
+    assert verdict.words == "same within 3 %"
+    assert judge.next(100.0) == 0
 
 
 def test_everyone_is_begun_before_anyone_is_preferred() -> None:

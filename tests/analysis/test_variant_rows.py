@@ -44,3 +44,9 @@ def test_csv_and_json() -> None:
     assert not read[1]["benchmark"].startswith("=")
     assert json.loads(render_variants_json(rows)) == rows
     assert render_variants_csv([]).strip() == ""
+
+
+def test_a_number_that_json_does_not_have_is_null() -> None:
+    assert json.loads(render_variants_json([{"a": float("inf"), "b": [float("nan"), 1.0]}])) == [
+        {"a": None, "b": [None, 1.0]}
+    ]

@@ -75,10 +75,10 @@ def test_a_missing_field_is_named() -> None:
 def test_printing_takes_two_lines_and_repr_one() -> None:
     printed = str(replace(VERDICT, measured_by="device time,\nby events")).split("\n")
     assert printed == [
-        "slower: +1.0 %, from 1.200 us to 1.212 us per run",
+        "slower: +1.0 %, from 1.200 µs to 1.212 µs per run",
         "slower by 1.0 %; device time, by events; one; two.",
     ]
     assert repr(VERDICT) == "<photometer.Verdict slower: +1.0 % (+0.50 % to +1.5 %), 14 replicates>"
     early = replace(VERDICT, verdict="undecided", ratio=1.0, interval=(0.0, math.inf), replicates=1)
-    assert repr(early) == "<photometer.Verdict undecided: 0 % (-100 % to anything), 1 replicate>"
+    assert repr(early) == "<photometer.Verdict undecided: 0 % (anything to anything), 1 replicate>"
     assert len(str(early).split("\n")) == 2

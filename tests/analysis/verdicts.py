@@ -34,5 +34,10 @@ def result(word: VerdictWord, ratio: float = 1.0, title: str = "add", **changes:
 
 
 def comparison(*results: ComparisonResult, **changes: Any) -> EnvironmentComparison:
-    fields: dict[str, Any] = {"margin": 0.003, "false_discovery_rate": 0.05, "measuring_seconds": 12.5}
-    return EnvironmentComparison("git:main (abc)", "git:WORKTREE (def)", "suite", results, **{**fields, **changes})
+    fields: dict[str, Any] = {
+        "names": ("git:main (abc)", "git:WORKTREE (def)"),
+        "margin": 0.003,
+        "false_discovery_rate": 0.05,
+        "measuring_seconds": 12.5,
+    }
+    return EnvironmentComparison(suite="suite", results=results, **{**fields, **changes})

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from photometer.ci.acceptance import Acceptance, accept, find_acceptances
-from photometer.ci.benchmark_pattern import names_benchmark
 from photometer.environments.spec import parse_environment
+from photometer.plan.benchmark_pattern import names_benchmark
 from tests.analysis.verdicts import comparison, result
-from tests.environments.test_worktree import git
+from tests.repositories import git
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from photometer.analysis.changed_code import ChangedCode
+from photometer.analysis.comparison_result import ComparisonFailure
 from photometer.ci.annotations import MOST_PER_LEVEL, Annotation, annotations_of, repository_file
 from photometer.cli.ci_output import commands_held
 from tests.analysis.verdicts import result
@@ -40,6 +41,21 @@ def test_levels(tmp_path: Path) -> None:
     assert level(fail_on="slower:5%") == ["warning"]
     assert level(accepted="known") == ["notice"]
     assert annotations_of(review(result("faster", 0.9), result("identical")), tmp_path) == ()
+
+
+def test_a_remark_on_one_of_many_sides_names_it(tmp_path: Path) -> None:
+    made = review(
+        result("slower", 1.1, side=2),
+        result("slower", 1.02, side=1),
+        names=("v1", "v2", "v3"),
+        failures=(ComparisonFailure("id", "div", "v2", "ValueError", place=1),),
+        fail_on="slower:5%",
+    )
+    first, failed, allowed = annotations_of(made, tmp_path)
+    assert first.title.startswith("add on v3: ")
+    assert first.title.endswith("slower by 10 %, more than the 5 % allowed")
+    assert (failed.title, allowed.title) == ("div on v2 failed", "add on v2: slower, +2.0 %")
+    assert [each.level for each in (first, failed, allowed)] == ["error", "error", "warning"]
 
 
 def test_a_file_elsewhere_is_not_named(tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ import re
 import pytest
 
 from photometer.analysis.comparison_result import ComparisonFailure
-from photometer.ci.comment_text import LARGEST_COMMENT, marker, render_comment
+from photometer.ci.comment_text import LARGEST_COMMENT, marker, render_comment, render_summary
 from photometer.ci.github_run import LARGEST_SUMMARY
-from photometer.ci.summary_text import render_summary
 from tests.analysis.verdicts import result
 from tests.ci.reviews import HOSTILE, memory, more_instructions, review
 
@@ -42,9 +41,31 @@ def test_what_is_allowed_and_what_is_accepted() -> None:
     assert "| accepted | add |" in accepted
     assert "- add: needed (commit abc)" in accepted
     more = review(result("same", memory=memory("more", 1000, 2000)), fail_on="memory:0")
-    assert "- add: 1000 B more memory at its peak" in render_comment(more)
+    assert "- add: 1,000 B more memory at its peak" in render_comment(more)
     counted = review(result("same", instructions=more_instructions(0.1)), fail_on="instructions:1%")
     assert "10 % more instructions, more than the 1 % allowed" in render_comment(counted)
+
+
+def test_many_sides_are_told_apart() -> None:
+    made = review(
+        result("same", title="add"),
+        result("slower", 1.1, "add", side=2),
+        result("faster", 0.5, "mul", side=2),
+        names=("v1", "v2", "v3"),
+        failures=(ComparisonFailure("id", "div", "v2", "ValueError", place=1),),
+        fail_on="slower:5%",
+    )
+    text = render_comment(made)
+    assert "🔴 **Slower than v1: v3 in 1 of 3 benchmarks." in text
+    assert "v2, v3 against v1" in text
+    assert "- add: v3: slower by 10 %, more than the 5 % allowed" in text
+    assert "| **slower** | add on v3 | +10 % |" in text
+    assert "| faster | mul on v3 |" in text
+    assert "- div on v2: ValueError" in text
+    assert re.search(r"<details><summary>1 unchanged</summary>\s+add on v2\s+</details>", text)
+    summary = render_summary(made)
+    assert "| benchmark | v1 | v2 | v3 | changed at |" in summary
+    assert summary.count("Slower than v1") == 1
 
 
 @pytest.mark.parametrize("title", ["an operation of a suite that has many of them", HOSTILE, "@😀|" * 40])

@@ -11,7 +11,7 @@ from photometer.ci.project import ProjectSettings
 from photometer.cli.store_option import store_of
 from photometer.cli.suite_options import chosen_suites
 from photometer.errors import DefinitionError
-from tests.environments.test_worktree import git
+from tests.repositories import git
 
 NOTHING = ProjectSettings()
 

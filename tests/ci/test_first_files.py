@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-from photometer.ci.first_files import plan_first_files, write_first_files
-from photometer.ci.found_code import find_code, find_packages
+from photometer.ci.first_files import find_code, find_packages, plan_first_files, write_first_files
 from photometer.ci.project import read_project
 from photometer.definition import load_suite
 from photometer.plan import materialize
-from tests.environments.test_worktree import git
+from tests.photometer_command import photometer
+from tests.repositories import git
 
 OPS = """
 import torch
@@ -105,12 +104,10 @@ def test_gitlab_and_an_empty_folder(tmp_path: Path) -> None:
     assert any(".gitlab-ci.yml" in remark for remark in planned.remarks)
 
 
+@pytest.mark.lengthy
 def test_the_command_shows_and_asks_before_it_writes(project: Path) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "photometer", *arguments]
-        return subprocess.run(
-            command, cwd=project, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-        )
+        return photometer(*arguments, cwd=project)
 
     shown = run("init")
     assert shown.returncode == 0, shown.stderr

@@ -91,6 +91,34 @@ def test_it_waits_and_tries_again(
     assert clock.waits == waits
 
 
+def test_it_says_why_it_waits(github: FakeGitHub, clock: Clock) -> None:
+    said: list[str] = []
+    api = GitHubApi("a/b", TOKEN, "http://127.0.0.1:1", say=said.append, sleep=clock.sleep, now=clock.now)
+    with pytest.raises(PostingError, match="cannot be reached"):
+        api.post(7, f"{MARKER}\nx")
+    assert len(said) == len(clock.waits) > 1
+    assert "cannot be reached" in said[0]
+    assert "next attempt in 1 s (2 of 6)" in said[0]
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Retry-After": "\u00b2"}, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "\u00b2"}]
+)
+def test_a_header_that_is_no_number_is_ignored(
+    github: FakeGitHub, api: GitHubApi, clock: Clock, headers: dict[str, str]
+) -> None:
+    github.next_answers = [(429, headers, {"message": "limit"})]
+    assert api.post(7, f"{MARKER}\nx").action == "created"
+    assert clock.waits == [60.0]
+
+
+def test_a_number_that_is_none_is_refused(github: FakeGitHub, api: GitHubApi) -> None:
+    user = {"login": "ada", "type": "Bot"}
+    github.next_answers = [(200, {}, [{"id": [], "body": f"{MARKER}\nold", "user": user}]), (200, {}, {"login": "ada"})]
+    with pytest.raises(PostingError, match="id that is no number"):
+        api.post(7, f"{MARKER}\nx")
+
+
 def test_it_does_not_wait_for_an_hour(github: FakeGitHub, api: GitHubApi, clock: Clock) -> None:
     github.next_answers = [(403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "4600"}, {"message": "limit"})]
     with pytest.raises(PostingError, match="wait 3600 s"):

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from photometer.ci.project import ProjectSettings, read_project, rules_for
+from photometer.analysis.gate import rules_for
+from photometer.ci.project import ProjectSettings, read_project
+from photometer.cli import main
 from photometer.errors import DefinitionError
 from photometer.model.fail_rules import FailRule
 
@@ -95,3 +97,27 @@ def test_thresholds_of_tags_and_names_replace_rules_of_their_kind(tmp_path: Path
     assert rules("add") == ["slower:2%", "memory"]
     assert rules("add", "noisy") == ["memory", "slower:10%"]
     assert rules("matmul large", "noisy") == []
+
+
+@pytest.mark.parametrize("suite", ["a" * 300, "a\\u0000b", "a/" * 3000])
+def test_what_can_be_no_path_stays_as_it_is(suite: str, tmp_path: Path) -> None:
+    write(tmp_path, f'[tool.photometer]\nsuite = "{suite}"\n')
+    assert read_project(tmp_path).suite == suite.replace("\\u0000", "\0")
+
+
+def test_a_suite_with_a_name_that_is_too_long_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, f'[tool.photometer]\nsuite = "{"a" * 300}"\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["list"])
+    assert ended.value.code == 1
+    assert "there is no suite called" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["keep = 1" + "0" * 400, "suite = " + "[" * 3000], ids=["long number", "nested"])
+def test_a_number_too_large_and_lists_too_deep_are_refused_in_words(text: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.photometer]\n{text}\n")
+    with pytest.raises(DefinitionError, match=r"pyproject\.toml"):
+        read_project(tmp_path)

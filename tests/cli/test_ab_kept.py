@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -9,8 +10,8 @@ import pytest
 
 import photometer
 from photometer.cli import main
-from photometer.comparing import statement_memory
-from photometer.comparing.statements import AbRequest
+from photometer.comparing.ab_findings import AbFindings
+from photometer.comparing.statements import AbStages
 from photometer.history.store import open_store
 from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.task import TaskSpec
@@ -20,12 +21,13 @@ from .test_ab import Measured, ab, measured
 __all__ = ["measured"]
 
 
-def memories(request: AbRequest) -> list[MemoryMeasurement]:
+def memories(stages: AbStages, found: AbFindings) -> AbFindings:
     """Return what one run allocates: a block more for each statement."""
-    return [
+    uses = [
         MemoryMeasurement(TaskSpec(contender.stmt), (MemoryFigures(4096, 4096 * number, number),) * 3)
-        for number, contender in enumerate(request.contenders, start=1)
+        for number, contender in enumerate(found.request.contenders, start=1)
     ]
+    return dataclasses.replace(found, memories=tuple(uses))
 
 
 @pytest.fixture
@@ -50,7 +52,7 @@ def test_show_prints_a_file_of_ab_as_ab_printed_it(
     tmp_path: Path,
     format: str,
 ) -> None:
-    monkeypatch.setattr(statement_memory, "measure_memories", memories)
+    monkeypatch.setattr(AbStages, "measure_memory", memories)
     path = str(tmp_path / "ab.json")
     _, printed, _ = ab(capsys, "a", "b", "c", "--memory", "-q", "-o", path, "-f", format)
     assert shown(capsys, path, "-f", format) == printed

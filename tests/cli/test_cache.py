@@ -74,3 +74,59 @@ def test_what_is_in_use_stays_and_is_named(cache: SnippetCache) -> None:
         assert "in use" in run("--clear", "--only", "environments")
         assert len(kept.present()) == 1
     assert cache.usage().snippets == 2
+
+
+def test_clearing_removes_what_is_remembered_of_compilers(cache: SnippetCache) -> None:
+    own = [cache.folder / f"compiler-{'c' * 32}", cache.folder / f"compiler-{'c' * 32}.77"]
+    for path in own:
+        path.write_text("g++ 13")
+    assert "was left" not in run("--clear")
+    assert not any(path.exists() for path in own)
+
+
+def test_clearing_leaves_the_files_of_others_and_names_them(cache: SnippetCache, tmp_path: Path) -> None:
+    counts = tmp_path / "counts"
+    counts.mkdir(mode=0o700)
+    kept = counts / f"{'a' * 40}.json"
+    kept.write_text("{}")
+    theirs = [
+        cache.folder / "notes.txt",
+        cache.folder / "sub" / "x.so",
+        cache.folder / "build-mine" / "y",
+        counts / "n.json",
+    ]
+    for path in theirs:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    output = run("--clear")
+    assert all(path.read_text() == "mine" for path in theirs)
+    assert all(
+        name in output for name in ("notes.txt was left", "sub was left", "build-mine was left", "n.json was left")
+    )
+    assert cache.usage().snippets == 0
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize("part", ["cpp", "counts"])
+def test_clearing_goes_through_no_link(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    behind = tmp_path / "behind"
+    behind.mkdir(mode=0o700)
+    files = [behind / f"{'0' * 32}.so", behind / f"{'0' * 40}.json", behind / "notes.txt"]
+    for file in files:
+        file.write_text("mine")
+    root = tmp_path / "cache"
+    root.mkdir(mode=0o700)
+    (root / part).symlink_to(behind)
+    monkeypatch.setenv("PHOTOMETER_CACHE", str(root))
+    assert f"{root / part} was left: it is a link" in run("--clear")
+    assert all(file.read_text() == "mine" for file in files)
+
+
+def test_a_link_in_the_cache_is_left(cache: SnippetCache, tmp_path: Path) -> None:
+    target = tmp_path / "target.so"
+    target.write_text("mine")
+    link = cache.folder / f"{'2' * 32}.so"
+    link.symlink_to(target)
+    assert f"{link} was left: it is a link" in run("--clear")
+    assert link.is_symlink()
+    assert target.read_text() == "mine"

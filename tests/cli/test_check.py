@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.photometer_command import photometer
+
+pytestmark = pytest.mark.warm
 
 SUITE = """
 from photometer.definition import GroupedSetup, GroupedStmts
@@ -27,13 +29,7 @@ BENCHMARKS = {
 def test_results_of_the_variants_are_compared(tmp_path: Path) -> None:
     path = tmp_path / "my_suite.py"
     path.write_text(SUITE)
-    done = subprocess.run(
-        [sys.executable, "-m", "photometer", "check", str(path)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = photometer("check", path, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     assert "differ: y differs between differ [python] and differ [c++]: element 0 is 1 and 2" in done.stdout
     assert "fails: fails [python]: probe failed: RuntimeError" in done.stdout

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.photometer_command import photometer
+
+pytestmark = pytest.mark.warm
+
 SUITE = """
 import os
 from photometer import TimerArgs
@@ -29,10 +33,10 @@ def suite(tmp_path: Path) -> str:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "photometer", "compare", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return photometer("compare", *arguments)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [

@@ -21,11 +21,13 @@ THREE = ["current", "env:A=1", "env:A=2", "--suite", "standard"]
         ([*TWO, "--on", "10.0.0.1:6379"], 1, "is not a cluster"),
         (["current", "git:WORKTREE", "--suite", "standard", "--on", "ray"], 1, "a working tree cannot be sent"),
         (["results.json", "current", "--suite", "standard", "--on", "ray"], 1, "cannot be compared on a cluster"),
-        ([*THREE, "--on", "ray"], 2, "--on is for two sides"),
-        ([*THREE, "--resume", "-o", "out"], 2, "--resume is for two sides"),
-        ([*THREE, "--store", "history.db"], 2, "--store is for two sides"),
-        ([*THREE, "--junit", "junit.xml"], 2, "--junit is for two sides"),
-        (THREE[:3], 2, "more than two sides need --suite"),
+        ([*THREE, "--on", "10.0.0.1:6379"], 1, "is not a cluster"),
+        ([*THREE, "--flame", "all"], 2, "--flame all is for two sides"),
+        ([*THREE, "--resume"], 2, "give that folder"),
+        ([*THREE, "--store", "nowhere.sqlite"], 1, "nowhere.sqlite: there is no history store"),
+        ([*THREE, "--fail-on", "slower:5"], 2, "Write 5% for per cent"),
+        (THREE[:3], 1, "no suite is given"),
+        (["results.json", *THREE[:2]], 1, "results files are compared two at a time"),
     ],
 )
 def test_what_is_refused(

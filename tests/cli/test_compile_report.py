@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from photometer.cli import build_app
-from photometer.cli.fail_on_compile import compile_complaints, parse_fail_on
+from photometer.cli.exit_codes import ExitCode
+from photometer.cli.fail_on_compile import compile_gate, exit_status
 from photometer.model.compile_report import CompileReport, GraphBreak
-from photometer.model.results_file import ResultsFile
 from photometer.model.task import TaskSpec
 
 BREAKS = "def f(x):\n    y = torch.relu(x)\n    if y.sum().item() > 1e9: y = y + 1\n    return y\nx = torch.ones(n)"
@@ -23,19 +24,36 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_words_of_fail_on() -> None:
-    assert parse_fail_on("recompile, graph-break") == ("recompile", "graph-break")
-    assert parse_fail_on(None) == ()
-    code, text = run("compile-report", "x", "--fail-on", "slow")
-    assert code == 2
-    assert "'slow' is not one of" in text
+    assert [rule.watched for rule in compile_gate(["recompile, graph-break"]).rules] == ["recompile", "graph-break"]
+    assert [rule.watched for rule in compile_gate(["recompile", "graph-break"]).rules] == ["recompile", "graph-break"]
+    assert compile_gate(None).rules == compile_gate(["never"]).rules == ()
+    for word, told in (("slow", "'slow' is nothing to fail on"), ("recompile:5%", "recompile has no threshold")):
+        code, text = run("compile-report", "x", "--fail-on", word)
+        assert code == 2
+        assert told in " ".join(text.replace("│", " ").split())
+    with pytest.raises(typer.BadParameter, match="nothing is compared here"):
+        compile_gate(["slower:5%"])
 
 
-def test_complaints_name_the_benchmark(tmp_path: Path) -> None:
+def test_complaints_name_the_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
     report = CompileReport(TaskSpec("f(x)", label="mul"), graphs=2, breaks=(GraphBreak("item()"),))
-    path = ResultsFile.create(tmp_path / "results.json", records=[report]).path
-    (line,) = compile_complaints([path, None], ("graph-break",))
-    assert line.endswith(": 1 graph break")
-    assert compile_complaints([path], ("recompile",)) == []
+    breaks, recompiles = compile_gate(["graph-break"]), compile_gate(["recompile"])
+    assert exit_status(breaks, [report], measured=True, failed=False) is ExitCode.SLOWER
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "mul" in line
+    assert line.endswith(": 1 graph break (--fail-on graph-break)")
+    assert exit_status(recompiles, [report], measured=True, failed=False) is ExitCode.FINE
+    assert capsys.readouterr().err == ""
+
+
+def test_a_broken_rule_is_told_before_a_failure_and_a_failure_before_nothing() -> None:
+    report = CompileReport(TaskSpec("f(x)"), graphs=2, breaks=(GraphBreak("item()"),))
+    gate = compile_gate(["graph-break"])
+    assert exit_status(gate, [report], measured=True, failed=True) is ExitCode.SLOWER
+    assert exit_status(gate, [], measured=True, failed=True) is ExitCode.FAILED
+    assert exit_status(gate, [], measured=False, failed=True) is ExitCode.FAILED
+    assert exit_status(gate, [], measured=False, failed=False) is ExitCode.NOTHING_RAN
+    assert exit_status(gate, [], measured=True, failed=False) is ExitCode.FINE
 
 
 def test_a_mistake_is_said_before_anything_starts() -> None:
@@ -47,7 +65,7 @@ def test_a_mistake_is_said_before_anything_starts() -> None:
 @pytest.mark.compiler
 def test_a_statement_that_breaks_and_is_recompiled() -> None:
     code, text = run("compile-report", "f(x)", "-s", BREAKS, "-L", "n=8,16,32", "--json", "--fail-on", "graph-break")
-    assert code == 1
+    assert code == 3
     (line,) = [line for line in text.splitlines() if line.startswith('{"kind"')]
     report = json.loads(line)
     assert report["graphs"] >= 1

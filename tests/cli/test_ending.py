@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -14,8 +15,12 @@ from pathlib import Path
 import pytest
 
 from photometer.cli.ending import Ending, ending_by_signals
+from photometer.comparing.comparison_file import FILE_NAME
 from photometer.execution.visit_journal import JOURNAL_NAME
+from photometer.model.results_reader import load_results
 from tests.cli.test_run import descendants, gone_within
+
+pytestmark = pytest.mark.lengthy
 
 # The last benchmark says that it runs, and runs long: the signal comes in the midst of it. Orders are visited in random
 # order, so it runs long only once the first has had a visit.
@@ -58,15 +63,29 @@ def scratch(tmp_path: Path) -> Iterator[Path]:
     assert not [path.name for path in folder.iterdir() if path.name.startswith("photometer-")]
 
 
+@dataclasses.dataclass(frozen=True)
+class Stopped:
+    """How a command ended: its status, what it complained of, and what it printed."""
+
+    status: int
+    told: str
+    printed: str
+
+
 def stop_amid(
     words: list[str], folder: Path, scratch: Path, mark: Path, number: int, times: int = 1
 ) -> tuple[int, str]:
     """Start the command, send it the signal once its benchmark runs, and return its status and its complaints."""
+    ended = stopped_amid(words, folder, scratch, mark, number, times)
+    return ended.status, ended.told
+
+
+def stopped_amid(words: list[str], folder: Path, scratch: Path, mark: Path, number: int, times: int = 1) -> Stopped:
     process = subprocess.Popen(
         [sys.executable, "-m", "photometer", *words],
         cwd=folder,
         env={**os.environ, "TMPDIR": str(scratch)},
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -77,11 +96,11 @@ def stop_amid(
     for _ in range(times):
         process.send_signal(number)
         time.sleep(0.02)
-    _, told = process.communicate(timeout=60)
+    printed, told = process.communicate(timeout=60)
     assert mark.exists(), told
     assert gone_within(started, 10.0), "processes were left behind"
     assert "Traceback" not in told
-    return process.returncode, told
+    return Stopped(process.returncode, told, printed)
 
 
 @pytest.mark.parametrize(("number", "status"), SIGNALS)
@@ -93,6 +112,84 @@ def test_run_keeps_its_results(number: int, status: int, tmp_path: Path, suite: 
     assert "stopped" in told
     kept = (tmp_path / "out" / JOURNAL_NAME).read_text().splitlines()
     assert len({json.loads(line)["order"] for line in kept}) >= 1
+
+
+def test_run_prints_what_its_visits_say(tmp_path: Path, suite: str, scratch: Path, mark: Path) -> None:
+    words = ["run", suite, "--no-instructions", "--min-run-time", "0.05", "--cores", "0", "-o", "out"]
+    ended = stopped_amid(words, tmp_path, scratch, mark, signal.SIGINT)
+    assert ended.status == 130, ended.told
+    assert "first" in ended.printed
+    assert "lack some of their visits" in ended.told
+
+
+# Each process that is measured leaves a letter; after some, the signal comes.
+COUNTED_SETUP = (
+    "import pathlib; x = torch.ones(3); letters = pathlib.Path({letters!r}); file = letters.open('a'); "
+    "file.write('x'); file.close(); letters.stat().st_size >= {most} and pathlib.Path({mark!r}).touch()"
+)
+# No margin is that narrow: it goes on until the signal comes.
+ENDLESS = ["--budget", "600", "--margin", "0.0000001"]
+
+
+def counted_setup(tmp_path: Path, mark: Path, most: int = 16) -> str:
+    return COUNTED_SETUP.format(letters=str(tmp_path / "letters"), most=most, mark=str(mark))
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ab_prints_and_keeps_what_is_known(number: int, status: int, tmp_path: Path, scratch: Path, mark: Path) -> None:
+    words = ["ab", "x + 1", "x + 2", "-s", counted_setup(tmp_path, mark), *ENDLESS, "-o", "kept.json"]
+    ended = stopped_amid(words, tmp_path, scratch, mark, number)
+    assert ended.status == status, ended.told
+    assert "x + 2 against x + 1: " in ended.printed
+    assert "replicates" in ended.printed
+    [ranking] = load_results(tmp_path / "kept.json").records
+    assert ranking["kind"] == "ranking"
+    assert len(ranking["statements"]) == 2
+
+
+def test_the_document_of_a_stopped_ab_is_whole(tmp_path: Path, scratch: Path, mark: Path) -> None:
+    words = ["ab", "x + 1", "x + 2", "-s", counted_setup(tmp_path, mark), *ENDLESS, "--json"]
+    ended = stopped_amid(words, tmp_path, scratch, mark, signal.SIGTERM)
+    assert ended.status == 143, ended.told
+    assert len(json.loads(ended.printed)["statements"]) == 2
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_compare_prints_and_keeps_what_is_known(
+    number: int, status: int, tmp_path: Path, scratch: Path, mark: Path
+) -> None:
+    suite = tmp_path / "counted.py"
+    setup = counted_setup(tmp_path, mark)
+    suite.write_text(
+        f"from photometer.definition import TimerArgs\nBENCHMARKS = {{'add': TimerArgs('x + 1', {setup!r})}}\n"
+    )
+    words = ["compare", "current", "env:A=1", "--suite", str(suite), "--no-instructions", "--no-memory", *ENDLESS]
+    ended = stopped_amid([*words, "-o", "out", "--junit", "junit.xml"], tmp_path, scratch, mark, number)
+    assert ended.status == status, ended.told
+    assert "stopped before the end" in ended.printed
+    assert "add" in ended.printed
+    assert "add" in (tmp_path / "out" / "comparison.md").read_text()
+    assert "add" in (tmp_path / "junit.xml").read_text()
+    kept = load_results(tmp_path / "out" / FILE_NAME).records
+    assert "comparison" in {record["kind"] for record in kept}
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_time_prints_what_its_blocks_say(more: list[str], tmp_path: Path, scratch: Path, mark: Path) -> None:
+    # The set-up runs before every block: the file says when the first one began.
+    setup = (
+        f"import pathlib, time; mark = pathlib.Path({str(mark)!r}); begun = pathlib.Path({str(tmp_path / 'begun')!r}); "
+        "begun.exists() or begun.touch(); late = begun.stat().st_mtime + 3"
+    )
+    stmt = "time.time() > late and mark.touch()"
+    # A precision that no measurement has.
+    words = ["time", stmt, "-s", setup, "--precision", "0.0000001", "--max-run-time", "600", *more]
+    ended = stopped_amid(words, tmp_path, scratch, mark, signal.SIGTERM)
+    assert ended.status == 143, ended.told
+    if more:
+        assert json.loads(ended.printed)["kind"] == "measurement"
+    else:
+        assert "edian" in ended.printed
 
 
 def test_a_second_signal_does_not_stop_the_tidying(tmp_path: Path, suite: str, scratch: Path, mark: Path) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from photometer.cli.flame import names_a_suite
+from tests.photometer_command import photometer
 
-
-def photometer(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "photometer", "flame", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+pytestmark = pytest.mark.warm
 
 
 @pytest.mark.parametrize(
@@ -36,7 +32,9 @@ def test_suites_and_statements_are_told_apart(subject: str, is_suite: bool) -> N
 
 @pytest.mark.pyspy
 def test_a_statement(tmp_path: Path) -> None:
-    done = photometer("f()", "-s", "def f(): return sum(range(999))", "--duration", "1", "--no-native", cwd=tmp_path)
+    done = photometer(
+        "flame", "f()", "-s", "def f(): return sum(range(999))", "--duration", "1", "--no-native", cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "statement.svg\n"
     text = (tmp_path / "statement.svg").read_text()
@@ -47,6 +45,7 @@ def test_a_statement(tmp_path: Path) -> None:
 @pytest.mark.pyspy
 def test_a_case_of_a_suite_has_the_readmes_name(tmp_path: Path) -> None:
     done = photometer(
+        "flame",
         *("overrides", "-k", "torch.add and WithTorchFunction and not Sub", "--duration", "1", "--no-native"),
         *("-o", "graphs"),
         cwd=tmp_path,
@@ -56,6 +55,7 @@ def test_a_case_of_a_suite_has_the_readmes_name(tmp_path: Path) -> None:
     assert "WithTorchFunction.__torch_function__ (snippet)" in (tmp_path / "graphs" / "overridden.svg").read_text()
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -63,12 +63,12 @@ def test_a_case_of_a_suite_has_the_readmes_name(tmp_path: Path) -> None:
         (("overrides",), 2, "choose fewer"),
         (("overrides", "-s", "x = 1"), 2, "--setup is for a statement"),
         (("no_suite.py",), 1, "there is no file"),
-        (("1 +",), 1, "is not Python"),
+        (("1 +",), 1, 'File "<stmt>", line 1'),
         (("1 / 0",), 1, "ZeroDivisionError"),
     ],
 )
 def test_mistakes(arguments: tuple[str, ...], status: int, words: str, tmp_path: Path) -> None:
-    done = photometer(*arguments, cwd=tmp_path)
+    done = photometer("flame", *arguments, cwd=tmp_path)
     assert done.returncode == status, done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from photometer.cli import main
-
-
-def photometer(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "photometer", *arguments], capture_output=True, text=True, check=False)
+from tests.photometer_command import photometer
 
 
 def test_the_tree_has_labels_and_numbers() -> None:

@@ -60,8 +60,9 @@ def refused(capsys: pytest.CaptureFixture[str], command: str, option: str, value
 
 
 FRACTIONS = options(float)
-# Any seed will do, and port 0 is any port that is free.
-WHOLE = [each for each in options(int) if each not in (("fuzz", "--seed"), ("serve", "--port"))]
+# Any seed of a fuzzer will do, and port 0 is any port that is free. Seeds of random data begin with 0.
+SEEDS = [each for each in options(int) if each[1] == "--seed" and each[0] != "fuzz"]
+WHOLE = [each for each in options(int) if each[1] != "--seed" and each != ("serve", "--port")]
 
 
 def test_there_are_such_options() -> None:
@@ -79,6 +80,12 @@ def test_fractions(capsys: pytest.CaptureFixture[str], command: str, option: str
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "nan", "text"])
 @pytest.mark.parametrize(("command", "option"), WHOLE)
 def test_whole_numbers(capsys: pytest.CaptureFixture[str], command: str, option: str, value: str) -> None:
+    refused(capsys, command, option, value)
+
+
+@pytest.mark.parametrize("value", ["-1", "4294967296", "1.5", "nan", "text"])
+@pytest.mark.parametrize(("command", "option"), SEEDS)
+def test_seeds(capsys: pytest.CaptureFixture[str], command: str, option: str, value: str) -> None:
     refused(capsys, command, option, value)
 
 

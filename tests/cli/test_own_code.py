@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lengthy
+
 SUITE = """
 import helper
 from photometer import TimerArgs

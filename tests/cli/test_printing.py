@@ -14,7 +14,7 @@ import pytest
 import photometer.cli
 from photometer.cli.ending import FEWEST_OPEN_FILES, lacking_words
 from photometer.cli.printing import on_screen, show_rendered, show_text
-from photometer.model.results_file import save_measurements
+from photometer.model.results_file import ResultsFile
 from photometer.model.visible_text import visible_line
 from tests.analysis.measurements import made
 
@@ -45,10 +45,11 @@ def suite(tmp_path: Path) -> str:
 @pytest.fixture
 def results(tmp_path: Path) -> str:
     path = tmp_path / "results.json"
-    save_measurements(path, [made(1e-6, label, "x") for label in HOSTILE])
+    ResultsFile.create(path, records=[made(1e-6, label, "x") for label in HOSTILE], overwrite=True)
     return str(path)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("variables", [{}, {"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}])
 def test_hostile_labels_are_shown_escaped(suite: str, results: str, variables: dict[str, str]) -> None:
     for words in (["list", suite], ["list", suite, "--variants"], ["list", suite, "--json"], ["show", results]):
@@ -71,6 +72,7 @@ def test_a_mistake_on_an_ascii_terminal_is_shown() -> None:
     assert "\x1b" not in done.stderr
 
 
+@pytest.mark.lengthy
 def test_a_reader_that_has_gone_changes_nothing() -> None:
     # More than a pipe holds, so that it breaks while it is written to.
     done = run("list", "standard", "--json", shell_words="| head -1")
@@ -80,6 +82,7 @@ def test_a_reader_that_has_gone_changes_nothing() -> None:
     assert done.returncode == 5
 
 
+@pytest.mark.lengthy
 def test_a_full_disk_is_said_once(results: str) -> None:
     for words in (["show", results], ["list", "standard", "--json"], ["--help"], ["--version"]):
         done = run(*words, shell_words="> /dev/full")
@@ -89,6 +92,7 @@ def test_a_full_disk_is_said_once(results: str) -> None:
         assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.lengthy
 def test_closed_streams_are_as_good_as_none(results: str, tmp_path: Path) -> None:
     for closed in (">&-", "2>&-", "<&-", "<&- >&- 2>&-", "2>/dev/full"):
         target = tmp_path / "table.md"
@@ -125,9 +129,52 @@ def test_a_low_limit_is_raised_if_it_may_be(results: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("kilobytes", [300_000, 450_000])
+def test_too_little_memory_is_said_without_a_traceback(kilobytes: int) -> None:
+    script = f'ulimit -v {kilobytes}; "$0" -m photometer time 1'
+    done = subprocess.run(
+        ["bash", "-c", script, sys.executable], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 1
+    assert "ulimit -v" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_password_of_a_url_is_never_repeated() -> None:
+    url = "postgresql://ada:hunter2@host/db"
+    for words in (
+        ["run", url],
+        ["compare", url, "current"],
+        ["comment", url],
+        ["report", url],
+        ["time", "1", "-z", url],
+    ):
+        done = run(*words)
+        assert done.returncode in (1, 2)
+        assert "hunter2" not in done.stdout + done.stderr
+    assert on_screen("https://host/a:b@c git@host:x") == "https://host/a:b@c git@host:x"
+
+
+def test_mistakes_of_usage_repeat_nothing_that_acts() -> None:
+    for words in (["init", "\u202ereversed"], ["time", "1", "--n\x1b[31m"], ["\x9bx"], ["run", "--seed", "\x07"]):
+        done = run(*words)
+        assert done.returncode == 2
+        assert "Error: " in done.stderr
+        assert not {"\u202e", "\x1b", "\x9b", "\x07"}.intersection(done.stderr)
+
+
+def test_a_name_that_is_too_long_is_said_in_words() -> None:
+    for words in (["show", "x" * 300], ["report", "x" * 300]):
+        done = run(*words)
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert "name" in done.stderr
+
+
 def test_what_is_lacking_names_the_file() -> None:
     assert "/scratch/x: No space left" in str(lacking_words(OSError(28, "No space left on device", "/scratch/x")))
     assert "ulimit" in str(lacking_words(OSError(24, "Too many open files")))
+    assert "ulimit -v" in str(lacking_words(OSError(12, "Cannot allocate memory")))
     assert lacking_words(FileNotFoundError(2, "No such file")) is None
 
 

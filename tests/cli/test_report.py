@@ -8,13 +8,12 @@ import pytest
 
 from photometer.cli import main
 from photometer.model.results_file import ResultsFile
+from tests.photometer_command import status_of
 from tests.report.page.fake_results import MACHINE, comparison_records, run_records
 
 
 def run(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["report", *map(str, arguments)])
-    return int(ended.value.code or 0)
+    return status_of("report", *arguments)
 
 
 def test_a_folder_of_a_run_gets_its_page_beside_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,3 +62,13 @@ def test_a_torn_file_is_shown_as_far_as_it_is_whole(tmp_path: Path) -> None:
     assert run(path) == 1
     assert run(path, "--recover") == 0
     assert "not a whole record" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", [("report",), ("show",), ("load", "--torch-pickle")])
+def test_the_password_of_a_url_is_not_shown(command: tuple[str, ...], capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "postgresql://someone:hunter2@localhost/history"])
+    printed = "".join(capfd.readouterr())
+    assert ended.value.code == 1
+    assert "hunter2" not in printed
+    assert "URL" in printed

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from photometer.model.results_reader import load_results
+from tests.photometer_command import COMMAND, photometer
 
 GOOD = '"good": {"add": TimerArgs("x + 1", "x = torch.ones(3)"), "empty": TimerArgs("torch.empty(1)")},'
 HEAD = "from photometer.definition import TimerArgs\n"
@@ -42,11 +43,11 @@ MANY = HEAD + 'BENCHMARKS = {f"order {i}": TimerArgs(f"x + {i}", "x = torch.ones
 
 
 def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "photometer", "run", *words]
+    return [*COMMAND, "run", *words]
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*words), cwd=folder, capture_output=True, text=True, check=False)
+    return photometer("run", *words, cwd=folder)
 
 
 def suite(folder: Path, text: str) -> str:
@@ -83,10 +84,11 @@ def gone_within(pids: set[int], seconds: float) -> bool:
     return False
 
 
+@pytest.mark.warm
 @pytest.mark.slow
 @pytest.mark.compiler
 def test_planted_faults_are_told_and_all_other_results_are_there(tmp_path: Path) -> None:
-    done = run(tmp_path, suite(tmp_path, FAULTS), "--no-instructions", "--timeout", "8", "--min-run-time", "0.02")
+    done = run(tmp_path, suite(tmp_path, FAULTS), "--no-instructions", "--timeout", "5", "--min-run-time", "0.02")
     assert done.returncode == 1, done.stderr
     results = load_results(tmp_path / "photometer-results" / "my_suite" / "results.json")
     measured = {record["order"]["label"][-1] for record in results.records if record["kind"] == "measurement"}
@@ -106,7 +108,7 @@ def test_planted_faults_are_told_and_all_other_results_are_there(tmp_path: Path)
     reasons = {r["order"]["label"][-1]: r for r in results.records if r["kind"] == "failure"}
     assert "SIGSEGV" in reasons["segmentation fault"]["message"]
     assert reasons["segmentation fault"]["attempts"] == 2
-    assert "within 8 s" in reasons["endless loop"]["message"]
+    assert "within 5 s" in reasons["endless loop"]["message"]
     assert "exit status 3" in reasons["exit"]["message"]
     assert "allocate" in reasons["tensor of 100 GB"]["message"]
     assert "MemoryError" in reasons["text of 100 GB"]["message"]
@@ -185,6 +187,7 @@ def test_counts_are_the_same_in_two_runs(tmp_path: Path) -> None:
     assert counted[0] == counted[1]
 
 
+@pytest.mark.lengthy
 def test_nothing_selected_is_an_exit_code_of_its_own(tmp_path: Path) -> None:
     done = run(tmp_path, suite(tmp_path, MANY), "-k", "nowhere", "--no-instructions")
     assert done.returncode == 5
@@ -192,6 +195,7 @@ def test_nothing_selected_is_an_exit_code_of_its_own(tmp_path: Path) -> None:
     assert not (tmp_path / "photometer-results").exists()
 
 
+@pytest.mark.lengthy
 def test_an_interpreter_without_torch_is_told(tmp_path: Path) -> None:
     done = run(tmp_path, suite(tmp_path, MANY), "--no-instructions", "--python", "/nowhere/python")
     assert done.returncode == 1

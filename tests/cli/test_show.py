@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from photometer.analysis.comparison_reader import read_comparison
 from photometer.cli import main
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.measurement import Measurement
-from photometer.model.results_file import ResultsFile, save_measurements
+from photometer.model.results_file import ResultsFile
+from photometer.model.results_reader import load_results
 from photometer.model.task import TaskSpec
+from photometer.report.comparison_text import render_comparison
 from photometer.results import save
 from tests.analysis.measurements import made
 from tests.analysis.verdicts import verdict
 from tests.model.test_device_measurement import measurement as device_measurement
+from tests.photometer_command import status_of
 from tests.test_results import COUNTS
 
 
@@ -23,14 +27,12 @@ from tests.test_results import COUNTS
 def results(tmp_path: Path) -> Path:
     path = tmp_path / "base.json"
     measurements = [made(t * 1e-6, row, column) for t, row, column in [(1, "a", "x"), (3, "b", "x"), (9, "a", "y")]]
-    save_measurements(path, measurements, machine=Machine(cpu_model="Test <CPU>\x1b"))
+    ResultsFile.create(path, records=measurements, machine=Machine(cpu_model="Test <CPU>\x1b"), overwrite=True)
     return path
 
 
 def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(["show", *map(str, arguments)])
-    return int(stopped.value.code or 0)
+    return status_of("show", *arguments)
 
 
 def test_terminal_is_the_default(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +73,7 @@ def test_output_file_names_its_format(results: Path, tmp_path: Path, capsys: pyt
 
 def test_files_apart_with_ratios(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = tmp_path / "branch.json"
-    save_measurements(other, [made(2e-6, "a", "x")])
+    ResultsFile.create(other, records=[made(2e-6, "a", "x")], overwrite=True)
     assert run(results, other, "--by-file", "--baseline-env", "base", "--relative", "%") == 0
     out = capsys.readouterr().out
     assert "(branch)" in out
@@ -96,7 +98,7 @@ def test_other_kinds_are_said_to_be_left_out(results: Path, capsys: pytest.Captu
 def test_a_measurement_without_samples_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "half.json"
     empty = Measurement(1, [], TaskSpec("f(x)", label="interrupted"))
-    save_measurements(path, [made(1e-6, "a", "x"), empty])
+    ResultsFile.create(path, records=[made(1e-6, "a", "x"), empty], overwrite=True)
     assert run(path) == 0
     captured = capsys.readouterr()
     assert f"{path}: not in the tables: 'interrupted' has no samples" in captured.err
@@ -130,7 +132,7 @@ def test_files_of_different_torch_are_not_merged(tmp_path: Path, capsys: pytest.
     for version, microseconds in (("2.12.1", 1), ("2.13.0", 5)):
         paths.append(tmp_path / f"{version}.json")
         machine = Machine(torch=TorchBuild(version=version))
-        save_measurements(paths[-1], [made(microseconds * 1e-6, "a", "x")], machine=machine)
+        ResultsFile.create(paths[-1], machine=machine, records=[made(microseconds * 1e-6, "a", "x")])
     assert run(*paths) == 0
     out = capsys.readouterr().out
     assert "(torch 2.12.1)" in out
@@ -145,3 +147,28 @@ def test_device_times_counts_and_rankings_are_in_the_tables(tmp_path: Path, caps
     for said in ("instructions", "120.00", "device hot", "second", "1.5"):
         assert said in captured.out, said
     assert "not in the tables" not in captured.err
+
+
+MATRIX = Path(__file__).parents[1] / "analysis" / "data" / "matrix.json"
+
+
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_a_comparison_is_shown_as_it_was_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, as_folder: bool
+) -> None:
+    monkeypatch.setenv("COLUMNS", "90")
+    kept = tmp_path / "comparison.json"
+    kept.write_text(MATRIX.read_text())
+    assert run(tmp_path if as_folder else kept) == 0
+    compared = read_comparison(load_results(kept))
+    assert compared is not None
+    assert capsys.readouterr().out == render_comparison(compared, 90)
+
+
+def test_a_comparison_in_other_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(MATRIX, "--format", "markdown") == 0
+    assert capsys.readouterr().out.count("|") > 20
+    assert run(MATRIX, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["sides"] == ["pip:torch==2.11.0", "pip:torch==2.12.1", "pip:torch==2.13.0"]
+    assert {each["kind"] for each in shown["results"]} == {"comparison"}

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from photometer.cli import main
 from photometer.cli.sweep_options import sizes_code, statement_curves
 from photometer.model.measurement import Measurement
 from photometer.model.results_reader import load_results
 from photometer.model.task import TaskSpec
+from tests.photometer_command import photometer, status_of
 
 SUITE = """
 from photometer import GroupedSetup, GroupedStmts
@@ -27,12 +25,6 @@ BENCHMARKS = {
     ),
 }
 """
-
-
-def status_of(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    return int(ended.value.code or 0)
 
 
 def test_sizes_as_code_of_either_language() -> None:
@@ -50,6 +42,31 @@ def test_curves_of_statements_need_one_axis_of_numbers() -> None:
     assert first.points[1].y > first.points[0].y
     assert statement_curves([(("n", 4), ("m", 1))], ["a", "b"], times[:2]) == []
     assert statement_curves([(("kind", "x"),)], ["a", "b"], times[:2]) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-L", "n=1..1e12"),
+        ("-L", "n=1..1e12+1"),
+        ("-L", "n"),
+        ("-L", "n=1,2", "--where", "n <"),
+        ("-L", "n=1,2", "--where", "m > 1"),
+        ("-L", "n=1,2", "--where", "n > 9"),
+    ],
+)
+@pytest.mark.parametrize("command", [("time", "n"), ("ab", "n", "n + 1"), ("compile-report", "n"), ("run", "suite.py")])
+def test_sizes_and_filters_that_cannot_be_meant_are_usage_errors(
+    command: tuple[str, ...],
+    options: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("suite.py").write_text(SUITE)
+    assert status_of(*command, *options) == 2
+    assert "Usage:" in capfd.readouterr().err
 
 
 def test_time_measures_every_statement_at_every_size(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +90,7 @@ def test_time_measures_every_statement_at_every_size(capsys: pytest.CaptureFixtu
     ],
 )
 def test_mistakes_are_said(arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert status_of(*arguments) == 1
+    assert status_of(*arguments) == 2
     assert said in capsys.readouterr().err
 
 
@@ -81,10 +98,8 @@ def test_a_filter_without_sizes_is_a_mistake_of_usage(capsys: pytest.CaptureFixt
     assert status_of("time", "pass", "--where", "n > 1") == 2
 
 
-def photometer(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "photometer", *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
+def output_of(folder: Path, *arguments: str) -> str:
+    done = photometer(*arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -93,12 +108,12 @@ def photometer(folder: Path, *arguments: str) -> str:
 def test_run_takes_other_sizes_and_shows_all_there_is(tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
     options = ("--no-instructions", "--min-run-time", "0.01", "-o", "results")
-    shown = photometer(tmp_path, "run", "suite.py", "-L", "n=16..1024*4", "--where", "n < 1000", *options)
+    shown = output_of(tmp_path, "run", "suite.py", "-L", "n=16..1024*4", "--where", "n < 1000", *options)
     assert "add [n=256]" in shown
     assert "n=1024" not in shown
-    assert "metrics" in shown
+    assert "Metrics" in shown
     assert load_results(tmp_path / "results" / "results.json").kinds["metrics"] == 3
-    lines = photometer(tmp_path, "show", "results/results.json", "--variants").splitlines()
+    lines = output_of(tmp_path, "show", "results/results.json", "--variants").splitlines()
     assert [line.split(",")[6] for line in lines] == ["n", "16", "64", "256"]
 
 
@@ -106,10 +121,10 @@ def test_run_takes_other_sizes_and_shows_all_there_is(tmp_path: Path) -> None:
 def test_rates_and_ab_over_sizes(tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
     options = ("--no-instructions", "--min-run-time", "0.01", "-o", "results")
-    shown = photometer(tmp_path, "run", "suite.py", "--rates", *options)
+    shown = output_of(tmp_path, "run", "suite.py", "--rates", *options)
     assert "peak: cpu, 1 thread" in shown
     assert "memory" in shown
-    compared = photometer(
+    compared = output_of(
         tmp_path, "ab", "x + 1", "x.exp()", "-s", "x = torch.rand(n)", "-L", "n=8,65536", "--budget", "3"
     )
     assert "Over all points:" in compared

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.photometer_command import photometer
 
-def photometer(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "photometer", *arguments], capture_output=True, text=True, check=False)
+pytestmark = [pytest.mark.warm, pytest.mark.lengthy]
 
 
 def test_one_statement() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -10,9 +11,13 @@ import pytest
 from photometer.cli.time import REPEATS, _print_instructions as print_instructions
 from photometer.errors import SnippetError
 from photometer.instruments import processor_instructions
+from photometer.instruments.callgrind import counter
 from photometer.instruments.callgrind.count_task import CountedTask, CountTask
+from photometer.instruments.callgrind.counter import COUNTS
 from photometer.model.processor_counts import ProcessorCounts
 from photometer.model.task import TaskSpec
+from photometer.session.session import ServerKind
+from photometer.worker.messages import Prepare
 from tests.instruments.callgrind import GOLDEN, parse_profile
 
 
@@ -80,3 +85,24 @@ def test_a_failing_statement_is_an_error_of_ours() -> None:
     with pytest.raises(SnippetError, match="statement 0") as caught:
         print_instructions(timers("fails"), 100, as_json=False)
     assert "ZeroDivisionError" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("cores", "threads", "started_on"), [((0,), 1, []), ((0, 1), 1, [(0,)]), ((0, 1), 2, []), ((0, 2, 4), 2, [(0,)])]
+)
+def test_the_counters_server_starts_ahead_unless_timing_needs_all_cores(
+    monkeypatch: pytest.MonkeyPatch,
+    cores: tuple[int, ...],
+    threads: int,
+    started_on: list[tuple[int, ...]],
+) -> None:
+    started: list[tuple[int, ...]] = []
+
+    class Started:
+        def start_ahead(self, kinds: Iterable[ServerKind], cores: Sequence[int]) -> None:
+            assert list(kinds) == [COUNTS]
+            started.append(tuple(cores))
+
+    monkeypatch.setattr(counter, "usable_cores", lambda: cores)
+    counter.start_counter_ahead(Started(), [Prepare("a"), Prepare("b")], threads)  # type: ignore[arg-type]
+    assert started == started_on

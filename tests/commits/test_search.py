@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
+from photometer.analysis.verdict import VerdictWord
 from photometer.commits import search
 from photometer.commits.bisection import Outcome
 from photometer.commits.range_run import CommitOutcome
-from photometer.commits.search import FirstCommit, Nothing, SearchRequest, find_first
-from photometer.commits.search_text import render_first
+from photometer.commits.search import FirstCommit, Nothing, SearchRequest, find_first, render_first
 from photometer.errors import DefinitionError
 from photometer.history.nouns import Commit
 from photometer.model.results_file import ResultsFile
+from tests.analysis.verdicts import verdict
 from tests.history.project import Project
 from tests.history.records import counts, failure
 
@@ -98,19 +99,20 @@ def test_what_counts_do_not_show_is_found_by_live_comparison_with_the_good_one(
         shas = [spec.removeprefix("git:").partition("@")[0] for spec in (base, branch)]
         compared.append((shas[0], shas[1]))
         place = project.shas.index(shas[1])
-        word = "slower" if place >= 5 else "undecided" if place == 4 else "same"
-        judged = SimpleNamespace(base_seconds=1e-6, reason="slower by 30 %")
+        word: VerdictWord = "slower" if place >= 5 else "same"
+        # The same within more than the margin is not known to be the same.
+        judged = verdict(word, 1.3, within=0.05 if place == 4 else None, reason="slower by 30 %")
         result = SimpleNamespace(title="toy › work", verdict=word, ratio=1.3, judged=judged)
         return SimpleNamespace(results=(result,), failures=())
 
     monkeypatch.setattr(search, "compare_environments", compare)
     found = find(project, monkeypatch, first=99, metric=metric)
     assert found.metric == "time"
-    # The fourth stays undecided, so that it may be that one.
+    # The fourth stays open, so that it may be that one.
     assert [each.sha for each in found.candidates] == project.shas[4:6]
     assert {base for base, _ in compared} == {project.shas[0]}
     assert compared.count((project.shas[0], project.shas[4])) == 2
-    assert "+30 %  toy › work: 1.000 us → 1.300 us\n           slower by 30 %" in render_first(found)
+    assert "+30 %  toy › work: 1.000 µs → 1.300 µs\n           slower by 30 %" in render_first(found)
 
 
 def test_outcomes_have_words() -> None:

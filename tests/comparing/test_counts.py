@@ -1,60 +1,97 @@
-"""Instructions of both sides, on fake sessions: each side its own orders, errors in their place."""
+"""Instructions of all sides, without a process: each side its own orders, errors in their place."""
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
-from photometer.comparing.counts import count_sides
-from photometer.comparing.kept_counts import SideCount
+from photometer.comparing import counts
+from photometer.comparing.counts import CountedSuite, SideOutcome, count_sides
+from photometer.comparing.observer import Observer
+from photometer.comparing.source import Contest
 from photometer.definition.timer_args import TimerArgs
-from photometer.errors import PhotometerError, WorkerStartError
-from photometer.execution.executor import ReadyOrder
-from photometer.model.environment import Environment
-from photometer.plan import materialize
+from photometer.errors import PhotometerError, ToolMissing, WorkerStartError
 from photometer.session.layout import Layout
-from photometer.session.session import Session
-from tests.session.fake_session import Behaviour, FakeServers
+from tests.comparing.fake_source import FakeSource
+from tests.session.fake_session import Behaviour
 
-BEHAVIOURS = {"bad": Behaviour(raises="no"), "die": Behaviour(dies=True), "good": Behaviour(instructions_per_run=7)}
+GOOD = {"good": Behaviour(instructions_per_run=7), "other": Behaviour(instructions_per_run=9)}
+SUITE = {name: TimerArgs(name) for name in ("good", "other")}
 
 
-@pytest.fixture
-def servers(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
+@pytest.fixture(autouse=True)
+def no_valgrind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
-    return FakeServers({"base": BEHAVIOURS, "branch": BEHAVIOURS})
 
 
-def sessions(servers: FakeServers) -> list[Session]:
-    return [servers.session(Environment(name)) for name in ("base", "branch")]
+def counted(source: FakeSource, layout: Layout | None = None) -> tuple[CountedSuite, list[SideOutcome]]:
+    """Count everything on all sides. Return it, and all outcomes."""
+    outcomes: list[SideOutcome] = []
+    with contextlib.ExitStack() as stack:
+        sides = source.open(stack, Observer())
+        checked = source.check(sides, Observer())
+        ids = [order.id for order in checked.orders]
+        found = count_sides(sides, checked, ids, layout=layout, on_count=lambda _, __, each: outcomes.append(each))
+        source.left_open = [not server.closed for server in source.servers.made if server.launch.wrapper]
+    return found, outcomes
 
 
-def orders(*statements: str) -> list[ReadyOrder]:
-    return [ReadyOrder(order) for order in materialize({stmt: TimerArgs(stmt) for stmt in statements})]
+@pytest.mark.parametrize("layout", [Layout(), Layout(1, 0)])
+def test_every_side_is_counted(layout: Layout) -> None:
+    source = FakeSource(SUITE, {"one": GOOD, "two": GOOD, "three": {**GOOD, "good": Behaviour(instructions_per_run=8)}})
+    found, outcomes = counted(source, layout)
+    order, _ = source.plan().orders
+    assert len(outcomes) == len(found.counts) == 6
+    assert found.is_identical(order, Contest(0, 1))
+    assert not found.is_identical(order, Contest(0, 2))
+    assert found.is_identical(source.plan()[1], Contest(0, 2))
+    assert found.change(order.id, 2).difference_per_run == pytest.approx(1)
+    assert set(found.against_reference()) == {(each.id, place) for each in source.plan() for place in (1, 2)}
 
 
-def test_an_error_stands_in_its_place_and_the_servers_are_given_back(servers: FakeServers) -> None:
-    counted = []
-    # Those of the frozen layout stay for what changed; those of another are not needed again.
-    for layout in (Layout(), Layout(1, 0)):
-        sides = count_sides(
-            sessions(servers),
-            [orders("good", "bad"), orders("bad", "good")],
-            layout=layout,
-            on_count=lambda *_: counted.append(1),
-        )
-        kinds = [[isinstance(outcome, SideCount) for outcome in side] for side in sides]
-        assert kinds == [[True, False], [False, True]]
-    assert len(counted) == 8
-    assert [server.closed for server in servers.made] == [False, False, True, True]
+def test_servers_of_the_frozen_layout_stay_for_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    for layout, stays in ((Layout(), True), (Layout(1, 0), False)):
+        source = FakeSource(SUITE, {"one": GOOD, "two": GOOD})
+        counted(source, layout)
+        assert source.left_open == [stays, stays]
 
 
-def test_a_server_that_dies_costs_one_order(servers: FakeServers) -> None:
-    (side,) = count_sides(sessions(servers)[:1], [orders("die", "good")])
-    assert isinstance(side[0], PhotometerError)
-    assert isinstance(side[1], SideCount)
+def test_an_error_costs_its_order_on_its_side_alone() -> None:
+    source = FakeSource(SUITE, {"one": GOOD, "two": {**GOOD, "good": Behaviour(dies=True)}})
+    found, outcomes = counted(source)
+    order, other = source.plan().orders
+    assert [isinstance(each, PhotometerError) for each in outcomes].count(True) == 1
+    assert found.pair(order.id, Contest(0, 1)) is None
+    assert found.ratio(order.id, Contest(0, 1)) is None
+    assert found.pair(other.id, Contest(0, 1)) is not None
 
 
-def test_an_environment_that_does_not_start_is_an_error_of_all(servers: FakeServers) -> None:
-    servers.fails["branch"] = WorkerStartError("no such interpreter")
+def test_an_environment_that_does_not_start_is_an_error_of_all() -> None:
+    source = FakeSource(SUITE, {"one": GOOD, "two": GOOD})
+    source.servers.fails["two"] = WorkerStartError("no such interpreter")
     with pytest.raises(WorkerStartError):
-        count_sides(sessions(servers), [orders("good"), orders("good")])
+        counted(source)
+
+
+@pytest.mark.parametrize(("error", "killed"), [(ToolMissing("no Valgrind"), False), (KeyboardInterrupt(), True)])
+def test_sessions_that_time_survive_if_there_is_no_valgrind(
+    error: BaseException, killed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = FakeSource(SUITE, {"one": GOOD, "two": GOOD})
+    with contextlib.ExitStack() as stack:
+        sides = source.open(stack, Observer())
+        checked = source.check(sides, Observer())
+        for side in sides:
+            side.session.facts()
+        asked: list[str] = []
+        monkeypatch.setattr("photometer.session.session.Session.kill", lambda session: asked.append("killed"))
+
+        def fail(*arguments: object) -> None:
+            raise error
+
+        monkeypatch.setattr(counts, "count_ready", fail)
+        with pytest.raises(type(error)):
+            count_sides(sides, checked, [order.id for order in checked.orders])
+    assert bool(asked) is killed

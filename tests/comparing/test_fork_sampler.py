@@ -8,7 +8,7 @@ from photometer.comparing.fork_sampler import Contestants, ForkSampler
 from photometer.errors import SnippetError
 from photometer.instruments import replicate
 from photometer.instruments.replicate import Side
-from photometer.session.session import COMPILING, COMPILING_FOR_DEVICES
+from photometer.session.session import COMPILING, compiling
 from photometer.worker.messages import Prepare
 from tests.session.fake_session import Behaviour, FakeServers
 
@@ -49,7 +49,7 @@ def test_what_fails_in_any_case_is_said_as_it_is() -> None:
         graphs_asked_for({"b": Behaviour(raises="no such name")})
 
 
-@pytest.mark.parametrize(("device", "preload"), [("", COMPILING.preload), ("cuda", COMPILING_FOR_DEVICES.preload)])
+@pytest.mark.parametrize(("device", "preload"), [("", COMPILING.imports), ("cuda", compiling("cuda").imports)])
 def test_compiled_sides_are_forks_of_servers_that_have_imported_the_compiler(
     device: str, preload: tuple[str, ...]
 ) -> None:
@@ -57,4 +57,4 @@ def test_compiled_sides_are_forks_of_servers_that_have_imported_the_compiler(
     with servers.session() as session:
         prepare = Prepare("a", device=device, device_time=bool(device), compile_cache="of a")
         ForkSampler([Contestants((Side(session, prepare),) * 2)], core=0, seconds=0.01).sample(0, 0)
-    assert {server.launch.preload for server in servers.made} == {preload}
+    assert {server.launch.imports for server in servers.made} == {preload}

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from photometer.analysis.changed_code import FramedSide
 from photometer.comparing.framed_counts import read_framed, write_framed
-from photometer.instruments.callgrind.python_frames import STATEMENT, CallSite
+from photometer.instruments.callgrind.python_frames import STATEMENT, CallSite, FramedSide
 
 GATE = "gate (tinynet/model.py)"
 

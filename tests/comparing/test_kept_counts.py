@@ -5,26 +5,21 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-import pytest
-
 from photometer.comparing import kept_counts
-from photometer.comparing.counts import count_sides
+from photometer.comparing.counts import count_ready
 from photometer.comparing.kept_counts import KeptCounts, SideCount
 from photometer.definition import TimerArgs
 from photometer.environments.resolved import ResolvedEnvironment
 from photometer.environments.spec import parse_environment
 from photometer.environments.worktree import Checkout
-from photometer.execution.executor import ReadyOrder
-from photometer.execution.measure_order import count_task_of
+from photometer.instruments.callgrind.count_order import count_task_of
+from photometer.instruments.callgrind.counter import InstructionCounter
+from photometer.instruments.ready_order import ReadyOrder
 from photometer.model.environment import Environment
 from photometer.plan import materialize
 from tests.session.fake_session import Behaviour, FakeServers
 
-
-@pytest.fixture
-def servers(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
-    monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
-    return FakeServers({"base": {"good": Behaviour(instructions_per_run=7), "bad": Behaviour(raises="no")}})
+SIDES = {"base": {"good": Behaviour(instructions_per_run=7), "bad": Behaviour(raises="no")}}
 
 
 def ready(*statements: str) -> list[ReadyOrder]:
@@ -33,8 +28,8 @@ def ready(*statements: str) -> list[ReadyOrder]:
 
 def count(servers: FakeServers, kept: KeptCounts, *statements: str) -> list[object]:
     with servers.session(Environment("base")) as session:
-        (side,) = count_sides([session], [ready(*statements)], kept=[kept])
-    return list(side)
+        counter = InstructionCounter(session)
+        return [count_ready(counter, each, kept) for each in ready(*statements)]
 
 
 def test_what_was_counted_is_not_counted_again(servers: FakeServers, tmp_path: Path) -> None:
@@ -77,7 +72,7 @@ def test_the_oldest_go_first(servers: FakeServers, tmp_path: Path) -> None:
     folder = tmp_path / "counts"
     count(servers, KeptCounts("side", folder), "good")
     (file,) = folder.glob("*.json")
-    old = folder / "old.json"
+    old = folder / f"{'0' * 40}.json"
     old.write_text("x" * 1000)
     import os
 
@@ -97,3 +92,4 @@ def test_only_revisions_are_kept(tmp_path: Path) -> None:
     assert KeptCounts.of(resolved(revision)).is_kept
     assert not KeptCounts.of(resolved(changed)).is_kept
     assert not KeptCounts.of(resolved(None)).is_kept
+    assert not KeptCounts.of(None).is_kept

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from photometer.analysis.comparison_result import ComparisonResult
-from photometer.comparing.environments import compare_environments
-from photometer.comparing.live import LiveComparison
+from photometer.comparing.environments import compare_environments, live_comparison
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings
 from photometer.definition import TimerArgs
 from photometer.model.environment import Environment
@@ -22,22 +19,14 @@ from photometer.worker.messages import MeasureMemory
 from tests.session.fake_session import Behaviour, FakeServers
 
 SUITE = {name: TimerArgs(name) for name in ("steady", "larger")}
-
-
-@pytest.fixture
-def servers(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
-    monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
-    monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
-    monkeypatch.setattr("photometer.environments.resolved._interpreter", lambda spec, is_base: None)
-    monkeypatch.setattr("photometer.environments.resolved._need_torch", lambda spec, interpreter: None)
-    # As many instructions, in the same time, for a larger block: neither counts nor times can see it.
-    return FakeServers({"base": {}, "branch": {"larger": Behaviour(allocated_bytes=8192)}})
+# As many instructions, in the same time, for a larger block: neither counts nor times can see it.
+SIDES = {"base": {}, "branch": {"larger": Behaviour(allocated_bytes=8192)}}
 
 
 def compare(servers: FakeServers, output: Path | None = None, **changes: object) -> dict[str, ComparisonResult]:
     settings = ComparisonSettings(budget_seconds=4.0, margin=0.01, **changes)  # type: ignore[arg-type]
-    request = ComparisonRequest(Environment("base"), Environment("branch"), SUITE, settings, output=output)
-    with LiveComparison(request, make_session=servers.session) as live:
+    request = ComparisonRequest((Environment("base"), Environment("branch")), SUITE, settings, output=output)
+    with live_comparison(request, make_session=servers.session) as live:
         return {result.title: result for result in live.run()}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.comparing.live import LiveComparison
+from photometer.comparing.environments import live_comparison
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings
 from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.model.environment import Environment
@@ -16,6 +16,8 @@ from photometer.report.page.view_figures import compared_lines
 from photometer.report.page.view_report import report_view
 from photometer.report.verdict_text import render_verdicts, render_verdicts_markdown
 from tests.session.fake_session import Behaviour, FakeServers
+
+pytestmark = pytest.mark.lengthy
 
 STMT = "loss = x.sum()"
 SUITE = {"model": GroupedStmts(STMT, setup=GroupedSetup("x = torch.rand(n)"), sizes={"n": (1, 2, 3)}, metrics="loss")}
@@ -27,9 +29,9 @@ def test_a_sweep_is_summed_up_and_a_metric_is_compared(tmp_path: Path, monkeypat
     servers = FakeServers({"base": {STMT: Behaviour(metric=2.0)}, "branch": slower})
     settings = ComparisonSettings(budget_seconds=4.0, margin=0.01, instructions=False, layouts=1)
     request = ComparisonRequest(
-        Environment("base"), Environment("branch"), suite=SUITE, settings=settings, output=tmp_path
+        (Environment("base"), Environment("branch")), suite=SUITE, settings=settings, output=tmp_path
     )
-    with LiveComparison(request, make_session=servers.session) as live:
+    with live_comparison(request, make_session=servers.session) as live:
         comparison = live.run()
     assert [(sweep.name, len(sweep.points)) for sweep in comparison.sweeps] == [("model", 3)]
     assert comparison.sweeps[0].sentence.startswith("model: slower at all 3 points, at most +50 %")

@@ -1,7 +1,7 @@
 """docs/ray.md: commands that need a cluster of one's own are at least commands that photometer understands.
 
-What runs on a laptop is run by tests/remote/test_ray_real.py, and what joins a cluster by
-tests/remote/test_ray_client.py.
+What runs on a laptop is run by tests/journeys/test_ray.py, and what joins a cluster by
+tests/journeys/test_ray_client.py.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from photometer.environments.resolved import ResolvedEnvironment, resolve_enviro
 from photometer.environments.spec import parse_environment
 from photometer.environments.worktree import Worktrees
 from photometer.errors import EnvironmentSpecError
-from tests.environments.test_worktree import git
+from tests.repositories import git, make_repository
 
 # Writes down where it ran, and leaves a path to its source as an editable installation does.
 INSTALL = """\
@@ -32,15 +32,8 @@ shutil.copytree("src/package", pathlib.Path(sysconfig.get_path("purelib")) / "pa
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PHOTOMETER_CACHE", str(tmp_path / "cache"))
-    folder = tmp_path / "repository"
-    (folder / "src" / "package").mkdir(parents=True)
-    (folder / "src" / "package" / "__init__.py").write_text("VALUE = 'committed'\n")
-    (folder / "install.py").write_text(INSTALL)
-    (folder / "copy_package.py").write_text(COPY)
-    git(folder, "init", "-q")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "one")
-    return folder
+    files = {"src/package/__init__.py": "VALUE = 'committed'\n", "install.py": INSTALL, "copy_package.py": COPY}
+    return make_repository(tmp_path / "repository", files)
 
 
 def resolved(repository: Path, revision: str, install: str) -> ResolvedEnvironment:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from photometer.environments.command import CommandStopped, stop_commands
 from photometer.environments.kept import KeptEnvironments, key_of
 from photometer.environments.shared_files import drop_unshared, recorded_files, share_files
 
@@ -157,3 +160,32 @@ def test_the_store_forgets_what_nobody_has(tmp_path: Path) -> None:
     library.unlink()
     drop_unshared(tmp_path / "files")
     assert list((tmp_path / "files").iterdir()) == []
+
+
+def test_waiting_for_another_maker_can_be_stopped(tmp_path: Path) -> None:
+    kept = KeptEnvironments(tmp_path)
+    making, may_end = threading.Event(), threading.Event()
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        making.set()
+        assert may_end.wait(60)
+
+    def use() -> None:
+        with kept.use(key_of("one"), "one", make):
+            pass
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(use)
+        assert making.wait(60)
+        second = threads.submit(use)
+        try:
+            while not second.done():
+                # Until it waits, there is nothing to stop.
+                stop_commands()
+                time.sleep(0.02)
+            with pytest.raises(CommandStopped):
+                second.result()
+        finally:
+            may_end.set()
+        first.result()

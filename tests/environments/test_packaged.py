@@ -14,7 +14,7 @@ from photometer.environments.interpreter import Interpreter, describe
 from photometer.environments.kept import KeptEnvironments
 from photometer.environments.packaged import Packaged, packaged, torch_in
 from photometer.environments.packages import parse_packages
-from photometer.environments.resolved import resolve_environment, resolve_environments
+from photometer.environments.resolved import resolve_environments
 from photometer.environments.spec import parse_environment
 from photometer.environments.uv import find_uv
 from photometer.environments.worktree import Worktrees
@@ -62,6 +62,7 @@ def libraries(kept: KeptEnvironments) -> list[Path]:
     return sorted(kept.folder.glob("*/lib/python*/site-packages/torch/lib/libc10.so"))
 
 
+@pytest.mark.lengthy
 def test_an_environment_is_kept_by_its_lock(wheels: Path, kept: KeptEnvironments, uv: Installer) -> None:
     first = made("torch==1.0", wheels, kept, uv)
     assert imported(first, "torch") == "1.0"
@@ -130,6 +131,7 @@ def test_a_wheel_of_ones_own_that_is_built_again(wheels: Path, kept: KeptEnviron
     assert made(str(wheel), wheels, kept, uv).key != first.key
 
 
+@pytest.mark.lengthy
 def test_sides_are_made_at_once_and_named_by_what_was_found(
     wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uv: Installer
 ) -> None:
@@ -161,16 +163,6 @@ def test_one_that_fails_ends_the_others_and_is_the_one_that_is_told(
         resolve_environments([parse_environment(text) for text in texts], worktrees)
     assert not isinstance(told.value, CommandStopped)
     assert KeptEnvironments().present() == []
-
-
-def test_an_environment_without_torch_is_told(
-    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uv: Installer
-) -> None:
-    monkeypatch.setenv("PHOTOMETER_CACHE", str(tmp_path / "cache"))
-    spec = parse_environment(f"pip:small --no-index --find-links {wheels}")
-    with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match="has no torch") as told:
-        resolve_environment(spec, worktrees)
-    assert "pip:torch==VERSION" in str(told.value)
 
 
 def test_locks_name_their_torch() -> None:

@@ -79,9 +79,9 @@ def test_mistakes_are_told(rest: str, told: str, tmp_path: Path) -> None:
 
 
 def test_parts_are_joined(tmp_path: Path) -> None:
-    spec = parse_environment("python:3.12 + pip:torch==2.12.1 + pip:numpy<2 --pre + env:A=1", tmp_path)
+    spec = parse_environment("python:3.12 + pip:torch==2.12.1 + pip:torch numpy<2 --pre + env:A=1", tmp_path)
     assert spec.python_version == "3.12"
-    assert spec.packages == PackageRequest(("torch==2.12.1", "numpy<2"), prereleases=True)
+    assert spec.packages == PackageRequest(("torch==2.12.1", "torch", "numpy<2"), prereleases=True)
     assert spec.variables == (("A", "1"),)
 
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from photometer.environments.installed_revision import install_words
-from photometer.environments.resolved import resolve_environment
+from photometer.environments.kept import KeptEnvironments
+from photometer.environments.resolved import Making, resolve_environment, resolve_environments
 from photometer.environments.spec import parse_environment
 from photometer.environments.worktree import Worktrees
-from photometer.errors import EnvironmentSpecError
-from tests.environments.test_worktree import git
+from photometer.errors import EnvironmentSpecError, LimitReached
+from tests.repositories import make_repository
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    folder = tmp_path / "repository"
-    (folder / "src" / "package").mkdir(parents=True)
-    (folder / "src" / "package" / "__init__.py").write_text("")
-    git(folder, "init", "-q")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "one")
-    return folder
+    return make_repository(tmp_path / "repository", {"src/package/__init__.py": ""})
 
 
 def test_settings_need_no_checkout() -> None:
@@ -69,6 +66,43 @@ def test_results_cannot_be_started(tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text("{}")
     with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match="cannot be started"):
         resolve_environment(parse_environment("old.json", tmp_path), worktrees)
+
+
+SLEEPS = 'python -c "import time; print(1, flush=True); time.sleep(600)"'
+
+
+def left_behind() -> list[Path]:
+    return sorted(Path(tempfile.gettempdir()).glob(f"photometer-{os.getpid():010d}-*"))
+
+
+def test_making_can_be_interrupted_and_leaves_nothing(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PHOTOMETER_CACHE", str(tmp_path / "cache"))
+    before = left_behind()
+
+    def interrupted(text: str) -> None:
+        assert text == "making git:HEAD"
+        raise KeyboardInterrupt
+
+    specs = [parse_environment("git:HEAD", repository)] * 2
+    with Worktrees() as worktrees, pytest.raises(KeyboardInterrupt):
+        resolve_environments(specs, worktrees, install=SLEEPS, making=Making(interrupted))
+    assert left_behind() == before
+    assert KeptEnvironments().present() == []
+    assert not [entry for entry in KeptEnvironments().folder.iterdir() if entry.name != "locks"]
+
+
+def test_the_limit_bounds_making_and_names_what_took_the_time(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PHOTOMETER_CACHE", str(tmp_path / "cache"))
+    told: list[str] = []
+    making = Making(told.append, seconds_left=lambda: 1.0 if not told else 0.0)
+    with Worktrees() as worktrees, pytest.raises(LimitReached, match="of making git:HEAD; nothing was measured"):
+        resolve_environments([parse_environment("git:HEAD", repository)], worktrees, install=SLEEPS, making=making)
+    assert told == ["making git:HEAD"]
+    assert KeptEnvironments().present() == []
 
 
 @pytest.mark.parametrize(("command", "told"), [("'", "quot"), ("", "is empty")])

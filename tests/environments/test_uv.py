@@ -23,6 +23,7 @@ def _no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.lengthy
 def test_settings_as_pip_puts_them_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "pip.conf"
     file.write_text("[global]\nindex-url = https://one/simple\nfind-links = /a\n    /b\n[install]\nno-index = true\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,24 +9,13 @@ import pytest
 from photometer.environments.spec import GitSource
 from photometer.environments.worktree import Worktrees, has_modules, resolve
 from photometer.errors import EnvironmentSpecError
-
-
-def git(folder: Path, *arguments: str) -> str:
-    names = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main"]
-    done = subprocess.run(["git", *names, *arguments], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+from tests.repositories import git, make_repository
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    for text in ("one", "two"):
-        (folder / "module.py").write_text(f"VALUE = {text!r}\n")
-        git(folder, "add", "module.py")
-        git(folder, "commit", "-qm", text)
-    return folder
+    versions = ({"module.py": f"VALUE = {text!r}\n"} for text in ("one", "two"))
+    return make_repository(tmp_path / "repository", *versions)
 
 
 def test_revisions_lie_in_folders_of_one_length(repository: Path) -> None:

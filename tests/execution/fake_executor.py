@@ -8,22 +8,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from photometer.execution.executor import BuildSnippets, Describe, Done, Failure, MeasureOrder, ScriptModel, Step, Work
+from photometer.execution.executor import BuildSnippets, Describe, Done, Failure, MeasureOrder, ScriptModel, Work
+from photometer.execution.steps import BUILD, COUNT, SCRIPT, TIME, Step
 from photometer.instruments.cpp.snippet import BuiltSnippet
 from tests.session.fake_session import FACTS as FACTS
 
 SPEC = {"stmt": "pass", "setup": "pass"}
 FIGURES = {"total": 100, "outside_allocator": 90, "allocator_calls": 1}
 RECORDS: dict[Step | None, dict[str, Any]] = {
-    Step.TIME: {"kind": "visit", "number_per_run": 1, "block_seconds": [1e-6] * 5, "whole_seconds": 0.01},
-    Step.COUNT: {
+    TIME: {"kind": "visit", "number_per_run": 1, "block_seconds": [1e-6] * 5, "whole_seconds": 0.01},
+    COUNT: {
         "kind": "instruction_counts",
         "task_spec": SPEC,
         "number_per_run": 1,
         "repeats": [FIGURES],
         "frozen_layout": True,
     },
-    Step.DEVICE: {
+    Step("device"): {
         "kind": "device_measurement",
         "task_spec": SPEC,
         "device_name": "Fake",
@@ -41,7 +42,7 @@ def error(message: str = "it broke", *, may_pass: bool = False) -> Failure:
 def step_of(work: Work) -> Step | None:
     if isinstance(work, MeasureOrder):
         return work.step
-    return {ScriptModel: Step.SCRIPT, BuildSnippets: Step.BUILD, Describe: None}[type(work)]
+    return {ScriptModel: SCRIPT, BuildSnippets: BUILD, Describe: None}[type(work)]
 
 
 def label_of(work: Work) -> str:
@@ -83,4 +84,4 @@ class FakeExecutor:
 
     def done(self, step: Step) -> list[str]:
         """The labels of the orders of one step, as they came."""
-        return [label_of(work) for work in self.works if step_of(work) is step]
+        return [label_of(work) for work in self.works if step_of(work) == step]

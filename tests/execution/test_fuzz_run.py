@@ -29,6 +29,7 @@ def is_tall(trial: FuzzTrial) -> bool:
     return int(trial.params["m"]) >= 64
 
 
+@pytest.mark.lengthy
 def test_slower_only_for_inputs_that_are_not_contiguous() -> None:
     """The planted fault costs twice the work, so a busy machine does not hide it."""
     request = FuzzRequest(

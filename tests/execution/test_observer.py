@@ -1,42 +1,42 @@
 from __future__ import annotations
 
-from photometer.execution.executor import Step
-from photometer.execution.observer import FIRST_GUESS_SECONDS, TimeLeft
+from photometer.execution.observer import TimeLeft
+from photometer.execution.steps import BUILD, COUNT, TIME
 
 
 def test_it_learns_what_a_step_takes() -> None:
     left = TimeLeft(cores=1)
-    assert left.seconds_each(Step.TIME) == FIRST_GUESS_SECONDS[Step.TIME]
-    left.add(Step.TIME, 2.0)
-    left.add(Step.TIME, 4.0)
-    assert left.estimate_seconds({Step.TIME: 10}, {}) == 30.0
+    assert left.seconds_each(TIME) == TIME.first_guess_seconds
+    left.add(TIME, 2.0)
+    left.add(TIME, 4.0)
+    assert left.estimate_seconds({TIME: 10}, {}) == 30.0
 
 
 def test_cores_share_the_work_but_timings_come_one_after_another() -> None:
     left = TimeLeft(cores=4)
-    for step in (Step.TIME, Step.COUNT):
+    for step in (TIME, COUNT):
         left.add(step, 1.0)
-    assert left.estimate_seconds({Step.COUNT: 40}, {}) == 10.0
-    assert left.estimate_seconds({Step.TIME: 40}, {}) == 40.0
-    assert left.estimate_seconds({Step.TIME: 40, Step.COUNT: 40}, {}) == 40.0
+    assert left.estimate_seconds({COUNT: 40}, {}) == 10.0
+    assert left.estimate_seconds({TIME: 40}, {}) == 40.0
+    assert left.estimate_seconds({TIME: 40, COUNT: 40}, {}) == 40.0
 
 
 def test_what_has_run_for_a_while_is_taken_off() -> None:
     left = TimeLeft(cores=2)
-    whole = left.estimate_seconds({Step.BUILD: 1}, {})
-    assert left.estimate_seconds({Step.BUILD: 1}, {Step.BUILD: 20.0}) == whole - 20.0
-    assert left.estimate_seconds({Step.BUILD: 1}, {Step.BUILD: 2000.0}) == 0.0
+    whole = left.estimate_seconds({BUILD: 1}, {})
+    assert left.estimate_seconds({BUILD: 1}, {BUILD: 20.0}) == whole - 20.0
+    assert left.estimate_seconds({BUILD: 1}, {BUILD: 2000.0}) == 0.0
 
 
 def test_what_takes_far_longer_than_expected_is_overdue() -> None:
     left = TimeLeft(cores=2)
     left.expect_build(snippets=100)
-    assert not left.is_overdue(Step.BUILD, 60.0)
-    assert left.is_overdue(Step.BUILD, 80.0)
-    left.add(Step.TIME, 0.5)
+    assert not left.is_overdue(BUILD, 60.0)
+    assert left.is_overdue(BUILD, 80.0)
+    left.add(TIME, 0.5)
     # A second more is not worth a word, however short the step.
-    assert not left.is_overdue(Step.TIME, 2.0)
-    assert left.is_overdue(Step.TIME, 12.0)
+    assert not left.is_overdue(TIME, 2.0)
+    assert left.is_overdue(TIME, 12.0)
 
 
 def test_the_time_left_falls_and_is_said_anew_only_if_it_was_far_off() -> None:
@@ -50,12 +50,12 @@ def test_the_time_left_falls_and_is_said_anew_only_if_it_was_far_off() -> None:
 
 def test_the_start_of_a_counting_server_is_not_taken_for_the_cost_of_a_count() -> None:
     left = TimeLeft(cores=1)
-    left.add(Step.COUNT, 30.0)
-    assert left.seconds_each(Step.COUNT) <= FIRST_GUESS_SECONDS[Step.COUNT]
+    left.add(COUNT, 30.0)
+    assert left.seconds_each(COUNT) <= COUNT.first_guess_seconds
 
 
 def test_on_a_small_machine_nothing_goes_on_beside_a_timing() -> None:
     left = TimeLeft(cores=2, alone=True)
-    for step in (Step.TIME, Step.COUNT, Step.BUILD):
+    for step in (TIME, COUNT, BUILD):
         left.add(step, 1.0)
-    assert left.estimate_seconds({Step.TIME: 40, Step.COUNT: 40, Step.BUILD: 1}, {}) == 1.0 + 40.0 + 20.0
+    assert left.estimate_seconds({TIME: 40, COUNT: 40, BUILD: 1}, {}) == 1.0 + 40.0 + 20.0

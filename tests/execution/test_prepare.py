@@ -37,7 +37,7 @@ class SessionHere:
     """Runs set-ups in this process."""
 
     @contextlib.contextmanager
-    def child(self, cores: Sequence[int] = ()) -> Iterator[ChildHere]:
+    def child(self, kind: object = None, cores: Sequence[int] = ()) -> Iterator[ChildHere]:
         yield ChildHere()
 
 

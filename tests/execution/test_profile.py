@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,13 +13,9 @@ from photometer.plan import materialize
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare
 
+pytestmark = pytest.mark.warm
+
 PLAN = materialize({"good": TimerArgs("x + 1", "x = 1"), "bad": TimerArgs("1 / 0"), "last": TimerArgs("2 + 2")})
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session() as started:
-        yield started
 
 
 SEEN = SampledStacks(((("f (snippet)",), 10.0),), 5, 10e-9, True)

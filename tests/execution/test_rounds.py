@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from photometer.definition import TimerArgs
-from photometer.execution.executor import Done, MeasureOrder, Step, Work
-from photometer.execution.rounds import FEWEST_VISITS, VisitBook, layout_seed
+from photometer.execution.executor import Done, MeasureOrder, Work
+from photometer.execution.rounds import VisitBook, layout_seed
 from photometer.execution.run_file import open_run_file
 from photometer.execution.run_settings import VISITS, RunSettings
 from photometer.execution.scheduler import run_plan
+from photometer.execution.steps import COUNT, TIME
 from photometer.execution.visit_journal import JOURNAL_NAME, VisitJournal, kept_visits
+from photometer.model.diagnosis import FEWEST_VISITS
 from photometer.model.measurement import Measurement
 from photometer.model.records import from_record
 from photometer.model.visit import Visit
@@ -23,7 +25,7 @@ from photometer.plan import materialize
 from tests.execution.fake_executor import FACTS, RECORDS, FakeExecutor, label_of, step_of
 
 PLAN = materialize({str(i): TimerArgs(f"x = {i}") for i in range(6)})
-VISIT = from_record(Visit, RECORDS[Step.TIME])
+VISIT = from_record(Visit, RECORDS[TIME])
 
 
 @pytest.fixture(autouse=True)
@@ -40,13 +42,13 @@ def run(executor: FakeExecutor, cores: int = 2, **more: Any) -> list[dict[str, A
 
 
 def visits_of(executor: FakeExecutor) -> list[MeasureOrder]:
-    return [work for work in executor.works if isinstance(work, MeasureOrder) and work.step is Step.TIME]
+    return [work for work in executor.works if isinstance(work, MeasureOrder) and work.step == TIME]
 
 
 def test_every_round_visits_every_order_once_in_another_sequence() -> None:
     executor = FakeExecutor()
     run(executor)
-    labels = executor.done(Step.TIME)
+    labels = executor.done(TIME)
     rounds = [tuple(labels[start : start + len(PLAN)]) for start in range(0, len(labels), len(PLAN))]
     assert len(rounds) == VISITS
     assert all(set(each) == {str(i) for i in range(6)} for each in rounds)
@@ -74,7 +76,7 @@ def test_layouts_differ_between_visits_and_not_between_runs() -> None:
 
 def test_the_first_visit_settles_the_number_of_runs() -> None:
     executor = FakeExecutor(
-        lambda work: Done({**RECORDS[Step.TIME], "number_per_run": 7}) if step_of(work) is Step.TIME else None
+        lambda work: Done({**RECORDS[TIME], "number_per_run": 7}) if step_of(work) == TIME else None
     )
     run(executor)
     for label in {label_of(work) for work in executor.works}:
@@ -86,22 +88,22 @@ def test_the_first_visit_settles_the_number_of_runs() -> None:
 def test_nothing_runs_beside_a_timing_on_a_small_machine(cores: int) -> None:
     executor = FakeExecutor(seconds=0.0005)
     run(executor, cores)
-    assert all(len(moment) == 1 for moment in executor.together if Step.TIME in {step for step, _ in moment})
+    assert all(len(moment) == 1 for moment in executor.together if TIME in {step for step, _ in moment})
     steps = [step_of(work) for work in executor.works]
-    assert steps.index(Step.COUNT) == steps.count(Step.TIME)
+    assert steps.index(COUNT) == steps.count(TIME)
 
 
 def test_counts_run_beside_timings_if_there_are_cores_for_both() -> None:
     executor = FakeExecutor(seconds=0.002)
     run(executor, 8)
-    assert any({Step.TIME, Step.COUNT} <= {step for step, _ in moment} for moment in executor.together)
+    assert any({TIME, COUNT} <= {step for step, _ in moment} for moment in executor.together)
 
 
 def test_what_takes_long_is_visited_less_often() -> None:
-    slow = {**RECORDS[Step.TIME], "whole_seconds": 5.0}
-    executor = FakeExecutor(lambda work: Done(slow) if step_of(work) is Step.TIME and label_of(work) == "3" else None)
+    slow = {**RECORDS[TIME], "whole_seconds": 5.0}
+    executor = FakeExecutor(lambda work: Done(slow) if step_of(work) == TIME and label_of(work) == "3" else None)
     run(executor)
-    counted = Counter(executor.done(Step.TIME))
+    counted = Counter(executor.done(TIME))
     assert counted["3"] == FEWEST_VISITS
     assert counted["4"] == VISITS
 
@@ -112,7 +114,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("visits", [1, 7, 20, 47])
 def test_a_run_that_is_killed_between_rounds_loses_no_visit(tmp_path: Path, visits: int) -> None:
-    settings = RunSettings(cores=(0, 1), instructions=False)
+    settings = RunSettings(options={"instructions": False}, cores=(0, 1))
     seen: list[Work] = []
 
     def dies(work: Work) -> None:

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
-from photometer.execution.agenda import finished_steps
-from photometer.execution.executor import BuildSnippets, Done, Failure, MeasureOrder, Step, Work
+from photometer.errors import DefinitionError
+from photometer.execution.executor import BuildSnippets, Done, Failure, MeasureOrder, Work
 from photometer.execution.observer import RunState
 from photometer.execution.run_settings import VISITS, RunSettings
 from photometer.execution.scheduler import run_plan
+from photometer.execution.steps import BUILD, COUNT, SCRIPT, TIME, Step, finished_steps
 from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.model.language import Language
 from photometer.plan import materialize
@@ -72,10 +73,11 @@ def test_every_order_is_timed_and_counted_once(cores: int) -> None:
     records, failed = run(benchmarks, executor, cores)
     assert failed == 0
     assert labels_of(records, "measurement") == labels_of(records, "instruction_counts") == sorted(benchmarks)
-    assert len(executor.done(Step.TIME)) == 30 * VISITS
-    assert len(executor.done(Step.COUNT)) == 30
+    assert len(executor.done(TIME)) == 30 * VISITS
+    assert len(executor.done(COUNT)) == 30
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("cores", [1, 2, 8, 32])
 def test_no_core_is_used_twice_at_a_time(cores: int) -> None:
     executor = FakeExecutor(seconds=0.002)
@@ -90,8 +92,8 @@ def test_no_core_is_used_twice_at_a_time(cores: int) -> None:
 def test_threads_get_neighbouring_cores_and_come_last() -> None:
     executor = FakeExecutor(seconds=0.001)
     run({"wide": TimerArgs("pass", num_threads=2), "a": TimerArgs("pass"), "b": TimerArgs("pass")}, executor, 4)
-    assert executor.done(Step.TIME)[-VISITS:] == ["wide"] * VISITS
-    wide = next(work for work in executor.works if step_of(work) is Step.TIME and label_of(work) == "wide")
+    assert executor.done(TIME)[-VISITS:] == ["wide"] * VISITS
+    wide = next(work for work in executor.works if step_of(work) == TIME and label_of(work) == "wide")
     assert wide.cores == (2, 3)
 
 
@@ -99,11 +101,11 @@ def test_what_needs_a_model_or_a_library_waits_for_it() -> None:
     executor = FakeExecutor()
     run({"s": SCRIPTED}, executor, 1)
     steps = [step_of(work) for work in executor.works]
-    assert steps.count(Step.BUILD) == steps.count(Step.SCRIPT) == 1
+    assert steps.count(BUILD) == steps.count(SCRIPT) == 1
     measured = [work for work in executor.works if isinstance(work, MeasureOrder)]
-    for work in executor.works[: steps.index(Step.BUILD)]:
+    for work in executor.works[: steps.index(BUILD)]:
         assert not isinstance(work, MeasureOrder) or work.ready.order.args.language is Language.PYTHON
-    loaded = [work.ready for work in measured if work.step is Step.TIME and work.ready.order.model_id]
+    loaded = [work.ready for work in measured if work.step == TIME and work.ready.order.model_id]
     assert len(loaded) == 2 * VISITS
     for ready in loaded:
         assert ready.model_path is not None
@@ -114,11 +116,11 @@ def test_what_needs_a_model_or_a_library_waits_for_it() -> None:
 
 
 def test_an_order_that_fails_is_not_counted_and_the_rest_go_on() -> None:
-    executor = FakeExecutor(lambda work: error() if step_of(work) is Step.TIME and label_of(work) == "bad" else None)
+    executor = FakeExecutor(lambda work: error() if step_of(work) == TIME and label_of(work) == "bad" else None)
     records, failed = run({"bad": TimerArgs("pass"), "good": TimerArgs("pass")}, executor)
     assert failed == 1
     assert labels_of(records, "failure") == ["bad"]
-    assert executor.done(Step.COUNT) == ["good"]
+    assert executor.done(COUNT) == ["good"]
     (failure,) = [record for record in records if record["kind"] == "failure"]
     assert (failure["step"], failure["attempts"], failure["message"]) == ("time", 1, "it broke")
 
@@ -127,7 +129,7 @@ def test_what_may_pass_is_tried_again_after_the_others() -> None:
     seen: list[str] = []
 
     def fail_first(work: Work) -> Failure | None:
-        if step_of(work) is Step.TIME:
+        if step_of(work) == TIME:
             seen.append(label_of(work))
             return error(may_pass=True) if seen.count("shaky") == 1 and label_of(work) == "shaky" else None
         return None
@@ -140,10 +142,10 @@ def test_what_may_pass_is_tried_again_after_the_others() -> None:
 
 
 def test_what_keeps_crashing_is_given_up_after_its_retries() -> None:
-    executor = FakeExecutor(lambda work: error(may_pass=True) if step_of(work) is Step.TIME else None)
+    executor = FakeExecutor(lambda work: error(may_pass=True) if step_of(work) == TIME else None)
     records, failed = run({"a": TimerArgs("pass")}, executor)
     assert failed == 1
-    assert executor.done(Step.TIME) == ["a", "a"]
+    assert executor.done(TIME) == ["a", "a"]
     assert records[0]["attempts"] == 2
 
 
@@ -161,7 +163,7 @@ def test_a_snippet_that_does_not_compile_takes_only_itself() -> None:
 
 
 def test_a_model_that_cannot_be_scripted_takes_those_that_load_it() -> None:
-    executor = FakeExecutor(lambda work: error("no script") if step_of(work) is Step.SCRIPT else None)
+    executor = FakeExecutor(lambda work: error("no script") if step_of(work) == SCRIPT else None)
     records, failed = run({"s": SCRIPTED}, executor)
     assert failed == 2
     assert [r["message"] for r in records if r["kind"] == "failure"] == ["no script"] * 2
@@ -180,9 +182,9 @@ def test_nothing_is_repeated_of_what_is_finished() -> None:
 
 
 def test_only_what_is_asked_for_is_measured() -> None:
-    for asked, step in ({"instructions": False}, Step.TIME), ({"wall": False}, Step.COUNT):
+    for asked, step in ({"instructions": False}, TIME), ({"wall": False}, COUNT):
         executor = FakeExecutor()
-        run({"a": TimerArgs("pass")}, executor, **asked)  # type: ignore[arg-type]
+        run({"a": TimerArgs("pass")}, executor, options=asked)
         assert {step_of(work) for work in executor.works} == {step}
 
 
@@ -202,7 +204,7 @@ def test_the_observer_sees_it_all() -> None:
             raise AssertionError("there is no ladder")
 
     notes = Notes()
-    executor = FakeExecutor(lambda work: error() if step_of(work) is Step.COUNT else None)
+    executor = FakeExecutor(lambda work: error() if step_of(work) == COUNT else None)
     run({"a": TimerArgs("pass")}, executor, observer=notes)
     assert notes.given_up == ["a [python]: it broke"]
     first, last = notes.states[0], notes.states[-1]
@@ -219,6 +221,7 @@ def test_an_exception_of_the_near_side_ends_the_run() -> None:
         run({"a": TimerArgs("pass")}, FakeExecutor(), on_record=full)
 
 
+@pytest.mark.lengthy
 def test_memory_does_not_grow_with_what_is_finished() -> None:
     held: list[int] = []
 
@@ -255,16 +258,17 @@ def test_an_accelerators_orders_are_timed_on_it_and_not_counted() -> None:
     records, failed = run({"add": ON_DEVICES}, executor)
     assert failed == 0
     measured = [work for work in executor.works if isinstance(work, MeasureOrder)]
-    on_device = [work.ready.order.auto for work in measured if work.step is Step.DEVICE]
+    on_device = [work.ready.order.auto for work in measured if work.step == Step("device")]
     assert {(auto.device, auto.language) for auto in on_device} == {("cuda", Language.PYTHON), ("cuda", Language.CPP)}
-    assert {work.ready.order.auto.device for work in measured if work.step is Step.COUNT} == {"cpu"}
+    assert {work.ready.order.auto.device for work in measured if work.step == COUNT} == {"cpu"}
     assert labels_of(records, "device_measurement") == ["add", "add"]
 
 
+@pytest.mark.lengthy
 def test_nothing_is_timed_beside_work_on_the_one_accelerator() -> None:
     executor = FakeExecutor(seconds=0.01)
-    run({f"add {i}": ON_DEVICES for i in range(4)}, executor, cores=64, instructions=False)
-    timed = [sum(step in (Step.TIME, Step.DEVICE) for step, _ in moment) for moment in executor.together]
+    run({f"add {i}": ON_DEVICES for i in range(4)}, executor, cores=64, options={"instructions": False})
+    timed = [sum(step in (TIME, Step("device")) for step, _ in moment) for moment in executor.together]
     assert max(timed) == 1
 
 
@@ -273,3 +277,18 @@ def test_a_finished_device_step_is_not_repeated() -> None:
     executor = FakeExecutor()
     run({"add": ON_DEVICES}, executor, finished=finished_steps(records))
     assert executor.works == []
+
+
+def test_what_fails_at_a_figure_leaves_the_other_steps_of_its_order() -> None:
+    executor = FakeExecutor(lambda work: error() if step_of(work) == Step("memory") else None)
+    records, failed = run({"a": TimerArgs("pass")}, executor, options={"memory": True})
+    assert failed == 1
+    assert [record["kind"] for record in records] == ["measurement", "failure", "instruction_counts"]
+    (order_id,) = {record["order"]["id"] for record in records}
+    # Neither is done again.
+    assert finished_steps(records) == {(order_id, "time"), (order_id, "memory"), (order_id, "count")}
+
+
+def test_a_step_has_the_name_of_an_instrument() -> None:
+    with pytest.raises(DefinitionError, match="no step 'weigh'"):
+        Step("weigh")

@@ -23,9 +23,9 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.guards.sources import PAGES, ROOT, check_each
+
 FIGURES = ROOT / "docs" / "figures"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMENT = re.compile(r"^<!-- (?P<kind>figures?|printed|measured|no measurement): (?P<names>.+?) -->$")
 COMMENT_LINES = re.compile(r"^<!--.*-->$", re.MULTILINE)
 DATE = re.compile(r"20\d\d-\d\d-\d\d")
@@ -130,8 +130,7 @@ def check_paragraph(names: str, text: str) -> None:
             assert value in text, f"{name} is {value}, which is not in: {text[:80]}…"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_figures_are_those_of_the_scripts(page: Path) -> None:
+def check_figures(page: Path) -> None:
     for block in blocks(page):
         if block.kind == "printed":
             check_printed(block.names, block.text)
@@ -141,11 +140,18 @@ def test_figures_are_those_of_the_scripts(page: Path) -> None:
             check_paragraph(block.names, block.text)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_outputs_are_those_that_were_captured(page: Path) -> None:
+def test_figures_are_those_of_the_scripts() -> None:
+    check_each(PAGES, check_figures)
+
+
+def check_outputs(page: Path) -> None:
     for match in OUTPUT.finditer(page.read_text()):
         captured = (ROOT / match[1]).read_text().partition("\n")[2]
         assert match[2].strip() == captured.strip(), f"{page.name}: not what {match[1]} has"
+
+
+def test_outputs_are_those_that_were_captured() -> None:
+    check_each(PAGES, check_outputs)
 
 
 def test_every_file_of_figures_is_shown() -> None:
@@ -160,15 +166,17 @@ def test_readme_has_held_figures_only() -> None:
         assert block.is_held or not found, f"{found} in README.md: name the file and the row, or leave it out"
 
 
-@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
-def test_every_figure_has_a_source(page: Path) -> None:
+def check_that_figures_have_sources(page: Path) -> None:
     for block in blocks(page):
         found = FIGURE.findall(block.text)
         assert block.kind or not found, f"{page.name}: name where {found[:3]} are from: {block.text[:200]}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_sources_exist(page: Path) -> None:
+def test_every_figure_has_a_source() -> None:
+    check_each(PAGES[1:], check_that_figures_have_sources)
+
+
+def check_sources(page: Path) -> None:
     for block in blocks(page):
         if block.kind == "measured":
             script, comma, date = block.names.rpartition(", ")
@@ -182,6 +190,10 @@ def test_sources_exist(page: Path) -> None:
             assert block.names in NO_MEASUREMENT, f"{page.name}: {block.names}"
 
 
+def test_sources_exist() -> None:
+    check_each(PAGES, check_sources)
+
+
 def test_what_is_printed_is_held() -> None:
     check_printed("exactness", "All orders.")
     assert shows("48", "47.9")
@@ -192,10 +204,13 @@ def test_what_is_printed_is_held() -> None:
         check_printed("exactness", "It is 9,999 times faster.")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_can_be_held_is(page: Path) -> None:
+def check_what_can_be_held(page: Path) -> None:
     for block in blocks(page):
         script = Path(block.names.partition(", ")[0]).stem
         assert block.kind != "measured" or not (FIGURES / f"{script}.txt").exists(), (
             f"{page.name}: say <!-- printed: {script} -->"
         )
+
+
+def test_what_can_be_held_is() -> None:
+    check_each(PAGES, check_what_can_be_held)

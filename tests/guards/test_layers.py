@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "photometer"
+from tests.guards.sources import PACKAGE, SOURCES, imports, none_of, place
 
 # The interactive doors and the pipeline.
 DOORS = (
@@ -20,7 +20,6 @@ DOORS = (
     "statement_arguments",
     "comparing",
     "commits",
-    "dispatch_ladder",
     "flames",
     "fuzz_maps",
     "pull_request",
@@ -28,6 +27,7 @@ DOORS = (
     "results",
     "magics",
     "torch_pickle",
+    "testing",
     "utils",
     "as_torch",
 )
@@ -45,8 +45,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("session",),
     ("plan",),
     ("definition", "fuzzing", "worker"),
+    # In the process that is measured, too: these import nothing of photometer.
+    ("stand_ins",),
     ("model",),
-    ("stats",),
+    ("stats", "git"),
     ("errors",),
 )
 # The interactive doors and the pipeline are one layer in the design, and may use each other.
@@ -62,80 +64,64 @@ UPWARD_IMPORTS = {
     ("analysis", "report.ranking_text"),
     # Printing a record shows what the command shows.
     ("model", "report.device_text"),
-    ("analysis", "report.verdict_text"),
+    ("analysis", "report.comparison_text"),
     # Old results files name the ready-made fuzzers by the place they had.
     ("fuzzing", "op_fuzzers"),
 }
-WITHOUT_TORCH = ("stats", "definition", "analysis", "report", "plan", "errors.py")
+WITHOUT_TORCH = ("stats", "definition", "analysis", "report", "plan", "errors")
 
-FILES = sorted(SOURCE.rglob("*.py"))
+HEIGHT = {part: i for i, layer in enumerate(LAYERS) for part in layer}
 
 
 def part_of(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported_modules(tree: ast.Module, path: Path) -> set[tuple[str, int]]:
-    """The modules of photometer that a file imports, anywhere in it, with the line: `report.notebook`."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                base = ".".join(["photometer", *path.relative_to(SOURCE).parts[: -node.level]])
-                names = [f"{base}.{node.module}" if node.module else base]
-            elif node.module == "photometer":
-                names = [f"photometer.{alias.name}" for alias in node.names]
-            else:
-                names = [node.module or ""]
-        else:
-            continue
-        for name in names:
-            words = name.split(".")
-            if words[0] == "photometer" and len(words) > 1 and not words[1].startswith("__"):
-                found.add((".".join(words[1:]), node.lineno))
-    return found
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_imports_point_down(path: Path) -> None:
-    if path == SOURCE / "__init__.py":
-        return
-    height = {part: i for i, layer in enumerate(LAYERS) for part in layer}
+def upward_imports(path: Path) -> Iterator[str]:
     own = part_of(path)
-    assert own in height, f"{own} has no place in the layers"
-    for module, line in imported_modules(ast.parse(path.read_text()), path):
+    for name, line in imports(path):
+        first, _, module = name.partition(".")
         part = module.split(".")[0]
-        if part not in height or part == own or (own, module) in UPWARD_IMPORTS:
+        if first != "photometer" or part not in HEIGHT or part == own or (own, module) in UPWARD_IMPORTS:
             continue
-        together = height[part] == height[own] and LAYERS[height[own]] in MAY_USE_EACH_OTHER
-        assert height[part] > height[own] or together, f"{path}:{line}: {own} must not import {part}"
+        together = HEIGHT[part] == HEIGHT[own] and LAYERS[HEIGHT[own]] in MAY_USE_EACH_OTHER
+        if HEIGHT[part] <= HEIGHT[own] and not together:
+            yield f"{place(path, line)}: {own} must not import {part}"
 
 
-@pytest.mark.parametrize("part", WITHOUT_TORCH)
-def test_some_parts_never_import_torch(part: str) -> None:
-    home = SOURCE / part
-    for path in [home] if home.suffix else home.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.Import | ast.ImportFrom):
-                continue
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-            assert not any(name.split(".")[0] == "torch" for name in names), f"{path}:{node.lineno} imports torch"
+def test_every_part_has_a_place_in_the_layers_and_every_place_a_part() -> None:
+    assert {part_of(path) for path in SOURCES} - {"__init__"} == set(HEIGHT)
 
 
-def test_worker_needs_only_the_standard_library_and_torch() -> None:
+def test_imports_point_down() -> None:
+    none_of(offender for path in SOURCES if path != PACKAGE / "__init__.py" for offender in upward_imports(path))
+
+
+def test_exceptions_to_the_order_are_needed() -> None:
+    used = {(part_of(path), name.partition(".")[2]) for path in SOURCES for name, _ in imports(path)}
+    none_of(f"{part} no longer imports {module}" for part, module in UPWARD_IMPORTS - used)
+
+
+def test_some_parts_never_import_torch() -> None:
+    none_of(
+        place(path, line)
+        for path in SOURCES
+        if part_of(path) in WITHOUT_TORCH
+        for name, line in imports(path)
+        if name.split(".")[0] == "torch"
+    )
+
+
+@pytest.mark.parametrize("part", ["worker", "stand_ins"])
+def test_what_runs_in_the_worker_needs_only_the_standard_library_and_torch(part: str) -> None:
     allowed = sys.stdlib_module_names | {"torch", "__future__"}
-    for path in (SOURCE / "worker").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                names = [node.module or ""]
-            else:
-                continue
-            for name in names:
-                assert name.split(".")[0] in allowed, f"{path}:{node.lineno} imports {name}"
+    none_of(
+        f"{place(path, line)} imports {name}"
+        for path in SOURCES
+        if part_of(path) == part
+        for name, line in imports(path)
+        if name.split(".")[0] not in allowed and not name.startswith(f"photometer.{part}")
+    )
 
 
 @pytest.mark.parametrize("command", [["--help"], ["show", "--help"], ["time", "--help"]])

@@ -10,21 +10,19 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import photometer
 from tests.guards.public_names import FILE, public_names
+from tests.guards.sources import ROOT, none_of, place
 
-ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PYTHON_BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # Public by their own path: torch's paths (docs/from-torch.md), the switch that puts us in torch's place, and suites,
 # which are files that users extend.
 PUBLIC_MODULES = ("photometer.utils", "photometer.as_torch", "photometer.suites", "photometer.op_fuzzers")
-# Properties whose name and type are all that can be said.
-SAY_IT_BY_THEIR_NAME: set[str] = set()
 # These explain how photometer is built.
 ABOUT_THE_INSIDE = {"architecture.md"}
 
@@ -59,8 +57,7 @@ def own_docstring(value: object) -> bool:
 
 
 def test_public_names_have_docstrings() -> None:
-    missing = set(undocumented()) - SAY_IT_BY_THEIR_NAME
-    assert not missing, f"these have no docstring: {', '.join(sorted(missing))}"
+    none_of(undocumented())
 
 
 def imported(code: str) -> set[str]:
@@ -73,19 +70,20 @@ def imported(code: str) -> set[str]:
     return {name for name in found if name.split(".")[0] == "photometer"}
 
 
-def assert_public(names: set[str], where: str) -> None:
-    inner = {name for name in names if name != "photometer" and not name.startswith(PUBLIC_MODULES)}
-    assert not inner, f"{where} imports {', '.join(sorted(inner))}; make what it needs public in photometer/__init__.py"
+def inner_names(code: str) -> set[str]:
+    return {name for name in imported(code) if name != "photometer" and not name.startswith(PUBLIC_MODULES)}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_pages_import_from_photometer_only(page: Path) -> None:
-    if page.name in ABOUT_THE_INSIDE:
-        return
-    for match in re.finditer(r"^```python[^\n]*\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
-        assert_public(imported(match[1]), page.name)
+def test_pages_import_from_photometer_only() -> None:
+    """What a page needs is made public in photometer/__init__.py."""
+    none_of(
+        f"{place(page)} imports {name}"
+        for page in PAGES
+        if page.name not in ABOUT_THE_INSIDE
+        for match in PYTHON_BLOCK.finditer(page.read_text())
+        for name in sorted(inner_names(match[1]))
+    )
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_examples_import_from_photometer_only(example: Path) -> None:
-    assert_public(imported(example.read_text()), example.name)
+def test_examples_import_from_photometer_only() -> None:
+    none_of(f"{place(path)} imports {name}" for path in EXAMPLES for name in sorted(inner_names(path.read_text())))

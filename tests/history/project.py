@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Collection
 from pathlib import Path
+
+from tests.repositories import git, make_repository
 
 SUITE = """\
 from photometer import TimerArgs
@@ -44,16 +44,11 @@ class Project:
         self.suite = folder.parent / f"{folder.name}_suite.py"
         self.suite.write_text(SUITE)
         (folder / "toy").mkdir(parents=True)
-        self.git("init", "-q", "-b", "main")
-        self.git("config", "user.name", "Ada")
-        self.git("config", "user.email", "ada@example.org")
+        make_repository(folder)
         self.shas: list[str] = []
 
     def git(self, *arguments: str, when: int = START) -> str:
-        date = f"{when} +0000"
-        variables = {**os.environ, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
-        command = ["git", "-C", str(self.folder), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, env=variables).stdout.strip()
+        return git(self.folder, *arguments, at_second=when)
 
     def commit(self, code: str, subject: str) -> str:
         (self.folder / "toy" / "__init__.py").write_text(code)

@@ -10,6 +10,7 @@ from photometer.history.all_changes import changes_in
 from photometer.history.changes import Cause, find_all
 from photometer.history.explaining import changed_functions
 from photometer.history.ingest import origin_of
+from photometer.history.nouns import Benchmark, StoredComparison
 from photometer.history.store import Store, open_store
 from photometer.history.text import render_change
 from tests.history.records import comparison, comparison_header, counts, header, origin, sha, times
@@ -106,11 +107,32 @@ def test_times_of_two_machines_are_not_mixed(own: Store) -> None:
 def test_a_live_comparison_of_the_two_commits_decides(own: Store, verdict: str, cause: Cause) -> None:
     add_times(own, step=1.1, counted=True, counts_step=False)
     head = comparison_header(sha(11), sha(12))
-    own.add_run(head, [comparison("work", verdict)], origin_of(head, None))
+    own.add_run(head, [comparison("work", verdict, 1.1 if verdict == "slower" else 1.0)], origin_of(head, None))
     (change,) = changes_in(own)
     assert change.cause is cause
     assert change.comparison is not None
     assert change.comparison.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "interval", "words", "refutes"),
+    [
+        ("same", (0.996, 1.004), "same within 0.5 %", True),
+        ("same", (0.94, 1.04), "same within 10 %", True),
+        # It leaves open what the curve shows.
+        ("same", (0.95, 1.12), "same", False),
+        ("probably slower", (1.01, 1.2), "probably slower", False),
+        ("undecided", (None, None), "undecided", False),
+        ("identical", (0.9, 1.2), "identical", True),
+    ],
+)
+def test_only_an_interval_without_the_step_refutes_it(
+    verdict: str, interval: tuple[float | None, float | None], words: str, refutes: bool
+) -> None:
+    benchmark = Benchmark(1, "key", "work")
+    stored = StoredComparison(1, 1, "comparison", benchmark, None, None, 0, verdict, 1.0, *interval, "")
+    assert stored.words == words
+    assert stored.may_be(1.1) is not refutes
 
 
 def test_only_the_metrics_and_benchmarks_that_are_asked_for(own: Store) -> None:

@@ -27,6 +27,11 @@ def test_places_that_cannot_be_meant_are_errors_without_secrets(place: str) -> N
     assert "hunter2" not in _everything(caught.value)
 
 
+def test_a_place_with_a_zero_byte_is_refused() -> None:
+    with pytest.raises(StoreError, match="zero byte"):
+        parse_place("a\0b.sqlite")
+
+
 def test_a_place_is_shown_without_secrets() -> None:
     words = shown(parse_place(URL))
     assert "hunter" not in words

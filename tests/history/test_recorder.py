@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from photometer.cli.store_option import store_to_write
-from photometer.comparing.live import LiveComparison
+from photometer.comparing.ab_findings import comparisons_of
+from photometer.comparing.environments import live_comparison
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings
 from photometer.definition import TimerArgs
 from photometer.errors import StoreError
 from photometer.history.recorder import StoreWarning, open_recorder
 from photometer.history.repository import Repository, project_of_url
-from photometer.history.statements import store_ab
 from photometer.history.store import open_store
 from photometer.model.environment import Environment
 from tests.history.project import Project
@@ -67,24 +67,18 @@ def test_a_store_that_fails_in_the_middle_is_said_once_and_ends_nothing(place: s
         assert len(told) == 1
 
 
-def test_a_live_comparison_writes_its_replicates_and_verdicts(
-    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
-    monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
-    monkeypatch.setattr("photometer.environments.resolved._interpreter", lambda *some, **more: None)
-    monkeypatch.setattr("photometer.environments.resolved._need_torch", lambda *some, **more: None)
+@pytest.mark.lengthy
+def test_a_live_comparison_writes_its_replicates_and_verdicts(place: str, fake_processes: None) -> None:
     slow = {"slow": Behaviour(seconds_per_run=1.5e-6, instructions_per_run=1600)}
     servers = FakeServers({"base": {}, "branch": slow})
     request = ComparisonRequest(
-        Environment("base"),
-        Environment("branch"),
+        (Environment("base"), Environment("branch")),
         {"slow": TimerArgs("slow"), "steady": TimerArgs("steady")},
         ComparisonSettings(budget_seconds=4.0, margin=0.01),
         store=place,
     )
-    with LiveComparison(request, make_session=servers.session) as live:
-        live.run()
+    with live_comparison(request, make_session=servers.session) as comparison:
+        comparison.run()
     with open_store(place, read_only=True) as store:
         (run,) = store.runs(kind="compare")
         assert run.is_complete
@@ -100,7 +94,9 @@ def test_ab_is_kept_as_a_ranking_and_comparisons(place: str) -> None:
     statements = [{"name": "x + 1", "verdict": None}, {"name": "x + 1 + 1", "verdict": verdict}]
     head = {**header(), "ab": {"id": "ab-1", "statements": ["x + 1", "x + 1 + 1"], "setups": ["x = 1", "x = 1"]}}
     del head["run"]
-    store_ab(place, head, [{"kind": "ranking", "reference": "x + 1", "statements": statements}])
+    ranking = {"kind": "ranking", "reference": "x + 1", "statements": statements}
+    with open_recorder(place, head) as recorder:
+        recorder.add_all([ranking, *comparisons_of(ranking, head)])
     with open_store(place, read_only=True) as store:
         (run,) = store.runs()
         assert (run.kind, run.results) == ("ab", 2)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 
 from photometer.errors import StoreError
+from photometer.history import connection, migrate
 from photometer.history.nouns import Added
 from photometer.history.store import Store, open_store
 from photometer.history.writing import Origin, RunWriter
+from photometer.session.remarks import hearing
 from tests.history.records import (
     comparison,
     comparison_header,
@@ -191,3 +197,80 @@ def test_a_read_only_store_cannot_be_written(tmp_path: Path) -> None:
     open_store(place, create=True).close()
     with open_store(place, read_only=True) as store, pytest.raises(StoreError, match="readonly"):
         store.add_run(header(), RECORDS, origin(0))
+
+
+def test_a_run_whose_machine_is_lost_is_called_damage(tmp_path: Path) -> None:
+    place = tmp_path / "history.sqlite"
+    with open_store(place, create=True) as store:
+        store.add_run(header(), RECORDS, origin(0))
+    with contextlib.closing(sqlite3.connect(place)) as damaged, damaged:
+        damaged.execute("DELETE FROM machines")
+    with open_store(place) as store, pytest.raises(StoreError, match="damaged: a run refers to row 1"):
+        store.runs()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE commits SET parents = X'00'",
+        "UPDATE machines SET facts = '[1, 2'",
+        "UPDATE machines SET facts = '[]'",
+        "UPDATE benchmarks SET label = '3'",
+        "DELETE FROM metrics",
+    ],
+)
+def test_what_is_not_as_it_was_written_is_called_damage(change: str, tmp_path: Path) -> None:
+    place = tmp_path / "history.sqlite"
+    with open_store(place, create=True) as store:
+        store.add_run(header(), RECORDS, origin(0))
+    with contextlib.closing(sqlite3.connect(place)) as damaged, damaged:
+        damaged.execute(change)
+    with pytest.raises(StoreError, match="the store is damaged"):
+        read_all(place)
+
+
+def read_all(place: Path) -> None:
+    with open_store(place) as store:
+        store.runs()
+        for benchmark in store.benchmarks():
+            store.curves(benchmark.id)
+
+
+def test_whoever_waits_for_a_locked_store_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.1)
+    place = tmp_path / "history.sqlite"
+    open_store(place, create=True).close()
+    heard: list[str] = []
+    other = sqlite3.connect(place)
+    with contextlib.closing(other), hearing(heard.append), open_store(place) as store:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked"):
+            store.add_run(header(), RECORDS, origin(0))
+        assert heard == [f"{place}: another program is writing to it; waiting for up to 0.1 s"]
+        other.execute("ROLLBACK")
+        store.add_run(header(), RECORDS, origin(0))
+        assert len(store.runs()) == 1
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_store_that_cannot_be_made_leaves_no_file(
+    has_begun: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(engine: Engine) -> None:
+        with engine.connect().execution_options(writes=True) as connection, connection.begin():
+            if has_begun:
+                connection.exec_driver_sql("CREATE TABLE runs (id INTEGER)")
+            raise OperationalError("", {}, sqlite3.OperationalError("database or disk is full"))
+
+    monkeypatch.setattr(migrate, "upgrade", fail)
+    with pytest.raises(StoreError, match="full"):
+        open_store(tmp_path / "history.sqlite", create=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_was_there_stays_if_it_cannot_be_made_a_store(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine " * 100)
+    with pytest.raises(StoreError):
+        open_store(tmp_path / "notes.txt", create=True)
+    assert (tmp_path / "notes.txt").read_text() == "mine " * 100

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select, update
 
+from photometer.cli import main
 from photometer.errors import DefinitionError, StoreError
 from photometer.history import schema
-from photometer.history.examination import examine
 from photometer.history.exporting import export_curves, export_runs
 from photometer.history.ingest import add_file
-from photometer.history.pruning import Pruning, choose, delete_runs
+from photometer.history.location import make_store
 from photometer.history.store import Store, open_store
 from photometer.history.two_commits import compare_commits, render_comparison
-from tests.history.records import counts, header, origin, sha, times
+from photometer.history.upkeep import Pruning, choose, delete_runs, examine
+from photometer.model.results_file import ResultsFile
+from tests.history.records import comparison, counts, header, origin, sha, times
 
 
 def test_exported_runs_can_be_added_again(store: Store, tmp_path: Path) -> None:
@@ -28,6 +32,27 @@ def test_exported_runs_can_be_added_again(store: Store, tmp_path: Path) -> None:
     assert add_file(store, path).new == 0
     with open_store(tmp_path / "other.sqlite", create=True) as other:
         assert list(other.records(add_file(other, path).run_id)) == records
+
+
+def test_a_comparison_of_many_sides_is_added_as_several_of_two_and_only_once(store: Store, tmp_path: Path) -> None:
+    about = {
+        **{"id": "cmp-1", "suite": "toy", "fingerprint": "f" * 16},
+        "sides": [{"spec": f"git:{sha(n)}", "commit": sha(n), "tree": None} for n in range(3)],
+    }
+    second = {**comparison("work", "slower"), "side": 2, "before": 1}
+    path = ResultsFile.create(
+        tmp_path / "comparison.json", {"comparison": about}, records=[comparison("work", "same"), second]
+    ).path
+    added = add_file(store, path)
+    assert (added.new, added.known) == (2, 0)
+    assert {
+        each.branch.sha: (each.verdict, each.base.sha)
+        for each in store.comparisons()
+        if each.base is not None and each.branch is not None
+    } == {sha(1): ("same", sha(0)), sha(2): ("slower", sha(0))}
+    again = add_file(store, path)
+    assert (again.new, again.known) == (0, 2)
+    assert len(store.runs()) == 2
 
 
 def test_curves_are_exported_as_csv_and_json(store: Store, tmp_path: Path) -> None:
@@ -103,10 +128,25 @@ def test_two_commits_are_compared_by_what_both_have(store: Store) -> None:
 
 
 def test_doctor_looks_at_a_sample_of_a_large_store(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("photometer.history.examination.SAMPLED", 8)
+    monkeypatch.setattr("photometer.history.upkeep.SAMPLED", 8)
     with open_store(place, create=True) as store:
         store.add_run(header(), [counts(f"b{number}", number) for number in range(40)], origin(0))
         assert examine(place).problems == ()
         with store.engine.connect() as connection, connection.begin():
             connection.execute(update(schema.contents).values(data=b"no zlib"))
     assert examine(place).problems[0].startswith("8 of 8 records looked at cannot be unpacked")
+
+
+@pytest.mark.parametrize("command", ["doctor", "list", "show", "changes", "init"])
+def test_a_schema_that_is_no_text_is_told_in_words(
+    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "history.sqlite"
+    make_store(str(place))
+    with contextlib.closing(sqlite3.connect(place)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET name = CAST(x'fffe80' AS TEXT), sql = 'CREATE nothing'")
+    with pytest.raises(SystemExit) as ended:
+        main(["history", command, "--store", str(place)])
+    assert ended.value.code == 1
+    assert "is damaged" in capfd.readouterr().err

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from photometer.model.results_reader import load_results
 from tests.hostile.benchmarks import FAILING, GOOD, MISBEHAVING, SUCCEEDING
+from tests.photometer_command import photometer
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -20,15 +19,7 @@ def run(tmp_path: Path, text: str, *words: str) -> subprocess.CompletedProcess[s
     (tmp_path / "hostile.py").write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{text}")
     scratch = tmp_path / "scratch"
     scratch.mkdir(exist_ok=True)
-    return subprocess.run(
-        [sys.executable, "-m", "photometer", *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-        env={**os.environ, "TMPDIR": str(scratch)},
-    )
+    return photometer(*words, cwd=tmp_path, TMPDIR=str(scratch))
 
 
 def assert_nothing_is_left(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from photometer.instruments import machine_facts
 from photometer.instruments.machine_facts import gather_machine, git_commit, short_flags, stolen_share
+from tests.repositories import make_repository
 
 
 def test_gathers_what_this_machine_is() -> None:
@@ -40,14 +41,7 @@ def test_torch_is_not_imported_for_it() -> None:
 
 
 def test_commit_of_a_repository_and_whether_it_changed(tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
-        identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
-        subprocess.run(["git", "-C", str(tmp_path), *identity, *arguments], check=True, capture_output=True, timeout=60)
-
-    git("init", "-q")
-    (tmp_path / "f").write_text("1")
-    git("add", "f")
-    git("commit", "-qm", "first")
+    make_repository(tmp_path, {"f": "1"})
     commit, is_dirty, why = git_commit(tmp_path)
     assert commit is not None
     assert len(commit) == 40

@@ -3,7 +3,6 @@ from __future__ import annotations
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -72,12 +71,6 @@ def test_what_allows_it_depends_on_the_machine(
     assert words in refusal_remedy(platform, file)
 
 
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session() as started:
-        yield started
-
-
 def pretend(folder: Path, script: str) -> str:
     program = folder / "py-spy"
     program.write_text(f"#!/bin/sh\n{script}\n")
@@ -85,6 +78,7 @@ def pretend(folder: Path, script: str) -> str:
     return str(program)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("script", "kind", "words"),
     [

@@ -72,7 +72,7 @@ def test_kernels_and_copies_are_counted_apart() -> None:
     assert (found.kernels_per_run, found.copies_and_fills_per_run) == (2.0, 1.0)
     assert found.memory is not None
     assert found.memory.added_bytes == 2000
-    assert "device hot 1 us" in repr(found)
+    assert "device hot 1.00 µs" in repr(found)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from photometer.model.fail_rules import FailRule, parse_rules, parse_share
         ("memory:4096", [FailRule("memory", size_bytes=4096)]),
         ("memory:0.5%", [FailRule("memory", 0.005)]),
         ("undecided", [FailRule("undecided")]),
+        ("recompile, graph-break", [FailRule("recompile"), FailRule("graph-break")]),
         ("never", []),
     ],
 )
@@ -35,6 +36,7 @@ def test_rules(text: str, rules: list[FailRule]) -> None:
         ("slower:-5%", "no threshold"),
         ("slower:64KiB", "only memory"),
         ("undecided:5%", "has no threshold"),
+        ("recompile:1", "has no threshold"),
         ("never,slower", "never cannot be joined"),
         ("slower,slower:5%", "two rules for slower"),
         ("slower:1e9%", "no threshold"),

@@ -3,27 +3,12 @@ from __future__ import annotations
 import pytest
 
 from photometer.errors import MeasurementError, ResultsFileError
-from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement, format_bytes
+from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
 
 SPEC = TaskSpec("y = x + 1")
 ONE, TWO = MemoryFigures(4096, 8192, 3), MemoryFigures(4096, 8200, 4)
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        (0, "0 B"),
-        (1023, "1023 B"),
-        (4096, "4.0 KiB"),
-        (-1536, "-1.5 KiB"),
-        (3 << 20, "3.0 MiB"),
-        (1 << 60, "1048576.0 TiB"),
-    ],
-)
-def test_bytes_in_words(number: int, text: str) -> None:
-    assert format_bytes(number) == text
 
 
 def test_what_most_runs_have_stands_for_all() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -10,9 +9,8 @@ import pytest
 
 from photometer.model.environment import Environment
 from photometer.model.own_code import git_root, importable_here, own_folders
-from photometer.session.layout import Layout
-from photometer.session.policy import IMPORTABLE_BYTES, Policy
-from photometer.worker.server import IMPORTABLE, make_importable
+from photometer.session.policy import Policy
+from photometer.worker.server import make_importable
 
 
 @pytest.fixture
@@ -50,20 +48,6 @@ def test_they_come_after_the_standard_library_and_before_packages(monkeypatch: p
     assert sys.path == ["/first", "/lib/python", "/mine", "/x/site-packages", "/pth"]
 
 
-def test_the_size_of_a_workers_environment_does_not_depend_on_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PYTHONPATH", raising=False)
-
-    def size_with(*folders: str) -> int:
-        variables = Policy().variables(Environment("python", importable=folders), Layout(), under_valgrind=False)
-        assert json.loads(variables[IMPORTABLE]) == list(folders)
-        assert len(variables[IMPORTABLE]) == IMPORTABLE_BYTES
-        return sum(
-            len(name) + len(value) + 2 for name, value in variables.items() if name != "PHOTOMETER_PADDING"
-        ) + len(variables["PHOTOMETER_PADDING"])
-
-    assert size_with("/a") == size_with("/a/much/longer/name/of/a/folder", "/b") == size_with()
-
-
 def test_folders_of_the_python_path_are_not_named_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "/a")
-    assert Policy().importable(Environment("python", importable=("/a", "/b"))) == ["/b"]
+    assert Policy().importable(Environment("python", importable=("/a", "/b"))) == ("/b",)

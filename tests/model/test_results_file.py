@@ -17,7 +17,7 @@ from photometer.model.device_mode import DeviceMode
 from photometer.model.diagnosis import Conditions
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.measurement import Measurement
-from photometer.model.results_file import ResultsFile, load_measurements, save_measurements
+from photometer.model.results_file import ResultsFile
 from photometer.model.results_reader import load_results
 from photometer.model.task import TaskSpec
 from photometer.results import results_schema
@@ -40,8 +40,8 @@ def test_saved_measurements_come_back_equal(tmp_path: Path) -> None:
         measurement(),
         measurement("y", label="l", sub_label="s\n|", description="ü\u2028", env="e", num_threads=4),
     ]
-    save_measurements(path, originals, machine=MACHINE)
-    assert load_measurements(path) == originals
+    ResultsFile.create(path, records=originals, machine=MACHINE, overwrite=True)
+    assert load_results(path).measurements == originals
     assert load_results(path).machine == MACHINE
 
 
@@ -223,7 +223,7 @@ def test_appending_to_what_is_not_ours(tmp_path: Path) -> None:
     path.write_text('{"format": "photometer-results", "version": 2, "records": [\n]}\n')
     with pytest.raises(ResultsFileError, match="version 2"):
         ResultsFile(path)
-    save_measurements(path, [measurement()])
+    ResultsFile.create(path, records=[measurement()], overwrite=True)
     path.write_text(json.dumps(json.loads(path.read_text())))
     with pytest.raises(ResultsFileError, match="with one record per line"):
         ResultsFile(path)
@@ -231,13 +231,13 @@ def test_appending_to_what_is_not_ours(tmp_path: Path) -> None:
 
 def test_saving_into_a_missing_folder_names_it(tmp_path: Path) -> None:
     with pytest.raises(ResultsFileError, match="nowhere"):
-        save_measurements(tmp_path / "nowhere" / "r.json", [])
+        ResultsFile.create(tmp_path / "nowhere" / "r.json")
 
 
 def test_an_append_follows_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     file = ResultsFile.create(path)
-    save_measurements(path, [measurement()])
+    ResultsFile.create(path, records=[measurement()], overwrite=True)
     file.append({"kind": "failure"})
     assert load_results(path).kinds == {"measurement": 1, "failure": 1}
     assert path.stat().st_nlink == 1

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from photometer.errors import ResultsFileError
 from photometer.model.measurement import Measurement
-from photometer.model.results_file import save_measurements
+from photometer.model.results_file import ResultsFile
 from photometer.model.results_reader import Results, load_results
 from photometer.model.task import TaskSpec
 
@@ -75,7 +75,7 @@ def test_torn_file_says_how_many_records_can_be_had(tmp_path: Path) -> None:
 
 def test_recovering_a_whole_file_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    save_measurements(path, [Measurement(1, [1.0], TaskSpec("a", "b"))])
+    ResultsFile.create(path, records=[Measurement(1, [1.0], TaskSpec("a", "b"))], overwrite=True)
     assert load_results(path, recover=True) == load_results(path)
 
 
@@ -94,7 +94,7 @@ def test_unknown_kinds_and_fields_are_kept(tmp_path: Path) -> None:
 def test_a_file_reformatted_by_another_program_still_loads(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     saved = [Measurement(1, [1.0, 2.0], TaskSpec("a", "b"))]
-    save_measurements(path, saved)
+    ResultsFile.create(path, records=saved, overwrite=True)
     path.write_text(json.dumps(json.loads(path.read_text()), indent=2), encoding="utf-8-sig")
     assert load_results(path).measurements == saved
 

@@ -6,7 +6,24 @@ import pytest
 import torch.utils.benchmark as torch_benchmark
 from hypothesis import given, strategies as st
 
-from photometer.model.units import format_seconds, select_unit, trim_sigfig, unit_to_english
+from photometer.model.units import (
+    change,
+    format_amount,
+    format_bytes,
+    format_count,
+    format_difference,
+    format_digits,
+    format_interval,
+    format_number,
+    format_ratio,
+    format_seconds,
+    percent,
+    select_unit,
+    shown_unit,
+    span,
+    trim_sigfig,
+    unit_to_english,
+)
 
 
 @given(st.floats(1e-9, 999.0))
@@ -45,10 +62,17 @@ def test_trim_wants_a_whole_number(n: float) -> None:
 
 @pytest.mark.parametrize(
     ("t", "text"),
-    [(1.234e-6, "1.234 us"), (0, "0 ns"), (123.456e-3, "123.5 ms"), (9.9999e-7, "1000.0 ns"), (math.inf, "unknown")],
+    [
+        (1.234e-6, "1.234 µs"),
+        (0, "0 ns"),
+        (123.456e-3, "123.5 ms"),
+        (9.9999e-7, "1.000 µs"),
+        (-2e-6, "-2.000 µs"),
+        (math.inf, "unknown"),
+    ],
 )
 def test_format_seconds(t: float, text: str) -> None:
-    assert format_seconds(t) in (text, text.replace(".0", ""))
+    assert format_seconds(t) == text
 
 
 def test_english() -> None:
@@ -58,3 +82,79 @@ def test_english() -> None:
         "millisecond",
         "second",
     ]
+
+
+def test_micro_is_torchs_where_torch_asks_and_ours_where_it_is_shown() -> None:
+    assert select_unit(2e-6) == ("us", 1e-6)
+    assert shown_unit(2e-6) == ("µs", 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (1.234e-6, "+1.23 µs"),
+        (-1.6e-9, "-1.6 ns"),
+        (24e-9, "+24 ns"),
+        (0.0, "0.0 ns"),
+        (-1e-12, "0.0 ns"),
+        (math.inf, "+anything"),
+        (-math.inf, "-anything"),
+    ],
+)
+def test_a_difference_has_a_sign_and_nothing_below_a_tenth_of_a_nanosecond(seconds: float, text: str) -> None:
+    assert format_difference(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1,023 B"),
+        (4096, "4.0 KiB"),
+        (-1536, "-1.5 KiB"),
+        (3 << 20, "3.0 MiB"),
+        (1 << 60, "1,048,576.0 TiB"),
+    ],
+)
+def test_bytes_have_units(number: int, text: str) -> None:
+    assert format_bytes(number) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(9310.0, "9,310"), (9310.37, "9,310"), (2.35, "2.35"), (2.5, "2.5"), (0, "0"), (-4, "-4"), (math.inf, "unknown")],
+)
+def test_a_count_has_a_fraction_only_as_a_mean_of_few(count: float, text: str) -> None:
+    assert format_count(count) == text
+    assert format_count(1500, signed=True) == "+1,500"
+
+
+@pytest.mark.parametrize(
+    ("relative", "text"),
+    [
+        (0.0042, "0.42 %"),
+        (0.081, "8.1 %"),
+        (1.2, "120 %"),
+        (-0.0083, "-0.83 %"),
+        (0.0, "0 %"),
+        (-1e-9, "0.000 %"),
+        (math.inf, "any amount"),
+    ],
+)
+def test_per_cent_has_two_digits(relative: float, text: str) -> None:
+    assert percent(relative) == text
+
+
+def test_a_change_has_a_sign_and_an_open_end_is_said_in_words() -> None:
+    assert [change(ratio) for ratio in (1.081, 0.5, 1.0)] == ["+8.1 %", "-50 %", "0 %"]
+    assert span((0.995, 1.02)) == "-0.50 % to +2.0 %"
+    assert span((0.99, math.inf)) == "-1.0 % to anything"
+    assert span((0.0, 1.002)) == "anything to +0.20 %"
+    assert format_interval((1e-6, 2e-6), format_seconds) == "1.000 µs to 2.000 µs"
+
+
+def test_ratios_amounts_and_other_numbers() -> None:
+    assert [format_ratio(ratio) for ratio in (1.254, 24.61, 1830)] == ["1.25×", "24.6×", "1,830×"]
+    assert [format_amount(v, "B") for v in (2.147e9, 786432, 512, 3.2e-6)] == ["2.15 GB", "786 kB", "512 B", "3.20 µB"]
+    assert [format_digits(value) for value in (0, 2.154, 21.5, 2154)] == ["0", "2.15", "21.5", "2,154"]
+    assert [format_number(value) for value in (3.0, 1e6, 0.123456, math.nan)] == ["3", "1,000,000", "0.12346", "nan"]

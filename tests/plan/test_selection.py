@@ -78,3 +78,14 @@ def test_caret_of_a_bad_expression(expression: str, column: int) -> None:
     text, caret = str(caught.value.log).splitlines()
     assert text == f"  {expression}"
     assert caret.index("^") - 2 == column
+
+
+@pytest.mark.parametrize("expression", ["(" * 330 + "add" + ")" * 330, "not " * 3000 + "add", "(" * 5000])
+def test_too_much_nesting_is_an_error(expression: str) -> None:
+    with pytest.raises(DefinitionError, match="inside each other"):
+        select(PLAN, expression)
+
+
+def test_some_nesting_is_fine() -> None:
+    assert select(PLAN, "(" * 50 + "add" + ")" * 50) == select(PLAN, "add")
+    assert select(PLAN, " or ".join(["(add)"] * 60)) == select(PLAN, "add")

@@ -104,6 +104,7 @@ def test_flame_graphs_without_permission_to_trace(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

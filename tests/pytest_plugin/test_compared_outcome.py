@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
 from photometer.analysis.guards import ProbeResult
 from photometer.errors import WorkerCrashed
 from photometer.pytest_plugin.compared_outcome import outcome_of
@@ -19,7 +19,7 @@ PASSED = (Ended("t", "passed"), Ended("t", "passed"))
 
 def judged(word: str, ratio: float, cause: str = "", ended: tuple[Ended, Ended] = PASSED) -> JudgedTest:
     result = ComparisonResult("id", "t", verdict(word, ratio), cause)  # type: ignore[arg-type]
-    return JudgedTest("t", result, ended=ended)
+    return JudgedTest("t", EnvironmentComparison(NAMES, "tests", (result,)), ended=ended)
 
 
 def test_what_is_slower_fails_with_its_cause() -> None:
@@ -33,9 +33,23 @@ def test_what_is_slower_fails_with_its_cause() -> None:
 
 def test_what_is_accepted_passes() -> None:
     slower = judged("slower", 1.05)
-    assert slower.result is not None
-    accepted = dataclasses.replace(slower.result, accepted="the check is needed (commit 123)")
-    assert outcome_of(dataclasses.replace(slower, result=accepted), NAMES).word == "passed"
+    (result,) = slower.comparison.results
+    accepted = dataclasses.replace(result, accepted="the check is needed (commit 123)")
+    comparison = dataclasses.replace(slower.comparison, results=(accepted,))
+    assert outcome_of(dataclasses.replace(slower, comparison=comparison), NAMES).word == "passed"
+
+
+def test_of_several_sides_each_that_is_slower_is_told() -> None:
+    names = ("git:main", "git:one", "git:two", "git:three")
+    results = [
+        ComparisonResult("id", "t", verdict(word, ratio), side=side)  # type: ignore[arg-type]
+        for side, (word, ratio) in enumerate((("same", 1.0), ("slower", 1.05), ("slower", 1.1)), start=1)
+    ]
+    ended = tuple(Ended("t", "passed") for _ in names)
+    outcome = outcome_of(JudgedTest("t", EnvironmentComparison(names, "tests", tuple(results)), ended=ended), names)
+    assert outcome.word == "failed"
+    assert outcome.text is not None
+    assert [name for name in names if name in outcome.text] == ["git:main", "git:two", "git:three"]
 
 
 def test_everything_else_passes() -> None:
@@ -59,25 +73,25 @@ def reached() -> ProbeResult:
 
 
 def test_what_the_base_cannot_run_is_skipped() -> None:
-    reason = why_skipped(NotReached(Ended("t", "failed", "call:\nE  NameError: new")), reached())
+    reason = why_skipped([NotReached(Ended("t", "failed", "call:\nE  NameError: new")), reached()])
     assert "the base cannot run it" in reason
     assert "NameError: new" in reason
-    assert outcome_of(JudgedTest("t", skipped_because=reason), NAMES).word == "skipped"
+    assert outcome_of(JudgedTest("t", EnvironmentComparison(NAMES, "tests", ()), reason), NAMES).word == "skipped"
 
 
 def test_what_fails_on_the_branch_or_for_another_reason_is_not_skipped() -> None:
     failed = NotReached(Ended("t", "failed", "E"))
-    assert why_skipped(failed, failed) == ""
-    assert why_skipped(reached(), failed) == ""
-    assert why_skipped(WorkerCrashed("the side's pytest ended"), reached()) == ""
+    assert why_skipped([failed, failed]) == ""
+    assert why_skipped([reached(), failed]) == ""
+    assert why_skipped([WorkerCrashed("the side's pytest ended"), reached()]) == ""
     failure = ComparisonFailure("id", "t", "branch", "the test failed", "E  NameError")
-    outcome = outcome_of(JudgedTest("t", failure=failure), NAMES)
+    outcome = outcome_of(JudgedTest("t", EnvironmentComparison(NAMES, "tests", (), (failure,))), NAMES)
     assert (outcome.word, outcome.text) == ("failed", "failed on the branch side: the test failed\nE  NameError")
 
 
 def test_what_a_test_itself_skips_is_skipped_for_its_reason() -> None:
     skipped = NotReached(Ended("t", "skipped", "Skipped: no GPU"))
-    assert why_skipped(skipped, skipped) == why_skipped(reached(), skipped) == "no GPU"
+    assert why_skipped([skipped, skipped]) == why_skipped([reached(), skipped]) == "no GPU"
 
 
 def test_escapes_in_reports_are_visible() -> None:

@@ -18,6 +18,8 @@ from photometer.pytest_plugin.options import DEFAULT_MIN_TIME_SECONDS, Asked
 from photometer.pytest_plugin.running import BenchmarkRun
 from tests.pytest_plugin.nested_session import plugin_options, records_in, run_nested
 
+pytestmark = pytest.mark.lengthy
+
 MIXED = """
     def test_plain():
         pass
@@ -181,10 +183,28 @@ def test_results_go_to_a_store(tmp_path: Path) -> None:
         assert len(store.runs()) == 1
 
 
-def test_a_results_file_that_cannot_be_written_does_not_fail_the_tests(tmp_path: Path) -> None:
-    done = run_nested(tmp_path, MIXED, FAST, f"--photometer-json={tmp_path / 'missing' / 'results.json'}")
-    assert done.outcomes["test_sorted"] == "passed"
+def test_a_results_file_that_cannot_be_written_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for file in (tmp_path / "missing" / "results.json", tmp_path / "folder", tmp_path / ("a" * 300)):
+        done = run_nested(tmp_path, MIXED, FAST, f"--photometer-json={file}")
+        assert done.code == pytest.ExitCode.USAGE_ERROR, file
+        assert done.outcomes == {}
+
+
+def test_a_results_file_that_is_lost_meanwhile_fails_the_session(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    code = f"""
+    from pathlib import Path
+
+    def test_sorted(photometer):
+        photometer(sorted, [3, 1, 2])
+        Path({str(folder)!r}).rmdir()
+    """
+    done = run_nested(tmp_path, code, FAST, f"--photometer-json={folder / 'results.json'}")
+    assert done.outcomes == {"test_sorted": "passed"}
     assert "results are not kept" in done.output
+    assert done.code == pytest.ExitCode.TESTS_FAILED
 
 
 def test_the_examples_of_the_page_run(tmp_path: Path) -> None:

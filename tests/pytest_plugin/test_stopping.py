@@ -16,6 +16,8 @@ from photometer.session.layout import Layout
 from photometer.session.policy import ENVIRONMENT_BYTES
 from photometer.worker.messages import Prepare, Time
 
+pytestmark = pytest.mark.lengthy
+
 FILE = "test_stopped.py"
 TESTS = """
     import pytest

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from photometer.execution.executor import BuildSnippets, Done, MeasureOrder, Step, Work
+from photometer.execution.executor import BuildSnippets, Done, MeasureOrder, Work
+from photometer.execution.steps import Step
 from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.model.environment import Environment
 from photometer.model.machine import Machine
@@ -34,10 +35,10 @@ class StandIn(NodeWorker):
         return NodeFacts(node, tuple(range(self._core_count)), facts, "", own_code_digest(), os.getpid())
 
     def execute(self, work: Work, files: Mapping[str, Any]) -> NodeOutcome:
-        self._on_device += step_of(work) is Step.DEVICE
+        self._on_device += step_of(work) == Step("device")
         beside = self._on_device
         time.sleep(float(self._told.get("SECONDS", "0")))
-        self._on_device -= step_of(work) is Step.DEVICE
+        self._on_device -= step_of(work) == Step("device")
         if label_of(work) and label_of(work) == self._told.get("KILLER"):
             self._die()
         if isinstance(work, BuildSnippets):

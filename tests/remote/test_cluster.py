@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -63,6 +64,33 @@ class FakeRay:
 
     def shutdown(self) -> None:
         pass
+
+
+def test_a_ray_that_does_not_start_in_time_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    class SlowRay(FakeRay):
+        def init(self, **options: Any) -> None:
+            raise Exception("The current node timed out during startup.\nThis could happen for a reason.")
+
+    monkeypatch.setattr("photometer.remote.cluster.import_ray", lambda: SlowRay(0))
+    with pytest.raises(WorkerStartError, match="no Ray cluster at local: The current node timed out"), Cluster("ray"):
+        pass
+
+
+def test_ray_leaves_signals_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    class GraspingRay(FakeRay):
+        def init(self, **options: Any) -> None:
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))
+
+    def ours(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("photometer.remote.cluster.import_ray", lambda: GraspingRay(0))
+    before = signal.signal(signal.SIGTERM, ours)
+    try:
+        with Cluster("ray"):
+            assert signal.getsignal(signal.SIGTERM) is ours
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize("failures", [0, 1, 2])

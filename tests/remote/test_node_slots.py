@@ -8,7 +8,7 @@ import pytest
 
 from photometer.definition import TimerArgs
 from photometer.execution.agenda import Job
-from photometer.execution.executor import Step
+from photometer.execution.steps import COUNT, TIME, Step
 from photometer.model.machine import Machine
 from photometer.model.node import Node
 from photometer.plan import materialize
@@ -18,7 +18,7 @@ from tests.execution.test_scheduler import ON_DEVICES
 ORDER = materialize({"add": TimerArgs("pass")})[0]
 
 
-def job(step: Step = Step.COUNT, cores: int = 1, order: Any = ORDER) -> Job:
+def job(step: Step = COUNT, cores: int = 1, order: Any = ORDER) -> Job:
     return Job(step, order, cores=cores)
 
 
@@ -41,18 +41,18 @@ def test_a_count_takes_one_core_and_one_more_waits_on_each_node() -> None:
 
 def test_other_loud_work_takes_a_core_each() -> None:
     places = slots(a=2)
-    taken = [places.take(job(Step.MEMORY)) for _ in range(3)]
+    taken = [places.take(job(Step("memory"))) for _ in range(3)]
     assert [slot.cores for slot in taken if slot] == [(0,), (1,)]
 
 
 def test_a_timing_takes_a_whole_node_and_its_highest_cores() -> None:
     places = slots(a=4)
-    timing = job(Step.TIME, cores=2)
+    timing = job(TIME, cores=2)
     slot = places.take(timing)
     assert slot is not None
     assert slot.cores == (2, 3)
     assert places.take(job()) is None
-    assert places.take(job(Step.TIME)) is None
+    assert places.take(job(TIME)) is None
     places.give_back(timing, slot)
     assert places.take(job()) is not None
 
@@ -62,16 +62,16 @@ def test_a_timing_waits_for_a_node_to_be_idle_and_nothing_new_starts_there() -> 
     count = job()
     slot = places.take(count)
     assert slot is not None
-    assert places.take(job(Step.TIME)) is None
+    assert places.take(job(TIME)) is None
     assert places.take(job()) is None, "the node is being emptied"
     places.give_back(count, slot)
-    assert places.take(job(Step.TIME)) is not None
+    assert places.take(job(TIME)) is not None
 
 
 def test_only_one_node_is_emptied_for_a_timing() -> None:
     places = slots(a=2, b=2)
     assert {slot.node for slot in (places.take(job()), places.take(job())) if slot} == {"a", "b"}
-    assert places.take(job(Step.TIME)) is None
+    assert places.take(job(TIME)) is None
     going_on = [places.take(job()) for _ in range(1 + AHEAD)]
     assert all(going_on), "the other node goes on"
     assert places.take(job()) is None
@@ -79,27 +79,27 @@ def test_only_one_node_is_emptied_for_a_timing() -> None:
 
 def test_a_shared_node_gives_a_timing_as_many_cores_as_it_has_threads() -> None:
     places = slots(a=Node("a", Machine(cpu_model="A"), 4, is_shared=True))
-    slot = places.take(job(Step.TIME, cores=2))
+    slot = places.take(job(TIME, cores=2))
     assert slot is not None
     assert len(slot.cores) == 2
     assert places.take(job()) is not None
-    assert places.take(job(Step.TIME)) is None, "times of one machine do not disturb each other"
+    assert places.take(job(TIME)) is None, "times of one machine do not disturb each other"
 
 
 def test_what_runs_on_a_device_goes_to_a_node_that_has_one() -> None:
     order = materialize({"add": ON_DEVICES}, available_devices=["cuda"])[-1]
     assert order.auto.on_device
     places = slots(a=4, b=Node("b", Machine(cpu_model="A"), 4, gpus=1))
-    slot = places.take(job(Step.DEVICE, order=order))
+    slot = places.take(job(Step("device"), order=order))
     assert slot is not None
     assert slot.node == "b"
-    assert places.take(job(Step.DEVICE, order=order)) is None
+    assert places.take(job(Step("device"), order=order)) is None
 
 
 def test_times_come_from_machines_of_one_type() -> None:
     other = Node("c", Machine(cpu_model="B"), 8)
     places = slots(a=2, b=2, c=other)
-    timings = [places.take(job(Step.TIME)) for _ in range(3)]
+    timings = [places.take(job(TIME)) for _ in range(3)]
     assert {slot.node for slot in timings if slot} == {"a", "b"}
     assert timings[2] is None
     count = places.take(job())
@@ -154,7 +154,7 @@ def test_counts_come_from_nodes_that_count_alike(other: dict[str, str]) -> None:
     places = slots(a=counting("a"), b=counting("b"), c=counting("c", **other))
     taken = [places.take(job()) for _ in range(10)]
     assert {slot.node for slot in taken if slot} == {"a", "b"}
-    memory = places.take(job(Step.MEMORY))
+    memory = places.take(job(Step("memory")))
     assert memory is not None
     assert memory.node == "c", "it does everything else"
 

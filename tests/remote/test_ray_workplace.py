@@ -13,9 +13,9 @@ import pytest
 
 from photometer.definition import GroupedStmts, TimerArgs
 from photometer.errors import NodesGone, WorkerStartError
-from photometer.execution.executor import Step
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
+from photometer.execution.steps import COUNT
 from photometer.plan import materialize
 from photometer.remote.cluster import Cluster
 from photometer.remote.node_actors import MOST_RESTARTS, Wanted
@@ -23,6 +23,8 @@ from photometer.remote.ray_workplace import RayWorkplace
 from tests.execution.fake_executor import FACTS, FakeExecutor
 from tests.execution.test_scheduler import ON_DEVICES
 from tests.remote.stand_in import StandIn, environment
+
+pytestmark = pytest.mark.lengthy
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install photometer[ray]")
 
@@ -52,7 +54,7 @@ def place_on(remarks: list[str] | None = None, most_nodes: int | None = None, **
 
 def run(place: RayWorkplace, benchmarks: dict[str, Any], devices: Sequence[str] = (), **settings: Any) -> list[Record]:
     records: list[Record] = []
-    chosen = RunSettings(**{"wall": False, **settings})
+    chosen = RunSettings(**{"options": {"wall": False}, **settings})
     plan = materialize(benchmarks, available_devices=devices) if devices else materialize(benchmarks)
     run_plan(plan, chosen, FakeExecutor(_never), FACTS, records.append, workplace=place)
     return records
@@ -85,7 +87,7 @@ def test_every_order_is_done_once_and_says_where(simulated: Any) -> None:
 def test_a_timing_has_a_node_to_itself_and_cpp_is_built_once(simulated: Any) -> None:
     cpp = GroupedStmts("y = 1", "auto y = 1;")
     with place_on(SECONDS=0.01) as place:
-        records = run(place, {"add": cpp, **many(4)}, wall=True, instructions=True, ladder=False)
+        records = run(place, {"add": cpp, **many(4)}, options={}, ladder=False)
     assert not [record for record in records if record["kind"] == "failure"]
     assert len({record["order"]["id"] for record in records}) == 6
 
@@ -140,7 +142,7 @@ def test_what_runs_on_an_accelerator_is_measured_where_one_is_declared_one_at_a_
         with place_on(SECONDS=0.01) as place:
             (name,) = [node.name for node in place.nodes.values() if node.gpus]
             benchmarks = {f"add {number}": ON_DEVICES for number in range(3)}
-            records = run(place, benchmarks, ["cuda"], wall=True, instructions=True, ladder=False)
+            records = run(place, benchmarks, ["cuda"], options={}, ladder=False)
     finally:
         simulated.remove_node(extra, allow_graceful=False)
     assert not [record for record in records if record["kind"] == "failure"]
@@ -160,7 +162,7 @@ def test_an_order_that_ends_every_process_is_given_up(simulated: Any) -> None:
     (failure,) = [record for record in records if record["kind"] == "failure"]
     assert failure["order"]["label"] == ["7"]
     assert failure["type"] == "NodeLost"
-    assert failure["step"] == Step.COUNT.value
+    assert failure["step"] == COUNT.name
     assert labels(records) == sorted(many(30))
 
 

@@ -11,27 +11,16 @@ from photometer.commits.lane import CommitLane
 from photometer.errors import EnvironmentSpecError
 from photometer.remote.shipped_commits import pack_commits, unpack_commits
 from photometer.session.session import Session
-
-
-def git(folder: Path, *arguments: str) -> str:
-    settings = ["-c", "user.name=N", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false"]
-    command = ["git", "-C", str(folder), *settings, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+from tests.repositories import commit_files, git, make_repository
 
 
 @pytest.fixture
 def commits(tmp_path: Path) -> list[str]:
-    repository = tmp_path / "repository"
-    repository.mkdir()
-    git(repository, "init", "-q")
-    found = []
-    for number in range(4):
-        (repository / "layers.py").write_text(f"NUMBER = {number}\n")
-        (repository / "same.py").write_text("SAME = True\n" * 1000)
-        git(repository, "add", "-A")
-        git(repository, "commit", "-q", "-m", str(number))
-        found.append(git(repository, "rev-parse", "HEAD"))
-    return found
+    repository = make_repository(tmp_path / "repository")
+    return [
+        commit_files(repository, {"layers.py": f"NUMBER = {number}\n", "same.py": "SAME = True\n" * 1000})
+        for number in range(4)
+    ]
 
 
 def test_commits_arrive_with_their_names_and_files_and_nothing_else(tmp_path: Path, commits: list[str]) -> None:

@@ -4,7 +4,7 @@ import dataclasses
 
 from photometer.model.device_measurement import KernelTime
 from photometer.model.device_mode import DeviceMode, ModeName, Source
-from photometer.report.device_text import format_bytes, render_device
+from photometer.report.device_text import render_device
 from tests.model.test_device_measurement import measurement
 
 
@@ -12,8 +12,8 @@ def test_the_table_says_mode_time_and_source() -> None:
     text = render_device(measurement())
     lines = text.splitlines()
     (hot,) = [line for line in lines if line.startswith("  device hot  ")]
-    assert hot.startswith("  device hot        1.000 us  ")
-    assert hot.endswith("us  profiler (events: 2.000 us)")
+    assert hot.startswith("  device hot        1.000 µs  ")
+    assert hot.endswith("µs  profiler (events: 2.000 µs)")
     assert "not measured: it waits" in text
     assert "launch-bound" in text
     assert "2 kernels per run, and 1 copy or fill" in text
@@ -36,13 +36,3 @@ def test_one_block_has_no_interval() -> None:
     assert "one block only" in text
     assert "kernel" not in text
     assert "memory:" not in text
-
-
-def test_bytes_have_units() -> None:
-    assert [format_bytes(n) for n in (0, 1023, 2048, 5 * 2**20, 3 * 2**30)] == [
-        "0 B",
-        "1023 B",
-        "2.0 KiB",
-        "5.0 MiB",
-        "3.0 GiB",
-    ]

@@ -82,6 +82,7 @@ def test_csv_leaves_the_rest_alone() -> None:
 def test_encodable_keeps_what_the_output_can_show() -> None:
     assert encodable("≈1.25× ü", "utf-8") == "≈1.25× ü"
     assert encodable("≈1.25× ü", "ascii") == "~1.25x \\xfc"
+    assert encodable("1.2 µs", "ascii") == "1.2 us"
     assert encodable("≈1.25× ü", "latin-1") == "~1.25x ü"
     assert encodable("≈", None) == "≈"
 

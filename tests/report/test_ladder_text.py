@@ -15,10 +15,10 @@ LADDER = Ladder(
 def test_columns_are_aligned_and_figures_have_their_interval() -> None:
     lines = render_ladder(LADDER).splitlines()
     head, ground, sub = lines[1:4]
-    assert " ".join(sub.split()) == "SubTensor 5.100 us +3.96 us +3.84 us to +4.05 us 20,010 +15,998 Tensor"
+    assert " ".join(sub.split()) == "SubTensor 5.100 µs +3.96 µs +3.84 µs to +4.05 µs 20,010 +15,998 Tensor"
     assert head.index("instructions") + len("instructions") == sub.index("20,010") + len("20,010")
-    assert " ".join(ground.split()) == "Tensor 1.146 us 4,012"
-    assert ground.index("1.146 us") == sub.index("5.100 us")
+    assert " ".join(ground.split()) == "Tensor 1.146 µs 4,012"
+    assert ground.index("1.146 µs") == sub.index("5.100 µs")
 
 
 def test_what_is_not_known_is_a_dash() -> None:

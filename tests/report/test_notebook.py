@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import math
 import random
 import re
@@ -106,13 +107,23 @@ def test_a_verdict_says_word_change_and_reason() -> None:
 
 
 def test_a_comparison_shows_what_matters_first_and_says_how_much_it_leaves_out() -> None:
-    text = EnvironmentComparison("main", "mine", "standard", results())._repr_html_()
+    text = EnvironmentComparison(("main", "mine"), "standard", results())._repr_html_()
     assert "mine against main" in text
     assert "3 slower, 2 undecided, 2 faster, 145 same" in text
     assert Reader(text).tags.count("tr") == MOST_ROWS + 1
     assert f"{152 - MOST_ROWS} more" in text
-    assert text.index(">slower<") < text.index(">undecided<") < text.index(">faster<") < text.index(">same<")
-    assert "nothing was compared" in EnvironmentComparison("a", "b", "s", ())._repr_html_()
+    assert text.index(">slower<") < text.index(">undecided<") < text.index(">faster<") < text.index(">same within")
+    assert "nothing was compared" in EnvironmentComparison(("a", "b"), "s", ())._repr_html_()
+
+
+def test_many_sides_are_told_apart() -> None:
+    [first, *_] = results()
+    both = (first, dataclasses.replace(first, side=2))
+    failure = ComparisonFailure("1", "div", "b", "no", place=1)
+    text = EnvironmentComparison(("a", "b", "c"), "s", both, (failure,))._repr_html_()
+    assert "b, c against a" in text
+    for said in (f"{html.escape(first.title)} on b", f"{html.escape(first.title)} on c", "div on b failed: no"):
+        assert said in text, said
 
 
 def test_hostile_text_of_a_comparison_is_only_text() -> None:
@@ -123,7 +134,7 @@ def test_hostile_text_of_a_comparison_is_only_text() -> None:
         judged=dataclasses.replace(first.judged, reason=MARKUP + '" onclick="x', notes=(MARKUP,)),
     )
     failure = ComparisonFailure("1", MARKUP, "base", MARKUP)
-    comparison = EnvironmentComparison(MARKUP, MARKUP, MARKUP, (hostile,), (failure,), warnings=(MARKUP,))
+    comparison = EnvironmentComparison((MARKUP, MARKUP), MARKUP, (hostile,), (failure,), warnings=(MARKUP,))
     for text in (comparison._repr_html_(), hostile.judged._repr_html_()):
         assert "script" not in Reader(text).tags
         assert "\x1b" not in text
@@ -134,13 +145,13 @@ def test_hostile_text_of_a_comparison_is_only_text() -> None:
 def test_a_device_measurement_shows_modes_bound_kernels_and_warnings() -> None:
     found = device_measurement()
     text = found._repr_html_()
-    for said in ("Fake 9000", "device hot", "1.000 us", "graph replay", "it waits", "launch-bound", "Memcpy DtoD"):
+    for said in ("Fake 9000", "device hot", "1.000 µs", "graph replay", "it waits", "launch-bound", "Memcpy DtoD"):
         assert said in text, said
     assert "slow start." in text
     assert Reader(text).tags.count("tr") == 3
     assert "device hot" in str(found)
     assert len(repr(found).splitlines()) == 1
-    assert repr(found.hot) == "<photometer.DeviceMode device hot: 1.000 us by profiler, 5 blocks>"
+    assert repr(found.hot) == "<photometer.DeviceMode device hot: 1.000 µs by profiler, 5 blocks>"
     assert "it waits" in repr(found.graph)
 
 
@@ -153,7 +164,7 @@ def test_counts_show_the_three_figures_and_functions() -> None:
         top_functions=(FunctionCount(600, "file.c:work [lib.so]"),),
     )
     text = counts._repr_html_()
-    for said in ("f(x)", "100.00", "90.00", "2.00", "all exactly equal", "file.c:work", "50.0%"):
+    for said in ("f(x)", ">100<", ">90<", ">2<", "all exactly equal", "file.c:work", "50 %"):
         assert said in text, said
     assert Reader(text).open == []
 

@@ -33,9 +33,13 @@ def ranking(*names: str) -> Ranking:
 RESULTS: list[tuple[Any, list[str]]] = [
     (made(1e-6, "a", samples=7), ["L: a", "block 7: "]),
     (verdict("slower", 1.01), ["slower +1.0 %", "+1.0 %"]),
-    (comparison(result("slower", 1.1, "add"), result("same", 1.0, "mul")), ["add", "mul", "same 0 %"]),
-    (ranking("f(x)", "g(x)", "h(x)"), ["f(x)", "h(x)", "1.000 us reference", "2.100 us slower"]),
-    (device_measurement(), ["Fake 9000", "device hot", "1.000 us"]),
+    (comparison(result("slower", 1.1, "add"), result("same", 1.0, "mul")), ["add", "mul", "same within 0.3 % 0 %"]),
+    (
+        comparison(result("slower", 1.1, "add"), result("same", 1.0, "add", side=2), names=("a", "b", "c")),
+        ["b, c against a", "add on b", "add on c"],
+    ),
+    (ranking("f(x)", "g(x)", "h(x)"), ["f(x)", "h(x)", "1.000 µs reference", "2.100 µs slower"]),
+    (device_measurement(), ["Fake 9000", "device hot", "1.000 µs"]),
     (dataclasses.replace(COUNTS, top_functions=FUNCTIONS), ["100.0 instructions", "function_0", "function_19"]),
     (photometer.Compare([made(1e-6, "a"), made(2e-6, "b", "other", num_threads=2)]), ["a, c", "b, other, 2 threads"]),
     (photometer.Compare([COUNTS]), ["Instructions per run", "f(x), outside the allocator", "100.0"]),

@@ -8,19 +8,25 @@ from photometer.analysis.rates import rates_of
 from photometer.model.energy import EnergyOfRun
 from photometer.model.records import to_record
 from photometer.model.task import TaskSpec
-from photometer.report.observed_text import render_curves, render_metrics, render_phases
-from photometer.report.rates_text import digits, peak_text, render_energy, render_rates, with_prefix
+from photometer.model.units import format_amount, format_digits
+from photometer.report.observed_text import render_curves, render_observed, table_of_metrics, table_of_phases
+from photometer.report.rates_text import peak_text, render_energy, render_rates, table_of_rates
 from tests.analysis.order_records import PEAK, curve, metered, order, phased, timed, worked
+from tests.report.table_texts import heads, texts
 
 
 def test_rates_name_what_was_counted_and_what_they_are_compared_with() -> None:
     one, two = order("product"), order("copy")
     records = [timed(one, 1e-3), worked(one, 50e6, 1e6), timed(two, 1e-3), worked(two, None, 2e7, bytes_given=True)]
-    text = render_rates(rates_of(collect_facts(records), [PEAK]), [PEAK], 100)
-    product, copied = text.splitlines()[2:4]
-    assert product.split() == ["product", "~50.0", "M", "50.0", "~1.00", "MB", "1.00", "50", "%", "compute"]
-    assert copied.split() == ["copy", "20.0", "MB", "20.0", "200", "%", "memory"]
-    assert "peak: cpu, 1 thread, float32: 100 GFLOP/s, 10.0 GB/s (a processor; 2026-01-31)" in text
+    rates = rates_of(collect_facts(records), [PEAK])
+    table = table_of_rates(rates, [PEAK])
+    assert heads(table) == ["benchmark", "FLOPs", "rate of FLOPs", "bytes", "rate of bytes", "of the peak", "bound"]
+    assert texts(table) == [
+        ["product", "~50.0 M", "50.0 GFLOP/s", "~1.00 MB", "1.00 GB/s", "50 %", "compute"],
+        ["copy", "", "", "20.0 MB", "20.0 GB/s", "200 %", "memory"],
+    ]
+    text = render_rates(rates, [PEAK], 100)
+    assert "Peak: cpu, 1 thread, float32: 100 GFLOP/s, 10.0 GB/s (a processor; 2026-01-31)" in text
     assert "~ counted in one run" in text
     assert "came from a cache" in text
     assert "busy machine" not in text
@@ -36,14 +42,14 @@ def test_more_than_the_peak_of_compute_is_a_peak_that_was_measured_badly() -> No
 
 
 def test_numbers_have_three_digits_and_a_prefix() -> None:
-    assert [with_prefix(value, "B") for value in (1.0, 999.0, 1.234e6, 5e13, 0.0012)] == [
+    assert [format_amount(value, "B") for value in (1.0, 999.0, 1.234e6, 5e13, 0.0012)] == [
         "1.00 B",
         "999 B",
         "1.23 MB",
         "50.0 TB",
         "1.20 mB",
     ]
-    assert [digits(value) for value in (0.0, 0.01234, 12345.6)] == ["0", "0.0123", "12,346"]
+    assert [format_digits(value) for value in (0.0, 0.01234, 12345.6)] == ["0", "0.0123", "12,346"]
     assert "thread" not in peak_text(PEAK.__class__("cuda", 1, "bfloat16", 7e14, 4e12))
 
 
@@ -65,23 +71,12 @@ def test_metrics_and_phases_are_tables() -> None:
             metered(two, tokens=(8.0,)),
         ]
     )
-    metrics = render_metrics(facts, 100).splitlines()
-    assert metrics[1].split() == ["metrics", "loss", "tokens"]
-    assert metrics[2].split("  ")[-1].strip() == "512"
-    assert "2.5 … 2.25" in metrics[2]
-    assert render_phases(facts, 100).splitlines()[2].split() == [
-        "step",
-        "[n=4]",
-        "1.00",
-        "ms",
-        "25",
-        "%",
-        "3.00",
-        "ms",
-        "75",
-        "%",
-    ]
-    assert render_metrics([], 100) == render_phases([], 100) == ""
+    metrics, phases = table_of_metrics(facts), table_of_phases(facts)
+    assert heads(metrics) == ["benchmark", "loss", "tokens"]
+    assert texts(metrics) == [["step [n=4]", "2.5 to 2.25", "512"], ["other", "", "8"]]
+    assert texts(phases) == [["step [n=4]", "1.00 ms  25 %", "3.00 ms  75 %", "4.00 ms"]]
+    assert render_observed(facts, 100).splitlines()[1] == "Phases of a step"
+    assert render_observed([], 100) == ""
 
 
 def test_curves_are_sentences_below_their_benchmark() -> None:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from photometer.analysis.run_table import RunFailure, tabulate_run
 from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
-from photometer.execution.executor import Failure, Step
-from photometer.execution.order_record import failure_record, identified, task_spec_of
+from photometer.execution.executor import Failure
+from photometer.execution.order_record import failure_record, identified
+from photometer.execution.steps import COUNT, TIME
+from photometer.instruments.ready_order import task_spec_of
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.device_mode import DeviceMode, ModeName, Source
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
@@ -13,7 +15,8 @@ from photometer.model.measurement import Measurement
 from photometer.model.records import to_record
 from photometer.model.results_reader import Results
 from photometer.plan import WorkOrders, materialize
-from photometer.report.run_text import render_failure, render_run, render_run_markdown, summary_line
+from photometer.report.run_text import render_failure, render_run, render_run_markdown, summary_line, table_of_run
+from photometer.report.tables.table import text_of
 
 PLAN = materialize(
     {
@@ -36,7 +39,7 @@ def results(plan: WorkOrders) -> Results:
     for order in plan:
         if order.label[-1] == "broken":
             failure = Failure("SnippetError", "ZeroDivisionError: division by zero", "Traceback")
-            records.append(failure_record(order, Step.TIME, failure, 1))
+            records.append(failure_record(order, TIME, failure, 1))
             continue
         measured = Measurement(100, [1.234e-4] * 30, task_spec_of(order))
         figures = InstructionFigures(1_400_000, 1_234_500, 300)
@@ -47,9 +50,12 @@ def results(plan: WorkOrders) -> Results:
 
 def test_time_and_instructions_stand_side_by_side() -> None:
     table = tabulate_run(results(PLAN))
+    shown = table_of_run(table)
+    assert [column.head for column in shown.columns] == ["", "Python", "C++", "Python instr.", "C++ instr."]
+    (section,) = shown.sections
+    figures = [[text_of(row.cell(column), column) for column in shown.columns[1:]] for row in section.rows]
+    assert figures == [["1.234 µs", "1.234 µs", "12,345", "12,345"]] * 2 + [["failed", "", "failed", ""]]
     text = render_run(table, 120)
-    (row,) = [line for line in text.splitlines() if line.endswith("12,345") and "2 threads" not in line]
-    assert row.split()[-6:] == ["1.234", "us", "1.234", "us", "12,345", "12,345"]
     assert "[2 threads]" in text
     assert "maths › broken [python]: timing failed: ZeroDivisionError: division by zero" in text
     assert (table.orders, table.measured, len(table.failures)) == (5, 4, 1)
@@ -59,7 +65,9 @@ def test_it_fits_the_terminal() -> None:
     table = tabulate_run(results(PLAN))
     lines = render_run(table, 80).split("\n1 failed:")[0].splitlines()
     assert max(map(len, lines)) <= 80
-    assert any("…" in line for line in lines)
+    # Nothing is cut: what does not fit beside the others is below.
+    assert "…" not in "".join(lines)
+    assert sum(line.strip() == "C++ instr. 12,345" for line in lines) == 2
 
 
 def test_only_what_was_measured_has_a_column() -> None:
@@ -96,19 +104,19 @@ def test_a_time_on_the_device_has_a_column_of_its_own() -> None:
     records = [identified(to_record(each), order) for each in (Measurement(10, [1.2e-4] * 9, spec), on_device)]
     text = render_run(tabulate_run(Results(Path("r.json"), {}, tuple(records))), 80)
     assert text.splitlines()[1].endswith("on device")
-    assert text.splitlines()[2].endswith("3.90 us")
+    assert text.splitlines()[2].endswith("3.90 µs")
 
 
 def test_a_time_without_its_count_is_shown_as_such() -> None:
     plan = PLAN.only(tuple(order for order in PLAN if order.label[-1] != "broken")[:1])
     (order,) = plan
     timed, _ = results(plan).records
-    failed = failure_record(order, Step.COUNT, Failure("WorkerTimeout", "not finished within 120 s"), 2)
+    failed = failure_record(order, COUNT, Failure("WorkerTimeout", "not finished within 120 s"), 2)
     table = tabulate_run(Results(Path("r.json"), {}, (timed, failed)))
     assert (table.measured, table.partial) == (1, 1)
     assert summary_line(table) == "1 of 1 variants measured, 1 only in part"
-    text = render_run(table, 120)
-    assert "1.234 us" in text
+    text = render_run(table, 200)
+    assert "1.234 µs" in text
     assert "counting failed (it was timed): not finished within 120 s" in text
 
 
@@ -158,7 +166,7 @@ def test_rows_are_in_the_order_of_the_suite_and_sizes_are_rows() -> None:
 def test_markdown_has_the_same_rows() -> None:
     text = render_run_markdown(tabulate_run(results(PLAN)))
     assert "| Python | C++ | Python instr. | C++ instr. |" in text
-    assert "| 1.234 us | 1.234 us | 12,345 | 12,345 |" in text
+    assert "| 1.234 µs | 1.234 µs | 12,345 | 12,345 |" in text
 
 
 def test_a_label_with_line_breaks_stays_in_its_row() -> None:

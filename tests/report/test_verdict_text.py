@@ -5,14 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 
-import pytest
-
 from photometer.analysis.comparison_result import ComparisonFailure
 from photometer.analysis.verdict import DetectableChange
 from photometer.report.verdict_text import (
-    duration,
     headline,
-    interval_text,
     render_verdicts,
     render_verdicts_markdown,
 )
@@ -28,12 +24,12 @@ def test_the_answer_comes_first_and_rows_by_importance() -> None:
         )
     )
     lines = text.splitlines()
-    assert lines[0] == "The branch is slower. 1 slower, 1 same."
+    assert lines[0] == "The branch is slower. 1 slower, 1 same within 0.3 %."
     assert lines.index("  ! the processor's clock moved") < text[: text.index("grew")].count("\n")
     assert text.index("grew") < text.index("more instructions and slower") < text.index("calm")
     assert "+8.1 %" in text
-    assert "1.00 us" in text
-    assert "+81.0 ns" in text
+    assert "1.00 µs" in text
+    assert "+81 ns" in text
     assert "12.5 s measured" in text
 
 
@@ -62,7 +58,7 @@ def test_hostile_text_does_not_act_on_the_terminal() -> None:
     text = render_verdicts(comparison(result("slower", 1.1, title="a\x1b[31m\nb", warnings=("w\x1b]0;x\x07",))))
     assert "\x1b" not in text
     assert "\x07" not in text
-    assert "a\\x1b[31m b" in text
+    assert "a\\x1b[31m\\nb" in text
 
 
 def test_colour_only_where_asked_for() -> None:
@@ -77,32 +73,21 @@ def test_lines_fit_the_width() -> None:
     assert all(len(line) <= 60 for line in details)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "signed", "text"),
-    [(1.234e-6, False, "1.23 us"), (9.84e-9, True, "+9.84 ns"), (-1.2e-7, True, "-120 ns"), (0.0, True, "+0.00 ns")],
-)
-def test_durations(seconds: float, signed: bool, text: str) -> None:
-    assert duration(seconds, signed=signed) == text
-
-
-def test_intervals_without_an_end() -> None:
-    assert interval_text((0.998, math.inf)) == "-0.20 % … any"
-    assert interval_text((0.0, 1.002)) == "any … +0.20 %"
-
-
 def test_an_unknown_detectable_change() -> None:
     unknown = DetectableChange(math.inf, math.inf, math.inf)
     one = result("undecided")
     open_one = type(one)("id", "x", verdict("undecided", detectable=unknown))
     text = render_verdicts(comparison(open_one))
-    assert " ? " in text
+    assert " ? " not in text
     assert "twice the time" not in text
 
 
 def test_the_first_line_of_markdown_is_the_answer() -> None:
     text = render_verdicts_markdown(comparison(result("slower", 1.08, title="add"), result("same", title="mul")))
-    assert text.splitlines()[0] == "🔴 **The branch is slower. 1 slower, 1 same.**"
-    assert render_verdicts_markdown(comparison(result("same"))).startswith("🟢 **Nothing is slower.")
+    assert text.splitlines()[0] == "🔴 **The branch is slower. 1 slower, 1 same within 0.3 %.**"
+    assert render_verdicts_markdown(comparison(result("same"))).startswith(
+        "🟢 **Nothing is slower: no difference above 0.3 %."
+    )
 
 
 def test_markdown_shows_what_changed_and_folds_the_rest() -> None:

@@ -21,8 +21,8 @@ from photometer.model.environment import Environment
 from photometer.model.records import to_record
 from photometer.model.task import TaskSpec
 from photometer.session.child_process import ChildProcess
-from photometer.session.fork_server import Launch
 from photometer.session.session import Session
+from photometer.session.zygote import Launch
 from photometer.worker.figure_messages import DeviceModes, MeasureDevice, Observe, Observed
 from photometer.worker.messages import (
     PROTOCOL_VERSION,
@@ -205,7 +205,7 @@ class FakeServer:
         self.launch = launch
         self.behaviours = behaviours or {}
         self.pid = next(_pids)
-        self.folder = Path(tempfile.mkdtemp(prefix="photometer-fake-"))
+        self.folder = self.dumps = Path(tempfile.mkdtemp(prefix="photometer-fake-"))
         self.greeting: Started | None = None
         self.alive = True
         self.closed = False

@@ -65,6 +65,6 @@ def test_servers_that_compile_import_the_compiler_first() -> None:
     with servers.session() as session:
         with session.child(COMPILING), session.child():
             pass
-        compiling, plain = (server.launch.preload for server in servers.made)
-    assert "torch._inductor.compile_fx" in compiling
+        compiling, plain = (server.launch.imports for server in servers.made)
+    assert "import torch._inductor.compile_fx" in compiling
     assert plain == ()

@@ -18,6 +18,8 @@ from photometer.model.environment import Environment
 from photometer.session.session import Server, Session
 from photometer.worker.messages import Prepare, Time
 
+pytestmark = pytest.mark.lengthy
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:

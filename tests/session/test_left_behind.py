@@ -58,6 +58,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(temporary: Path)
     assert len(list(temporary.iterdir())) == 3
 
 
+@pytest.mark.lengthy
 def test_starts_at_once_with_many_stale_folders(temporary: Path) -> None:
     pid = dead_pid()
     for number in range(STALE_FOLDERS):

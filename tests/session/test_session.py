@@ -10,10 +10,10 @@ import pytest
 
 from photometer.errors import WorkerCrashed, WorkerStartError
 from photometer.model.environment import Environment
-from photometer.session.fork_server import Launch
 from photometer.session.layout import Layout
 from photometer.session.policy import WITHOUT_AVX512, Policy
 from photometer.session.session import Counting, ServerKind, Session
+from photometer.session.zygote import Launch
 from photometer.worker.messages import Prepare
 from tests.session.fake_session import FACTS, Behaviour, FakeServer, FakeServers
 
@@ -174,11 +174,8 @@ def test_every_kind_of_server_is_launched_by_the_same_policy(monkeypatch: pytest
     assert counting.small_pages
     assert timing.search_path == counting.search_path
     # Besides what Valgrind cannot imitate, and the padding that hides the difference, nothing differs.
-    different = {
-        name
-        for name in {*timing.variables, *counting.variables}
-        if timing.variables.get(name) != counting.variables.get(name)
-    }
+    ours, theirs = dict(timing.variables), dict(counting.variables)
+    different = {name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)}
     assert different <= {"PHOTOMETER_PADDING", *WITHOUT_AVX512}
 
 

@@ -11,6 +11,8 @@ from photometer.session.session import Session
 from photometer.session.shared import SharedChild, process_session
 from photometer.worker.messages import Prepare
 
+pytestmark = pytest.mark.lengthy
+
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[SharedChild]:

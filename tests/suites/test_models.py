@@ -35,6 +35,7 @@ def test_nothing_is_counted_under_valgrind_and_every_step_has_phases() -> None:
     assert all(order.figures is not None and len(order.figures.phases) == 5 for order in steps)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("order", SMALLEST, ids=lambda order: " › ".join(order.label))
 def test_each_runs(order: object) -> None:
     args = order.args  # type: ignore[attr-defined]
@@ -44,6 +45,6 @@ def test_each_runs(order: object) -> None:
 
 @pytest.mark.nightly
 def test_the_whole_suite_runs(tmp_path: Path) -> None:
-    report = run_suite("models", tmp_path, RunSettings(instructions=False, min_run_time=0.05))
+    report = run_suite("models", tmp_path, RunSettings(options={"instructions": False}, min_run_time=0.05))
     assert report.table.failures == ()
     assert report.table.measured == report.table.orders

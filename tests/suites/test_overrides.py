@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,8 @@ from photometer.plan import materialize, select
 from photometer.session.session import Session
 from photometer.suites.overrides import CALLS, RUNGS, Rung, ladder
 from photometer.worker.messages import Prepare
+
+pytestmark = pytest.mark.warm
 
 PLAN = materialize(load_suite("overrides"))
 
@@ -34,12 +35,7 @@ def test_the_classic_four_are_tagged() -> None:
     assert classic == ["Tensor", "SubTensor", "WithTorchFunction", "SubWithTorchFunction"]
 
 
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session() as opened:
-        yield opened
-
-
+@pytest.mark.lengthy
 def test_every_order_runs(session: Session) -> None:
     failed = {}
     for order in PLAN:
@@ -63,6 +59,7 @@ def traced(owner, name):
 """
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("call", "rung", "traced", "times"),
     [

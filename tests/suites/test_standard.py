@@ -72,6 +72,7 @@ def scripted(job: ScriptingJob, folder: Path) -> str:
     return str(source.with_suffix(".pt"))
 
 
+@pytest.mark.lengthy
 def test_every_python_order_runs(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from photometer.worker.accelerators import Backend, TorchDevice
 from photometer.worker.device_blocks import (
     ATTEMPTS,
     CALIBRATION_CYCLES,
@@ -69,7 +70,7 @@ class FakeEvent:
 
 
 def blocks_of(cuda: FakeCuda) -> DeviceBlocks:
-    return DeviceBlocks(cuda.run_block, cuda, cuda.clock)
+    return DeviceBlocks(cuda.run_block, TorchDevice(Backend("cuda"), cuda), cuda.clock)
 
 
 def test_only_the_asked_runs_are_timed_and_neither_hold_nor_launch_is() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from photometer.worker.accelerators import Backend, TorchDevice
 from photometer.worker.graph_blocks import MOST_RUNS_PER_GRAPH, GraphBlocks, Replays
 
 from .test_device_blocks import FakeCuda
@@ -26,6 +27,12 @@ class GraphCuda(FakeCuda):
             self.capturing.append(seconds)
         else:
             super().queue(seconds + PAUSE)
+
+    graph = None
+
+    @property
+    def device(self) -> TorchDevice:
+        return TorchDevice(Backend("cuda"), self)
 
     def CUDAGraph(self) -> FakeGraph:
         return FakeGraph(self)
@@ -52,7 +59,7 @@ class FakeGraph:
 
 def test_a_block_is_the_time_of_its_kernels_without_the_pauses() -> None:
     cuda = GraphCuda(kernel_seconds=2e-6)
-    blocks = GraphBlocks(cuda.run_block, cuda, cuda.clock)
+    blocks = GraphBlocks(cuda.run_block, cuda.device, cuda.clock)
     assert blocks(100) == pytest.approx(200e-6)
     runs = len(cuda.runs)
     assert blocks(100) == pytest.approx(200e-6)
@@ -62,7 +69,7 @@ def test_a_block_is_the_time_of_its_kernels_without_the_pauses() -> None:
 
 def test_single_runs_and_the_last_block_are_kept() -> None:
     cuda = GraphCuda(kernel_seconds=2e-6)
-    replays = Replays(cuda.run_block, cuda)
+    replays = Replays(cuda.run_block, cuda.device)
     for number in (64, 64, 1, 32, 64):
         replays.run(number)
     assert cuda.captured == [1, 64, 32, 64]
@@ -70,7 +77,7 @@ def test_single_runs_and_the_last_block_are_kept() -> None:
 
 def test_more_runs_than_a_graph_holds_are_several_replays() -> None:
     cuda = GraphCuda(kernel_seconds=1e-6)
-    blocks = GraphBlocks(cuda.run_block, cuda, cuda.clock)
+    blocks = GraphBlocks(cuda.run_block, cuda.device, cuda.clock)
     number = 2 * MOST_RUNS_PER_GRAPH + 3
     assert blocks(number) == pytest.approx(number * 1e-6)
     assert max(cuda.captured) == MOST_RUNS_PER_GRAPH
@@ -85,5 +92,5 @@ def test_what_cannot_be_captured_raises_and_the_capture_is_ended() -> None:
             raise RuntimeError("operation not permitted when stream is capturing")
 
     with pytest.raises(RuntimeError, match="not permitted"):
-        GraphBlocks(waits, cuda, cuda.clock)
+        GraphBlocks(waits, cuda.device, cuda.clock)
     assert cuda.ended == 1

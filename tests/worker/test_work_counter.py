@@ -9,6 +9,8 @@ from photometer.worker.figure_messages import CountWork, Observe, Work
 from photometer.worker.python_loop import PythonLoop
 from photometer.worker.work_counter import count_work, number_in, observe
 
+pytestmark = pytest.mark.lengthy
+
 FLOAT = 4
 
 

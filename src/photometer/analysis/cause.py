@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from photometer.analysis.changed_code import ChangedCode
-from photometer.analysis.verdict import Verdict
-from photometer.analysis.verdict_reason import percent
+from photometer.analysis.figure_change import FigureChange, likely_cause
+from photometer.analysis.verdict import CHANGED_WORDS, PROBABLE_WORDS, Verdict
 from photometer.instruments.callgrind.figures import function_name
 from photometer.instruments.callgrind.layout_dependent import bare_name, is_allocator, is_layout_dependent
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.units import percent
 
 # Two builds lie in memory differently; outside the allocator that moved counts by up to 0.05 %.
 INSTRUCTION_TOLERANCE = 0.0005
@@ -26,6 +27,7 @@ FUNCTIONS_KEPT = 8
 FUNCTIONS_NAMED = 3
 
 GENERATED = "code generated in memory"
+OTHER_CAUSES = "memory, layout or machine"
 _SNIPPET = re.compile(r"photometer_[0-9a-f]{32}")
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
@@ -129,23 +131,32 @@ def function_changes(base: FunctionCounts, branch: FunctionCounts, runs: int) ->
     return tuple(FunctionChange(row.count / runs, row.function) for row in largest if abs(row.count) >= runs)
 
 
-def cause_sentence(verdict: Verdict, change: InstructionChange | None, layout_ratios: Sequence[float] = ()) -> str:
+_WORDS_OF_CHANGE = (*CHANGED_WORDS, *PROBABLE_WORDS)
+
+
+def cause_sentence(
+    verdict: Verdict,
+    change: InstructionChange | None,
+    layout_ratios: Sequence[float] = (),
+    figures: tuple[FigureChange, ...] = (),
+) -> str:
     """One sentence from time and instructions together; empty if there is nothing to add to the verdict."""
     word = verdict.verdict
     around = layout_words(layout_ratios)
     if change is None or word == "identical":
-        return around.capitalize() + "." if around and word in ("slower", "faster") else ""
+        return around.capitalize() + "." if around and word in _WORDS_OF_CHANGE else ""
     if not change.has_changed:
-        if word in ("slower", "faster"):
+        if word in _WORDS_OF_CHANGE:
             doubt = f"; {around}" if around else ""
-            return f"{word} with the same instructions: memory, layout or machine{doubt}."
+            found = likely_cause(figures, word)
+            return f"{word} with the same instructions: {found.sentence if found else OTHER_CAUSES}{doubt}."
         return ""
     more = change.ratio > 1.0
     size = f"{abs(change.difference_per_run):,.0f} instructions per run"
-    said = f"{'+' if more else '−'}{size} ({'+' if more else ''}{percent(change.ratio - 1.0)})"
+    said = f"{'+' if more else '-'}{size} ({percent(change.ratio - 1.0, signed=True)})"
     said += "; " + "; ".join(map(code_words, change.code)) if change.code else _functions(change, more)
-    if word in ("slower", "faster"):
-        agrees = more == (word == "slower")
+    if word in _WORDS_OF_CHANGE:
+        agrees = more == word.endswith("slower")
         joint = "and" if agrees else "but"
         return f"{'more' if more else 'fewer'} instructions {joint} {word}: {said}{'; ' + around if around else ''}."
     if word == "same":

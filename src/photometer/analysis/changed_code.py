@@ -10,13 +10,11 @@ import dataclasses
 import functools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from photometer.analysis.flame_tree import frame_changes
 from photometer.instruments.callgrind.layout_dependent import bare_name
-from photometer.instruments.callgrind.python_frames import STATEMENT, CallSite, is_python_frame
-
-Stacks = Sequence[tuple[tuple[str, ...], int]]
+from photometer.instruments.callgrind.python_frames import STATEMENT, FramedSide, is_python_frame
 
 # A sentence names this many places, and none that explains less than this of what changed.
 PLACES_KEPT = 3
@@ -58,16 +56,6 @@ class ChangedCode:
         """`gate (tinynet/model.py:41)`; a set-up and the statement itself have no file."""
         line = f":{self.line}" if self.line else ""
         return f"{self.function} ({self.file}{line})" if self.file else self.function
-
-
-@dataclasses.dataclass(frozen=True)
-class FramedSide:
-    """One side: stacks for `runs` runs, and by frame where it begins and what it calls, how often per run."""
-
-    stacks: Stacks
-    runs: int
-    lines: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    calls: Mapping[str, Mapping[CallSite, float]] = dataclasses.field(default_factory=dict)
 
 
 def changed_code(base: FramedSide, branch: FramedSide) -> tuple[ChangedCode, ...]:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from photometer.model.order_name import title_text
 from photometer.plan.probe import ProbeOutcome
 
 # The same float32 operations in another order differ by about 1e-6 of the largest value; a real mistake by far more.
@@ -55,7 +56,7 @@ def _check(group: Sequence[ProbeOutcome]) -> CheckedBenchmark:
                     problems.append(f"{name} differs between {places}: {difference}")
     order = group[0].order
     words = [word for word in order.auto.unusual_words() if word == "backward" or "=" in word]
-    title = " › ".join(order.label) + (f" [{', '.join(words)}]" if words else "")
+    title = title_text(order.label, words)
     return CheckedBenchmark(title, len(group), tuple(compared), tuple(problems))
 
 

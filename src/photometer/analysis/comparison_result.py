@@ -1,23 +1,26 @@
-"""What a comparison of two environments says: one ComparisonResult a benchmark, and all of them together.
+"""What a comparison says: benchmarks × sides, each against the reference and against the side before it.
 
-Frozen records without text layout. ComparisonResult stands in the results file as kind "comparison"; the samples it
-was judged by stand there as "comparison_replicate".
+Frozen records without text layout. ComparisonResult, one benchmark on one side, is the record of kind "comparison" in
+the results file; the samples that it was judged by are there as "comparison_replicate".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from photometer.analysis.cause import InstructionChange
+from photometer.analysis.figure_change import FigureChange
 from photometer.analysis.memory_change import MemoryChange, MemoryWord
 from photometer.analysis.metric_change import MetricChange
 from photometer.analysis.sweep_summary import SweepSummary
-from photometer.analysis.verdict import VERDICT_WORDS, Verdict, VerdictWord
-from photometer.analysis.verdict_reason import change, percent
+from photometer.analysis.verdict import CHANGED_WORDS, VERDICT_WORDS, Verdict, VerdictWord
+from photometer.errors import MeasurementError
 from photometer.model.machine import MachineNoise
 from photometer.model.records import Key
+from photometer.model.units import change, percent
 from photometer.model.visible_text import visible
 
 if TYPE_CHECKING:
@@ -25,14 +28,20 @@ if TYPE_CHECKING:
 
     from photometer.report.plots import Plot
 
-Outcome = Literal["slower", "failed", "undecided", "fine", "nothing"]
-# The order in which a reader wants to see them.
-_RANK: dict[str, int] = {"slower": 0, "undecided": 1, "faster": 2, "same": 3, "identical": 4}
+# "broken" is a rule of --fail-on that is not about a comparison.
+Outcome = Literal["slower", "broken", "failed", "undecided", "fine", "nothing"]
+# What the sides are called if there are two.
+SIDE_NAMES = ("base", "branch")
+_RANK: dict[str, int] = {word: place for place, word in enumerate(VERDICT_WORDS)}
 
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """One benchmark: the branch against the base."""
+    """One benchmark on one side: its verdict against the reference, and `step`, that against the side before it.
+
+    `side` is its position, that of the reference being 0. `before` is the nearest side before it on which the benchmark
+    ran; without `step` that is the reference.
+    """
 
     KIND: ClassVar[str] = "comparison"
     ALWAYS: ClassVar[tuple[str, ...]] = ("cause", "instructions", "layout_ratios", "warnings")
@@ -46,11 +55,16 @@ class ComparisonResult:
     warnings: tuple[str, ...] = ()
     # What one run allocates on both sides: a verdict of its own.
     memory: MemoryChange | None = None
+    # Other exact figures of both sides, such as simulated cache misses.
+    figures: tuple[FigureChange, ...] = ()
     # Why the author of the branch accepts what changed, if they do.
     accepted: str = ""
+    side: int = 1
+    before: int = 0
+    step: Verdict | None = None
 
     def __repr__(self) -> str:
-        return f"<photometer.ComparisonResult {self.title!r}: {self.verdict}, {change(self.ratio)}>"
+        return f"<photometer.ComparisonResult {self.title!r}: {self.judged.words}, {change(self.ratio)}>"
 
     def __str__(self) -> str:
         """Return the verdict's two lines, with the benchmark and the cause."""
@@ -78,10 +92,24 @@ class ComparisonResult:
     def difference_seconds(self) -> float:
         return self.judged.difference_seconds
 
+    @property
+    def latest(self) -> Verdict:
+        """Return the verdict against the side before it."""
+        return self.judged if self.step is None else self.step
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the time changed between the side before and this one."""
+        return self.latest.verdict in CHANGED_WORDS
+
 
 @dataclass(frozen=True)
 class ComparisonFailure:
-    """A benchmark without a verdict: on which side it failed, and how. `side` is empty if it is not known."""
+    """A benchmark without a verdict: on which side it failed, and how.
+
+    `side` is "base" or "branch" if there are two, and the side's name if there are more; it is empty if it is not
+    known. `place` is the side's position.
+    """
 
     KIND: ClassVar[str] = "comparison_failure"
 
@@ -90,6 +118,37 @@ class ComparisonFailure:
     side: str
     message: str
     log: str = ""
+    place: int | None = None
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """One benchmark on all sides: its results and its failures by the position of the side."""
+
+    order_id: str
+    title: str
+    cells: Mapping[int, ComparisonResult]
+    failures: Mapping[int, ComparisonFailure]
+
+    @property
+    def reference_seconds(self) -> float | None:
+        """Return the time of the reference, as its first comparison saw it."""
+        return next((cell.judged.base_seconds for _, cell in sorted(self.cells.items())), None)
+
+    @property
+    def changes(self) -> tuple[ComparisonResult, ...]:
+        """Return the results of the sides at which the time changed."""
+        return tuple(cell for _, cell in sorted(self.cells.items()) if cell.is_change)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(text for _, cell in sorted(self.cells.items()) for text in cell.warnings))
+
+    @property
+    def importance(self) -> tuple[int, float]:
+        """Return a key that sorts rows: slower somewhere first, then probably slower, …; the largest change first."""
+        rank = min((_RANK[cell.verdict] for cell in self.cells.values()), default=len(_RANK))
+        return rank, -max((abs(cell.ratio - 1.0) for cell in self.cells.values()), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -104,10 +163,12 @@ class ComparisonRemarks:
 
 @dataclass(frozen=True)
 class EnvironmentComparison:
-    """A whole suite, branch against base. Iterating gives the results, what matters most first."""
+    """A whole suite on two or more sides, the first of which is the reference. Iterating gives what matters most first.
 
-    base: str
-    branch: str
+    `not_reached` are the titles of benchmarks, with the side if there are more than two.
+    """
+
+    names: tuple[str, ...]
     suite: str
     results: tuple[ComparisonResult, ...]
     failures: tuple[ComparisonFailure, ...] = ()
@@ -122,6 +183,100 @@ class EnvironmentComparison:
     # Numbers that the statements left in their variables, on both sides.
     metrics: tuple[MetricChange, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse results of sides that are not there: a file may say anything."""
+        places = [each.side for each in self.results] + [each.place or 1 for each in self.failures]
+        places += [each.side for each in self.metrics] + [each.side for each in self.sweeps]
+        befores_fit = all(0 <= each.before < each.side for each in self.results)
+        if len(self.names) < 2 or not befores_fit or not all(0 < place < len(self.names) for place in places):
+            raise MeasurementError("a comparison has results of sides that it does not have")
+
+    @property
+    def base(self) -> str:
+        """Return the reference."""
+        return self.names[0]
+
+    @property
+    def branch(self) -> str:
+        """Return the side that is compared with the base; of several, the first."""
+        return self.names[1]
+
+    @property
+    def has_many_sides(self) -> bool:
+        """Return whether more than one side is compared with the reference."""
+        return len(self.names) > 2
+
+    @cached_property
+    def rows(self) -> tuple[ComparisonRow, ...]:
+        """Return one row per benchmark, those that matter most first."""
+        cells: dict[str, dict[int, ComparisonResult]] = {}
+        failures: dict[str, dict[int, ComparisonFailure]] = {}
+        titles: dict[str, str] = {}
+        for result in self.results:
+            cells.setdefault(result.order_id, {})[result.side] = result
+            titles.setdefault(result.order_id, result.title)
+        for failure in self.failures:
+            failures.setdefault(failure.order_id, {}).update(dict.fromkeys(self._places_of(failure), failure))
+            titles.setdefault(failure.order_id, failure.title)
+        rows = [
+            ComparisonRow(order_id, title, cells.get(order_id, {}), failures.get(order_id, {}))
+            for order_id, title in titles.items()
+        ]
+        return tuple(sorted(rows, key=lambda row: row.importance))
+
+    def of_side(self, side: int) -> EnvironmentComparison:
+        """Return the comparison of one side with the reference, as one of two sides."""
+        if not self.has_many_sides:
+            return self
+        name = self.names[side]
+        return replace(
+            self,
+            names=(self.names[0], name),
+            results=tuple(replace(each, side=1, before=0, step=None) for each in self.results if each.side == side),
+            failures=tuple(
+                each if _has_no_side(each) else replace(each, place=min(place, 1), side=SIDE_NAMES[min(place, 1)])
+                for each in self.failures
+                for place in self._places_of(each)
+                if place in (0, side)
+            ),
+            not_reached=tuple(
+                title.removesuffix(not_reached_on(name))
+                for title in self.not_reached
+                if title.endswith(not_reached_on(name))
+            ),
+            metrics=tuple(replace(each, side=1) for each in self.metrics if each.side == side),
+            sweeps=tuple(replace(each, side=1) for each in self.sweeps if each.side == side),
+        )
+
+    def titled_by_side(self) -> EnvironmentComparison:
+        """Return it with the names of the sides in all titles, for lists in which every side is an entry."""
+        if not self.has_many_sides:
+            return self
+
+        def titled(title: str, place: int) -> str:
+            return f"{title} on {self.names[place]}"
+
+        return replace(
+            self,
+            results=tuple(replace(each, title=titled(each.title, each.side)) for each in self.results),
+            failures=tuple(
+                each if _has_no_side(each) else replace(each, title=titled(each.title, self._places_of(each)[0]))
+                for each in self.failures
+            ),
+        )
+
+    def _places_of(self, failure: ComparisonFailure) -> tuple[int, ...]:
+        """Return the positions of the sides that lack a verdict; all if it is not known which one failed."""
+        if failure.place is not None:
+            return (failure.place,)
+        # Files of earlier versions have only its name.
+        return (SIDE_NAMES.index(failure.side),) if failure.side in SIDE_NAMES else tuple(range(1, len(self.names)))
+
+    @property
+    def pairs(self) -> tuple[EnvironmentComparison, ...]:
+        """Return each side beside the reference, as a comparison of two sides."""
+        return tuple(self.of_side(side) for side in range(1, len(self.names)))
+
     def __iter__(self) -> Iterator[ComparisonResult]:
         return iter(self.by_importance)
 
@@ -131,9 +286,9 @@ class EnvironmentComparison:
         return f"<photometer.EnvironmentComparison of {self.suite}: {', '.join(counts) or 'nothing compared'}>"
 
     def __str__(self) -> str:
-        from photometer.report.verdict_text import render_verdicts
+        from photometer.report.comparison_text import render_comparison
 
-        return render_verdicts(self).rstrip("\n")
+        return render_comparison(self).rstrip("\n")
 
     @property
     def margin_words(self) -> str:
@@ -165,7 +320,7 @@ class EnvironmentComparison:
 
     @property
     def by_importance(self) -> tuple[ComparisonResult, ...]:
-        """Slower first, then undecided, faster, same and identical; the largest change first in each."""
+        """Return slower first, and the others as VERDICT_WORDS orders them; the largest change first in each."""
         return tuple(sorted(self.results, key=lambda r: (_RANK[r.verdict], -abs(r.ratio - 1.0))))
 
     def memory_changes(self, *words: MemoryWord) -> list[ComparisonResult]:
@@ -181,17 +336,49 @@ class EnvironmentComparison:
         """Of all together: slower if anything is; same if nothing is left open and nothing changed."""
         if self.count("slower"):
             return "slower"
+        if self.count("probably slower"):
+            return "probably slower"
         if self.count("undecided") or self.not_reached or self.failures or not self.results:
             return "undecided"
-        return "faster" if self.count("faster") else "same"
+        return next((word for word in ("faster", "probably faster") if self.count(word)), "same")
+
+    @property
+    def bound(self) -> float | None:
+        """Return the largest difference that there can be where nothing changed; None if nothing is the same."""
+        return max((bound for each in self.results if (bound := each.judged.bound) is not None), default=None)
 
     @property
     def outcome(self) -> Outcome:
-        """What an exit code tells."""
-        if any(result.verdict == "slower" and not result.accepted for result in self.results):
-            return "slower"
-        if self.failures:
-            return "failed"
-        if not self.results and not self.not_reached:
-            return "nothing"
-        return "undecided" if self.count("undecided") or self.not_reached else "fine"
+        """Return what the exit status says if everything that is slower or undecided matters."""
+        from photometer.analysis.gate import SLOWER, UNDECIDED, Gate
+
+        return Gate((SLOWER, UNDECIDED)).judge(self).outcome
+
+
+def side_label(names: Sequence[str], place: int) -> str:
+    """Return what a side is called in messages: base or branch, or its name if there are more than two."""
+    return SIDE_NAMES[place] if len(names) == 2 else names[place]
+
+
+def not_reached_on(name: str) -> str:
+    """Return what follows the title of a benchmark that was not reached on one of several sides."""
+    return f" on {name}"
+
+
+def merged(parts: Sequence[EnvironmentComparison]) -> EnvironmentComparison:
+    """Return comparisons of parts of one suite, with the same sides, as one."""
+    first = parts[0]
+    return replace(
+        first,
+        results=tuple(each for part in parts for each in part.results),
+        failures=tuple(each for part in parts for each in part.failures),
+        not_reached=tuple(each for part in parts for each in part.not_reached),
+        warnings=tuple(dict.fromkeys(each for part in parts for each in part.warnings)),
+        measuring_seconds=sum(part.measuring_seconds for part in parts),
+        sweeps=tuple(each for part in parts for each in part.sweeps),
+        metrics=tuple(each for part in parts for each in part.metrics),
+    )
+
+
+def _has_no_side(failure: ComparisonFailure) -> bool:
+    return failure.place is None and failure.side not in SIDE_NAMES

@@ -9,10 +9,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from photometer.analysis.order_facts import OrderFacts
-from photometer.model.units import format_seconds
+from photometer.model.order_name import label_text
+from photometer.model.units import format_number, format_seconds
 
 # Two points are a difference, not a curve.
 FEWEST_POINTS = 3
@@ -55,7 +55,7 @@ class CurveSet:
 
     @property
     def title(self) -> str:
-        return f"{' › '.join(self.label)}: {self.measures} against {self.axis}"
+        return f"{label_text(self.label)}: {self.measures} against {self.axis}"
 
 
 def curve_sets(facts: Sequence[OrderFacts]) -> list[CurveSet]:
@@ -146,7 +146,7 @@ def crossing_sentence(first: Curve, other: Curve, axis: str) -> str:
         scope = f"at every {axis}" if len(certain) == len(signs) else f"at {len(certain)} of {len(signs)} points"
         return f"{other.name} is {words[last]} than {first.name} {scope}"
     start = certain[turned[-1] + 1][0]
-    return f"{other.name} is {words[last]} than {first.name} from {axis} = {number_text(start)} on"
+    return f"{other.name} is {words[last]} than {first.name} from {axis} = {format_number(start)} on"
 
 
 def _sign(base: CurvePoint, other: CurvePoint) -> int:
@@ -172,7 +172,3 @@ def growth_sentence(curve: Curve, axis: str) -> str:
     constant = f" above {format_seconds(growth.constant, 2)}" if growth.constant > 0 else ""
     power = "" if round(growth.power, 2) == 1.0 else f"^{growth.power:.2g}"
     return f"{curve.name} grows as {axis}{power}{constant}"
-
-
-def number_text(value: Any) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from photometer.analysis.fuzz_split import Feature, Floats, best_split, features_of
+from photometer.errors import MeasurementError
 from photometer.model.fuzz_trial import FuzzTrial
 
 # A smaller difference is not worth mentioning, however certain it is.
@@ -97,6 +98,8 @@ def figure_of(trial: FuzzTrial) -> float:
     """Return the log of the ratio, or of the seconds per element if there is only one statement."""
     if trial.log_ratio is not None:
         return trial.log_ratio
+    if not trial.seconds_per_run or not 0.0 < trial.seconds_per_run[0] < math.inf:
+        raise MeasurementError(f"input {trial.index} of a fuzz run has neither times nor a failure")
     return math.log(trial.seconds_per_run[0] / max(trial.elements, 1))
 
 

@@ -11,17 +11,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from photometer.analysis.verdict_reason import percent
+from photometer.doctor.processor import STOLEN_SHARE
 from photometer.instruments.machine_facts import short_flags
 from photometer.model.machine import Machine, MachineNoise
+from photometer.model.units import percent
 from photometer.worker.messages import TorchFacts
 
 # Sums in another order differ in the last digits of float32 (1e-7 each); more than this is another computation.
 RESULT_TOLERANCE = 1e-4
 # With more other work than this on the neighbouring core, replicates spread visibly more.
 OTHERS_BUSY_SHARE = 0.5
-# A hypervisor that takes more than this interrupts blocks of 0.5 ms.
-STOLEN_SHARE = 0.01
 # One more process is enough to make some of several threads wait; a false alarm was seen at a load of nine.
 LOAD_FOR_THREADS = 1.5
 # Clocks move by a few per cent with temperature; more means a governor or throttling.
@@ -41,6 +40,8 @@ class ProbeResult:
     num_threads: int | None = None
     flushes_denormals: bool | None = None
     not_compared_because: str = ""
+    # Of one run, roughly; it decides how often the statement is run under Valgrind.
+    seconds_per_run: float | None = None
 
 
 def environment_warnings(base: TorchFacts, branch: TorchFacts) -> tuple[str, ...]:
@@ -73,6 +74,13 @@ def checkout_warning(base: Sequence[ProbeResult], branch: Sequence[ProbeResult])
     return (
         "no benchmark imports anything from the checkouts: both sides run the same installed code. If the package "
         "must be built, give --install; if it lies deeper in the repository, use path:DIR",
+    )
+
+
+def overlay_warning(side: str, packages: Sequence[str]) -> str:
+    return (
+        f"{side}: no benchmark imports anything of {', '.join(packages)} that was laid there: what is installed is "
+        "measured. An editable installation that redirects imports has to be uninstalled"
     )
 
 

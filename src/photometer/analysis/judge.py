@@ -1,7 +1,7 @@
 """Replicates, or two separate runs, to a Verdict; and a suite's verdicts to those that stand together.
 
-``judge_replicates`` may be called after every replicate: its error rates hold however often it looks, so a run stops at
-the first verdict that is not "undecided". Pure: the same data give the same verdict.
+``judge_replicates`` may be called after every replicate: the error rate of slower and faster holds however often it
+looks, so a run stops at the first verdict that is final. Pure: the same data give the same verdict.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from photometer.analysis.verdict import DetectableChange, Verdict, VerdictWord
+from photometer.analysis.verdict import CHANGED_WORDS, PROBABLE_WORDS, DetectableChange, Verdict, VerdictWord
 from photometer.analysis.verdict_reason import (
     note_changed_within_margin,
     note_typical_differs,
@@ -39,6 +39,12 @@ DEFAULT_FALSE_ALARM = 0.0025
 DEFAULT_CONFIDENCE = 0.95
 # Share of false verdicts among a suite's slower and faster ones.
 DEFAULT_FALSE_DISCOVERY_RATE = 0.05
+# What "same" may be within: the first of these that holds the interval. A wider interval helps nobody: undecided.
+BOUNDS: tuple[float, ...] = (0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
+# Chance of "probably" without cause.
+PROBABLE_ERROR = 0.05
+# Fewer replicates of noise with two states lie on one side of zero by chance in more than PROBABLE_ERROR (2 / 2**5).
+FEWEST_FOR_PROBABLY = 6
 # How many standard deviations of the replicates the reference allows for at the least. Without this, replicates that
 # scatter by 10 % (several threads on a busy machine) gave a false alarm in half of all comparisons.
 SCATTER_ALLOWANCE = 1.0
@@ -89,8 +95,8 @@ def judge_replicates(
 ) -> Verdict:
     """Judge what the replicates say so far, in the order they were taken.
 
-    Same: the whole interval lies inside the margin. Slower or faster: enough evidence of a change, and the estimate
-    lies outside the margin. ``forecast=False``, for looks in between, leaves out what no decision needs and 0.1 s is
+    Slower or faster: enough evidence of a change, and the estimate lies outside the margin. Otherwise the interval is
+    the answer (`grade`). ``forecast=False``, for looks in between, leaves out what no decision needs and 0.1 s is
     spent on: the detectable change and the note on typical blocks.
     """
     if not replicates:
@@ -103,11 +109,17 @@ def judge_replicates(
     log_interval = replicate_interval(log_ratios, **sureness)
     centre = hodges_lehmann(log_ratios)
     changed = evidence.p <= math.exp(-criteria.log_needed)
-    word = _word(centre, log_interval, changed=changed, margin=criteria.margin)
+    graded = grade(
+        centre,
+        log_interval,
+        changed=changed,
+        probable=len(replicates) >= FEWEST_FOR_PROBABLY or evidence.p <= PROBABLE_ERROR,
+        margin=criteria.margin,
+    )
     ratio, interval = math.exp(centre), _ratios(log_interval)
 
     notes: list[str] = []
-    if word == "same" and changed:
+    if graded.word == "same" and changed:
         notes.append(note_changed_within_margin(ratio))
     if forecast:
         typical = replicate_interval([r.typical_log_ratio for r in replicates], **sureness)
@@ -116,7 +128,7 @@ def judge_replicates(
 
     base_seconds = float(np.median([replicate.seconds_per_run_a for replicate in replicates]))
     return Verdict(
-        verdict=word,
+        verdict=graded.word,
         ratio=ratio,
         interval=interval,
         difference_seconds=base_seconds * math.expm1(centre),
@@ -129,17 +141,18 @@ def judge_replicates(
         confidence=criteria.confidence,
         false_alarm=criteria.false_alarm,
         paired=True,
-        detectable=_detectable(word, log_ratios, criteria) if forecast else None,
+        detectable=_detectable(graded, log_ratios, criteria) if forecast else None,
         reason=reason_for_replicates(
-            word,
+            graded.word,
             ratio=ratio,
             interval=interval,
-            margin=criteria.margin,
+            within=graded.within,
             p=evidence.p,
-            changed=changed,
             count=len(replicates),
+            times_to_certain=times_to_certain(evidence.log_changed, criteria.log_needed),
         ),
         notes=tuple(notes),
+        within=graded.within,
     )
 
 
@@ -154,7 +167,7 @@ def judge_identical(
         return None
     judged = judge_replicates(replicates, criteria, forecast=False)
     reason = reason_for_identical(instructions_per_run, len(replicates))
-    return replace(judged, verdict="identical", reason=reason, notes=())
+    return replace(judged, verdict="identical", reason=reason, notes=(), within=None)
 
 
 def judge_unpaired(
@@ -176,13 +189,13 @@ def judge_unpaired(
         relative_error_b=relative_error_branch,
     )
     changed = estimate.p <= math.exp(-criteria.log_needed)
-    word = _word(estimate.log_ratio, estimate.interval, changed=changed, margin=criteria.margin)
+    graded = grade(estimate.log_ratio, estimate.interval, changed=changed, probable=True, margin=criteria.margin)
     ratio, interval = math.exp(estimate.log_ratio), _ratios(estimate.interval)
     seen = max(math.expm1(estimate.detectable(math.exp(-criteria.log_needed))), criteria.margin)
     base = float(np.median(np.asarray(base_seconds)))
     log_evidence = math.log(_CALIBRATOR_EXPONENT) + (_CALIBRATOR_EXPONENT - 1.0) * math.log(max(estimate.p, 1e-300))
     return Verdict(
-        verdict=word,
+        verdict=graded.word,
         ratio=ratio,
         interval=interval,
         difference_seconds=base * (ratio - 1.0),
@@ -197,14 +210,15 @@ def judge_unpaired(
         paired=False,
         # More time does not shrink a process's own bias, so the three figures are one.
         detectable=DetectableChange(seen, seen, seen),
-        reason=reason_for_unpaired(word, ratio=ratio, interval=interval, detectable=seen),
+        reason=reason_for_unpaired(graded.word, ratio=ratio, interval=interval, within=graded.within, detectable=seen),
+        within=graded.within,
     )
 
 
 def correct_for_suite(
     verdicts: Sequence[Verdict], *, rate: float = DEFAULT_FALSE_DISCOVERY_RATE, elsewhere: int = 0
 ) -> tuple[Verdict, ...]:
-    """Take back to "undecided" every slower or faster that does not stand among so many benchmarks (e-BH).
+    """Take back every slower or faster that does not stand among so many benchmarks (e-BH): it is then only probable.
 
     `elsewhere` are benchmarks of the suite that others judge: they count as such that show nothing. What stands in each
     part then also stands in the whole suite.
@@ -213,16 +227,60 @@ def correct_for_suite(
         raise DefinitionError(f"A false discovery rate of {rate} is not between 0 and 1.", remedy="Pass 0.05 for 5 %.")
     adjusted = e_adjusted([*(verdict.log_evidence for verdict in verdicts), *[0.0] * elsewhere])
     return tuple(
-        replace(
-            verdict,
-            verdict="undecided",
-            reason=reason_for_suite(verdict.verdict, benchmarks=len(verdicts) + elsewhere, rate=rate),
-            notes=(*verdict.notes, f"alone: {verdict.reason}"),
-        )
-        if verdict.verdict in ("slower", "faster") and p > rate
+        _taken_back(verdict, benchmarks=len(verdicts) + elsewhere, rate=rate)
+        if verdict.verdict in CHANGED_WORDS and p > rate
         else verdict
         for verdict, p in zip(verdicts, adjusted[: len(verdicts)], strict=True)
     )
+
+
+def _taken_back(verdict: Verdict, *, benchmarks: int, rate: float) -> Verdict:
+    """Return what the interval says of a change whose evidence is enough for it alone, but not among so many."""
+    low, high = (math.log(end) if end > 0.0 else -math.inf for end in verdict.interval)
+    graded = grade(math.log(verdict.ratio), (low, high), changed=False, probable=True, margin=verdict.margin)
+    return replace(
+        verdict,
+        verdict=graded.word,
+        within=graded.within,
+        reason=reason_for_suite(verdict.verdict, graded.word, benchmarks=benchmarks, rate=rate),
+        notes=(*verdict.notes, f"alone: {verdict.reason}"),
+    )
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A word, and for "same" what it is within."""
+
+    word: VerdictWord
+    within: float | None = None
+
+
+def grade(centre: float, log_interval: tuple[float, float], *, changed: bool, probable: bool, margin: float) -> Graded:
+    """Return the word for a change and its interval, both logs of ratios.
+
+    `changed`: the evidence of a change suffices for the strict error rate; `probable`: the interval rests on enough to
+    say so of a change at its own confidence. A change inside the margin is never called.
+    """
+    within = bound_of(log_interval, margin)
+    matters = abs(centre) > math.log1p(margin)
+    if within is not None and within <= margin:
+        return Graded("same", within)
+    if changed and matters:
+        return Graded("slower" if centre > 0.0 else "faster")
+    if probable and matters and not log_interval[0] <= 0.0 <= log_interval[1]:
+        return Graded(PROBABLE_WORDS[0] if centre > 0.0 else PROBABLE_WORDS[1])
+    return Graded("undecided") if within is None else Graded("same", within)
+
+
+def bound_of(log_interval: tuple[float, float], margin: float) -> float | None:
+    """Return the smallest bound that the interval fits into, of the usual ones and the margin; None if it is wider."""
+    reach = max(-log_interval[0], log_interval[1])
+    return next((bound for bound in sorted({*BOUNDS, margin}) if reach < math.log1p(bound)), None)
+
+
+def times_to_certain(log_evidence: float, log_needed: float) -> float | None:
+    """Return how many times the time so far would complete the evidence, which grows in step with it; None if never."""
+    return log_needed / log_evidence if log_evidence > 0.0 else None
 
 
 def _reference_scale(log_ratios: np.ndarray[tuple[int, ...], np.dtype[np.float64]], criteria: Criteria) -> float:
@@ -232,24 +290,15 @@ def _reference_scale(log_ratios: np.ndarray[tuple[int, ...], np.dtype[np.float64
     return max(criteria.reference_scale, SCATTER_ALLOWANCE * float(np.std(log_ratios, ddof=1)))
 
 
-def _word(centre: float, log_interval: tuple[float, float], *, changed: bool, margin: float) -> VerdictWord:
-    log_margin = math.log1p(margin)
-    if -log_margin < log_interval[0] and log_interval[1] < log_margin:
-        return "same"
-    if changed and abs(centre) > log_margin:
-        return "slower" if centre > 0.0 else "faster"
-    return "undecided"
-
-
 def _detectable(
-    word: VerdictWord, log_ratios: np.ndarray[tuple[int, ...], np.dtype[np.float64]], criteria: Criteria
+    graded: Graded, log_ratios: np.ndarray[tuple[int, ...], np.dtype[np.float64]], criteria: Criteria
 ) -> DetectableChange:
     """Return the smallest change that would have been seen, with as many replicates and with more.
 
-    "Same" has the whole interval inside the margin: with a change as large as that, measuring would have gone on.
+    "Same" has the whole interval inside its bound: a change as large as that would have moved it out.
     """
-    if word == "same":
-        return DetectableChange(criteria.margin, criteria.margin, criteria.margin)
+    if graded.within is not None:
+        return DetectableChange(graded.within, graded.within, graded.within)
     now, twice, four_times = (
         max(
             criteria.margin,

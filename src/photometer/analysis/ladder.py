@@ -14,8 +14,9 @@ from statistics import median
 from typing import ClassVar
 
 from photometer.analysis.verdict import Verdict
+from photometer.model.order_name import label_text
 from photometer.model.records import HighEnd, LowEnd
-from photometer.model.units import format_seconds
+from photometer.model.units import format_difference, format_seconds
 from photometer.plan.work_order import WorkOrder, WorkOrders
 
 _PLACE = re.compile(r"ladder:(\d+)(?:>(\d+))?")
@@ -41,7 +42,7 @@ class RungPair:
 
     @property
     def call(self) -> str:
-        return " › ".join(self.order.label[:-1])
+        return label_text(self.order.label[:-1])
 
     @property
     def rung(self) -> str:
@@ -171,19 +172,8 @@ def _expect_added(step: LadderStep | None, expected: str, low: float, high: floa
     if step is None or step.added_seconds is None or step.added_interval_seconds is None:
         return Expectation(expected, "not measured", None)
     ends = step.added_interval_seconds
-    shown = " to ".join(signed_seconds(end) for end in ends)
-    found = f"it adds {signed_seconds(step.added_seconds)} ({shown}) over {step.below}"
+    shown = " to ".join(format_difference(end) for end in ends)
+    found = f"it adds {format_difference(step.added_seconds)} ({shown}) over {step.below}"
     if low <= ends[0] and ends[1] <= high:
         return Expectation(expected, found, True)
     return Expectation(expected, found, False if ends[0] > high or ends[1] < low else None)
-
-
-def signed_seconds(seconds: float) -> str:
-    """Return `+1.24 us` or `-3 ns`, with no more digits than a tenth of a nanosecond."""
-    sign = "-" if seconds < 0 else "+"
-    size = abs(seconds)
-    if size == float("inf"):
-        return f"{sign}anything"
-    if size < 1e-7:
-        return f"{sign}{size * 1e9:.1f} ns" if size < 1e-8 else f"{sign}{size * 1e9:.0f} ns"
-    return sign + format_seconds(size, 3)

@@ -10,7 +10,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement, format_bytes
+from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
+from photometer.model.units import format_bytes
 
 MemoryWord = Literal["more", "less", "mixed", "equal", "unsteady"]
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from photometer.analysis.verdict_reason import percent
+from photometer.model.units import percent
 from photometer.stats.summary import quantile
 
 MetricWord = Literal["identical", "same", "higher", "lower", "mixed"]
@@ -30,6 +30,8 @@ class MetricChange:
     verdict: MetricWord
     base: tuple[float, ...]
     branch: tuple[float, ...]
+    # The position of the side that is compared with the reference.
+    side: int = 1
 
     @property
     def medians(self) -> tuple[float, float]:
@@ -49,7 +51,9 @@ class MetricChange:
         return f"{head}: {self.verdict}, {base:.5g}"
 
 
-def judge_metric(order_id: str, title: str, name: str, base: Sequence[float], branch: Sequence[float]) -> MetricChange:
+def judge_metric(
+    order_id: str, title: str, name: str, base: Sequence[float], branch: Sequence[float], side: int = 1
+) -> MetricChange:
     """Return the change; the runs are paired in the order in which they were done."""
     signs = {_sign(ours, theirs) for ours, theirs in zip(base, branch, strict=True)}
     word: MetricWord
@@ -61,7 +65,7 @@ def judge_metric(order_id: str, title: str, name: str, base: Sequence[float], br
         word = "higher"
     else:
         word = "lower" if signs <= {0, -1} else "mixed"
-    return MetricChange(order_id, title, name, word, tuple(base), tuple(branch))
+    return MetricChange(order_id, title, name, word, tuple(base), tuple(branch), side)
 
 
 def _sign(base: float, branch: float) -> int:

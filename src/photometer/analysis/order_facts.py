@@ -15,25 +15,16 @@ from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.energy import EnergyOfRun
 from photometer.model.measurement import Measurement
 from photometer.model.observed_run import ObservedMetrics, PhaseTimes
+from photometer.model.order_name import OrderName, name_of_record
 from photometer.model.records import from_record
 from photometer.model.work_of_run import WorkOfRun
 
-_USUAL = {"eager", "explicit", "forward", "python", "cpu"}
 
-
-@dataclasses.dataclass(frozen=True)
-class OrderFacts:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OrderFacts(OrderName):
     """`seconds` is the median with its interval; of an order on a device, the time there."""
 
     id: str
-    label: tuple[str, ...]
-    language: str = "python"
-    runtime: str = "eager"
-    autograd: str = "forward"
-    compile_words: tuple[str, ...] = ()
-    num_threads: int = 1
-    device: str = "cpu"
-    sizes: tuple[tuple[str, Any], ...] = ()
     seconds: float | None = None
     low: float | None = None
     high: float | None = None
@@ -41,28 +32,6 @@ class OrderFacts:
     metrics: ObservedMetrics | None = None
     phases: PhaseTimes | None = None
     energy: EnergyOfRun | None = None
-
-    @property
-    def variant(self) -> str:
-        """What differs from eager, forward, Python, one thread, CPU; without the sizes."""
-        words = [self.language.replace("cpp", "C++"), self.runtime, *self.compile_words]
-        words += ["backward" if self.autograd == "forward+backward" else self.autograd, self.device]
-        words += [f"{self.num_threads} threads"] if self.num_threads > 1 else []
-        return ", ".join(word for word in words if word not in _USUAL)
-
-    @property
-    def row_words(self) -> tuple[str, ...]:
-        """What differs from eager, forward, one thread, CPU; the language is a column, and sizes come after."""
-        runtime = () if self.runtime in ("eager", "explicit") else (" ".join((self.runtime, *self.compile_words)),)
-        backward = ("backward",) if self.autograd == "forward+backward" else ()
-        threads = (f"{self.num_threads} threads",) if self.num_threads > 1 else ()
-        return (*runtime, *backward, *threads, *((self.device,) if self.device.split(":")[0] != "cpu" else ()))
-
-    @property
-    def title(self) -> str:
-        words = [self.variant] if self.variant else []
-        words += [f"{name}={value}" for name, value in self.sizes]
-        return " › ".join(self.label) + (f" [{', '.join(words)}]" if words else "")
 
 
 def collect_facts(records: Iterable[Mapping[str, Any]]) -> list[OrderFacts]:
@@ -78,31 +47,9 @@ def collect_facts(records: Iterable[Mapping[str, Any]]) -> list[OrderFacts]:
 
 def facts_of_order(order: Mapping[str, Any]) -> OrderFacts:
     """Return what the order itself says: label, variant and sizes."""
-    auto = order.get("auto")
-    auto = auto if isinstance(auto, Mapping) else {}
-    sizes = auto.get("sizes")
-    pairs = [each for each in sizes if isinstance(each, Sequence) and len(each) == 2] if isinstance(sizes, list) else []
-    threads = auto.get("num_threads", 1)
+    name = name_of_record(order)
     return OrderFacts(
-        id=str(order.get("id")),
-        label=tuple(str(part) for part in order["label"]) or ("unnamed",),
-        language=str(auto.get("language", "python")),
-        runtime=str(auto.get("runtime", "eager")),
-        autograd=str(auto.get("autograd", "forward")),
-        compile_words=_compile_words(auto.get("compile")),
-        num_threads=threads if isinstance(threads, int) else 1,
-        device=str(auto.get("device", "cpu")),
-        sizes=tuple((str(name), tuple(value) if isinstance(value, list) else value) for name, value in pairs),
-    )
-
-
-def _compile_words(compiled: object) -> tuple[str, ...]:
-    """Return how it was compiled, if not as usual: `reduce-overhead`, `dynamic=True`."""
-    if not isinstance(compiled, Mapping):
-        return ()
-    usual = (None, False, "default", "")
-    return tuple(
-        str(value) if name == "mode" else f"{name}={value}" for name, value in compiled.items() if value not in usual
+        **{field.name: getattr(name, field.name) for field in dataclasses.fields(name)}, id=str(order.get("id"))
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from photometer.analysis.verdict import Verdict
+from photometer.analysis.verdict import CHANGED_WORDS, Verdict
 
 if TYPE_CHECKING:
     import pandas
@@ -27,7 +27,7 @@ class PairVerdict:
 
     @property
     def differ(self) -> bool:
-        return self.verdict.verdict in ("slower", "faster")
+        return self.verdict.verdict in CHANGED_WORDS
 
 
 @dataclass(frozen=True)

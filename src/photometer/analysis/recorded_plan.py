@@ -5,10 +5,11 @@ In: a results file. Out: WorkOrders without set-ups of scripted models: enough f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.definition.timer_args import TimerArgs
+from photometer.errors import ResultsFileError
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
 from photometer.model.task import TaskSpec
@@ -33,7 +34,13 @@ def recorded_plan(results: Results) -> WorkOrders:
 
 
 def _order(order: Mapping[str, Any], spec: TaskSpec) -> WorkOrder:
+    parts, tags = order.get("label"), order.get("tags", ())
+    if not isinstance(order.get("auto"), Mapping) or not isinstance(parts, Sequence) or not isinstance(tags, Sequence):
+        raise ResultsFileError(
+            f"the order {order.get('id')!r:.60} is damaged: it has no labels",
+            remedy="Read the file with --recover, or measure again.",
+        )
     auto = from_record(AutoLabels, order["auto"])
     args = TimerArgs(spec.stmt, spec.setup, spec.global_setup, spec.num_threads, auto.language, check=False)
-    label = tuple(str(part) for part in order["label"])
-    return WorkOrder(str(order["id"]), label, auto, args, tuple(str(tag) for tag in order.get("tags", ())))
+    label = tuple(str(part) for part in parts)
+    return WorkOrder(str(order["id"]), label, auto, args, tuple(str(tag) for tag in tags))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from photometer.analysis.comparison_result import ComparisonResult
+from photometer.analysis.declared_figures import values_of
 from photometer.analysis.ladder import LadderStep
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.verdict import Verdict
@@ -34,6 +35,10 @@ def rows_of(result: object) -> list[Row]:
     for kind, make in _MAKERS.items():
         if isinstance(result, kind):
             return list(make(result))
+    declared = values_of(result)
+    if declared and isinstance(getattr(result, "task_spec", None), TaskSpec):
+        figures = {each.figure.name: each.value for each in declared}
+        return [{**_task(str(result.KIND), result.task_spec), **figures}]  # type: ignore[attr-defined]
     return [{name: value for name, value in to_record(result).items() if not isinstance(value, list | dict)}]
 
 
@@ -42,6 +47,7 @@ def verdict_row(verdict: Verdict) -> Row:
     low, high = (end if math.isfinite(end) else None for end in verdict.interval)
     return {
         "verdict": verdict.verdict,
+        "within": verdict.bound,
         "ratio": verdict.ratio,
         "ratio_low": low,
         "ratio_high": high,

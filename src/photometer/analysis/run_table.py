@@ -18,6 +18,7 @@ from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.language import Language
 from photometer.model.measurement import Measurement
 from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
+from photometer.model.order_name import title_text
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
 from photometer.plan.auto_labels import LANGUAGE_NAMES
@@ -135,7 +136,7 @@ def tabulate_run(results: Results, only: Collection[str] | None = None, suite: s
     for order, known in facts.items():
         rows = sections.setdefault(known.label[0] if known.label else suite, {})
         cell = dataclasses.replace(cells.get(order, RunCell()), doubts=cautions.marks.get(order, ()))
-        rows.setdefault(row_name(known), {})[known.language] = cell
+        rows.setdefault(known.row_name, {})[known.language] = cell
     failures = [record for record in records if record["kind"] == "failure" and str(record["order"].get("id")) in facts]
     return RunTable(
         tuple(
@@ -174,16 +175,9 @@ def _facts(records: Sequence[Mapping[str, Any]], only: Collection[str] | None) -
     return found
 
 
-def row_name(facts: OrderFacts) -> str:
-    """Return the label below its section, and what distinguishes the variant from the plainest one."""
-    words = [*facts.row_words, *(f"{name}={value}" for name, value in facts.sizes)]
-    return " › ".join(facts.label[1:] or facts.label) + (f" [{', '.join(words)}]" if words else "")
-
-
 def _title(facts: OrderFacts) -> str:
-    words = [LANGUAGE_WORDS.get(facts.language, facts.language), *facts.row_words]
-    words += [f"{name}={value}" for name, value in facts.sizes]
-    return f"{' › '.join(facts.label)} [{', '.join(words)}]"
+    language = LANGUAGE_WORDS.get(facts.language, facts.language)
+    return title_text(facts.label, [language, *facts.variant_words, *facts.size_words])
 
 
 def _cells(records: Sequence[Mapping[str, Any]]) -> dict[str, RunCell]:

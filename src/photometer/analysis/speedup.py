@@ -60,8 +60,7 @@ class RuntimeGroup:
 
     @property
     def name(self) -> str:
-        words = self.eager.auto.unusual_words()
-        return " › ".join(self.eager.label) + (f" [{', '.join(words)}]" if words else "")
+        return self.eager.name.title
 
 
 @dataclasses.dataclass(frozen=True)

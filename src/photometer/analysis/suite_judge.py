@@ -1,7 +1,10 @@
 """SuiteJudge: follows a suite while it is compared: who gets the next replicate, and the verdicts at the end.
 
-In: estimates, one replicate at a time. Out: an index to run next (None when all is decided or nothing more fits), and
+In: estimates, one replicate at a time. Out: an index to run next (None when all is answered or nothing more fits), and
 verdicts corrected for the number of benchmarks. Holds no clock and starts nothing; the loop asks it.
+
+What is asked of a benchmark is its verdict within the margin or, if a gate allows it a slowdown (`slower:5%`), only
+whether it is slower by more than that, which takes far fewer replicates.
 """
 
 from __future__ import annotations
@@ -13,11 +16,14 @@ from collections.abc import Sequence
 from photometer.analysis.judge import (
     DEFAULT_CRITERIA,
     DEFAULT_FALSE_DISCOVERY_RATE,
+    DEFAULT_MARGIN,
     Criteria,
     correct_for_suite,
     judge_replicates,
+    times_to_certain,
 )
 from photometer.analysis.verdict import Verdict
+from photometer.analysis.verdict_reason import reason_for_too_few
 from photometer.stats.false_discovery import log_evidence_needed
 from photometer.stats.replicate import ReplicateEstimate
 
@@ -31,8 +37,21 @@ FIRST_REPLICATES = 4
 STARVED_SHARE = 0.5
 
 
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """What is asked of a benchmark: its verdict within `margin`, or only if it is slower by more than `allowed`."""
+
+    margin: float = DEFAULT_MARGIN
+    allowed: float | None = None
+
+    def is_answered(self, verdict: Verdict | None) -> bool:
+        if verdict is None:
+            return False
+        return verdict.is_final if self.allowed is None else verdict.exceeds(self.allowed) is not None
+
+
 class SuiteJudge:
-    """Benchmarks are known by their place, 0 to count - 1. `margins` are theirs, if they differ.
+    """Benchmarks are known by their place, 0 to count - 1. `questions` are theirs, if they differ.
 
     `elsewhere` is the number of benchmarks of the same suite that others judge, such as other nodes of a cluster.
     `most_seconds_each` is what one benchmark may have, even if others leave more.
@@ -45,7 +64,7 @@ class SuiteJudge:
         *,
         rate: float = DEFAULT_FALSE_DISCOVERY_RATE,
         seconds_per_replicate: float,
-        margins: Sequence[float] = (),
+        questions: Sequence[Question] = (),
         elsewhere: int = 0,
         most_seconds_each: float = math.inf,
     ) -> None:
@@ -59,7 +78,7 @@ class SuiteJudge:
         self._most_seconds_each = most_seconds_each
         self._given_up: set[int] = set()
         self._settled: set[int] = set()
-        self._margins = tuple(margins) or (criteria.margin,) * count
+        self._questions = tuple(questions) or (Question(criteria.margin),) * count
 
     def add(self, index: int, estimate: ReplicateEstimate, seconds: float) -> Verdict:
         """One more replicate of a benchmark, and what it cost; the verdict so far comes back."""
@@ -93,9 +112,15 @@ class SuiteJudge:
             if index not in self._given_up | held and sum(self._seconds[index]) < self._most_seconds_each
         ]
         needed = self._needed()
-        suite = [Progress(self._verdicts[index], self._cost(index), needed) for index in running]
+        suite = [
+            Progress(self._verdicts[index], self._cost(index), needed, self._questions[index]) for index in running
+        ]
         order = order_by_need(suite, seconds_left=seconds_left)
         return running[order[0]] if order else None
+
+    def is_answered(self, index: int) -> bool:
+        """Return whether the question of a benchmark is answered, so that it needs no more replicates."""
+        return self._questions[index].is_answered(self._verdicts[index])
 
     def verdicts(self) -> tuple[Verdict | None, ...]:
         """Of every benchmark that has replicates, with forecasts, corrected for their number."""
@@ -124,15 +149,37 @@ class SuiteJudge:
         return log_evidence_needed(logs, rate=self._rate, alone=self._criteria.false_alarm)
 
     def _criteria_now(self, index: int) -> Criteria:
-        return dataclasses.replace(self._criteria, margin=self._margins[index], log_evidence_needed=self._needed())
+        return dataclasses.replace(
+            self._criteria, margin=self._questions[index].margin, log_evidence_needed=self._needed()
+        )
+
+
+class PrecisionJudge(SuiteJudge):
+    """Follows benchmarks whose difference is known to exist, until its size is known to `precision`, relative."""
+
+    def __init__(self, count: int, criteria: Criteria, *, precision: float, most_replicates: int) -> None:
+        super().__init__(count, criteria, seconds_per_replicate=0.0)
+        self._precision = precision
+        self._most_replicates = most_replicates
+
+    def next(self, seconds_left: float, held: frozenset[int] = frozenset()) -> int | None:
+        """Return a benchmark whose size is not known well enough; None if all are, or have had all replicates."""
+        wanted = (index for index in range(len(self._verdicts)) if index not in self._given_up | held)
+        return next((index for index in wanted if not self._is_known(self._verdicts[index])), None)
+
+    def _is_known(self, verdict: Verdict | None) -> bool:
+        if verdict is None or verdict.replicates < min(FEWEST_REPLICATES, self._most_replicates):
+            return False
+        low, high = verdict.interval
+        return verdict.replicates >= self._most_replicates or (high - low) / 2.0 <= self._precision * verdict.ratio
 
 
 def held_back(verdict: Verdict) -> Verdict:
     """Return the verdict, or undecided where it rests on too few replicates."""
     if not verdict.decided or verdict.replicates >= FEWEST_REPLICATES:
         return verdict
-    reason = f"looks {verdict.verdict}, but {verdict.replicates} replicates are too few; more time would tell."
-    return dataclasses.replace(verdict, verdict="undecided", reason=reason)
+    reason = reason_for_too_few(verdict.verdict, verdict.replicates, FEWEST_REPLICATES)
+    return dataclasses.replace(verdict, verdict="undecided", reason=reason, within=None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,10 +189,11 @@ class Progress:
     verdict: Verdict | None
     seconds_per_replicate: float
     log_evidence_needed: float
+    question: Question = Question()
 
 
 def order_by_need(suite: Sequence[Progress], *, seconds_left: float = math.inf) -> tuple[int, ...]:
-    """Return the indices of the undecided benchmarks whose next replicate still fits, the one to run next first.
+    """Return the indices of the open benchmarks whose next replicate still fits, the one to run next first.
 
     First everyone's first replicates; then whoever starves; then whoever is forecast to be decided soonest. A benchmark
     that cannot be decided in the time left comes last, nearest first, for others may finish early.
@@ -153,8 +201,7 @@ def order_by_need(suite: Sequence[Progress], *, seconds_left: float = math.inf) 
     open_ones = [
         index
         for index, progress in enumerate(suite)
-        if not (progress.verdict is not None and progress.verdict.decided)
-        and progress.seconds_per_replicate <= seconds_left
+        if not progress.question.is_answered(progress.verdict) and progress.seconds_per_replicate <= seconds_left
     ]
     if not open_ones:
         return ()
@@ -178,17 +225,27 @@ def seconds_to_decision(progress: Progress) -> float:
     verdict = progress.verdict
     if verdict is None or verdict.replicates == 0:
         return FIRST_REPLICATES * progress.seconds_per_replicate
-    count = verdict.replicates
-    more_for_change = math.inf
-    if verdict.log_evidence > 0.0 and abs(verdict.ratio - 1.0) > verdict.margin:
-        more_for_change = count * (progress.log_evidence_needed / verdict.log_evidence - 1.0)
-    more_for_same = math.inf
-    room = verdict.margin - abs(verdict.ratio - 1.0)
-    reach = (verdict.interval[1] - verdict.interval[0]) / 2.0
-    if room > 0.0 and math.isfinite(reach):
-        more_for_same = count * ((reach / room) ** 2 - 1.0)
-    more = min(more_for_change, more_for_same)
+    change, (low, high), allowed = verdict.ratio - 1.0, verdict.interval, progress.question.allowed
+    if allowed is None:
+        roads = [_times_for_room(verdict.margin - abs(change), (high - low) / 2.0)]
+        roads += [_times_for_evidence(progress)] if abs(change) > verdict.margin else []
+    elif change <= allowed:
+        roads = [_times_for_room(allowed - change, high - verdict.ratio)]
+    else:
+        beyond = _times_for_room(change - allowed, verdict.ratio - low)
+        roads = [max(beyond, _times_for_evidence(progress))]
+    more = verdict.replicates * (min(roads) - 1.0)
     return max(1.0, more) * progress.seconds_per_replicate
+
+
+def _times_for_evidence(progress: Progress) -> float:
+    assert progress.verdict is not None
+    return times_to_certain(progress.verdict.log_evidence, progress.log_evidence_needed) or math.inf
+
+
+def _times_for_room(room: float, reach: float) -> float:
+    """Return how many times the replicates let an interval that reaches so far fit into the room."""
+    return (reach / room) ** 2 if room > 0.0 and math.isfinite(reach) else math.inf
 
 
 def _count(progress: Progress) -> int:

@@ -9,11 +9,9 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from photometer.analysis.curves import number_text
-from photometer.analysis.verdict_reason import percent
+from photometer.analysis.verdict import CHANGED_WORDS, VERDICT_WORDS
+from photometer.model.units import format_number, percent
 
-# In the order in which a reader wants to know of them.
-_WORDS = ("slower", "faster", "undecided", "same", "identical")
 MOST_POINTS_NAMED = 3
 
 
@@ -32,35 +30,36 @@ class JudgedPoint:
 
 @dataclasses.dataclass(frozen=True)
 class SweepSummary:
-    """One benchmark over its sizes. `name` is its label and variant."""
+    """One benchmark over its sizes on one side. `name` is its label and variant."""
 
     name: str
     points: tuple[JudgedPoint, ...]
+    side: int = 1
 
     @property
     def sentence(self) -> str:
         return f"{self.name}: {summary_words(self.points)}"
 
 
-def summaries(judged: Iterable[tuple[str, JudgedPoint]]) -> tuple[SweepSummary, ...]:
+def summaries(judged: Iterable[tuple[str, JudgedPoint]], side: int = 1) -> tuple[SweepSummary, ...]:
     """Return one summary per name that has several points, in the order in which the names first appear."""
     groups: dict[str, list[JudgedPoint]] = {}
     for name, point in judged:
         if point.sizes:
             groups.setdefault(name, []).append(point)
-    return tuple(SweepSummary(name, tuple(points)) for name, points in groups.items() if len(points) > 1)
+    return tuple(SweepSummary(name, tuple(points), side) for name, points in groups.items() if len(points) > 1)
 
 
 def summary_words(points: Sequence[JudgedPoint]) -> str:
     """Return what holds where, the worst first; what is left is named without its places."""
-    found = {word: [point for point in points if point.verdict == word] for word in _WORDS}
-    present = [word for word in _WORDS if found[word]]
+    found = {word: [point for point in points if point.verdict == word] for word in VERDICT_WORDS}
+    present = [word for word in VERDICT_WORDS if found[word]]
     if len(present) == 1:
-        most = f", {_most(points)}" if present[0] in ("slower", "faster") else ""
+        most = f", {_most(points)}" if present[0] in CHANGED_WORDS else ""
         return f"{present[0]} at all {len(points)} points{most}"
     parts = []
     for word in present[:-1]:
-        most = f", {_most(found[word])}" if word in ("slower", "faster") else ""
+        most = f", {_most(found[word])}" if word in CHANGED_WORDS else ""
         parts.append(f"{word} {_where(found[word], points)}{most}")
     return "; ".join([*parts, f"{present[-1]} at the other {_count(len(found[present[-1]]))}"])
 
@@ -95,4 +94,4 @@ def _is_number(value: object) -> bool:
 
 
 def _value(value: Any) -> str:
-    return number_text(value) if _is_number(value) else str(value)
+    return format_number(value) if _is_number(value) else str(value)

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
+from photometer.analysis.comparison_result import SIDE_NAMES, ComparisonResult, EnvironmentComparison
 from photometer.analysis.ladder import LadderStep
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.verdict import Verdict
@@ -155,13 +155,16 @@ def _verdict(verdict: Verdict) -> list[Measurement | CountFigure]:
     return [_single(TaskSpec("first"), first), _single(TaskSpec("second"), second)]
 
 
-def _result(result: ComparisonResult) -> list[Measurement | CountFigure]:
+def _result(result: ComparisonResult, names: Sequence[str] = SIDE_NAMES) -> list[Measurement | CountFigure]:
     base, branch = _sides(result.judged)
-    return [_single(TaskSpec(result.title, env=env), s) for env, s in (("base", base), ("branch", branch))]
+    # A result of a file does not have the names of more than two sides.
+    name = names[result.side] if 0 < result.side < len(names) else f"side {result.side}"
+    return [_single(TaskSpec(result.title, env=env), s) for env, s in ((names[0], base), (name, branch))]
 
 
 def _comparison(comparison: EnvironmentComparison) -> list[Measurement | CountFigure]:
-    return [figure for result in comparison.results for figure in _result(result)]
+    names = comparison.names if comparison.has_many_sides else SIDE_NAMES
+    return [figure for result in comparison.results for figure in _result(result, names)]
 
 
 def _ranking(ranking: Ranking) -> list[Measurement | CountFigure]:

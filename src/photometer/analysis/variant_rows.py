@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from photometer.analysis.declared_figures import by_order
 from photometer.analysis.order_facts import OrderFacts, collect_facts
 from photometer.analysis.rates import Rate, peaks_in, rates_of
 from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.order_name import label_text
 from photometer.model.records import from_record
 
 Row = dict[str, Any]
@@ -22,7 +24,8 @@ def variant_rows(records: Sequence[Mapping[str, Any]]) -> list[Row]:
     facts = collect_facts(records)
     rates = {rate.facts.id: rate for rate in rates_of(facts, peaks_in(records))}
     counts = _instructions(records)
-    found = [_row(each, rates.get(each.id), counts.get(each.id)) for each in facts]
+    figures = by_order(records)
+    found = [{**_row(each, rates.get(each.id), counts.get(each.id)), **figures.get(each.id, {})} for each in facts]
     sizes = list(dict.fromkeys(name for each in facts for name, _ in each.sizes))
     others = list(dict.fromkeys(name for row in found for name in row if name not in (*FIRST_COLUMNS, *sizes)))
     return [{name: row.get(name) for name in (*FIRST_COLUMNS, *sizes, *others)} for row in found]
@@ -38,7 +41,7 @@ def _instructions(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 def _row(facts: OrderFacts, rate: Rate | None, instructions: float | None) -> Row:
     row: Row = {
-        "benchmark": " › ".join(facts.label),
+        "benchmark": label_text(facts.label),
         "language": facts.language,
         "runtime": " ".join((facts.runtime, *facts.compile_words)),
         "autograd": facts.autograd,

@@ -8,38 +8,24 @@ from __future__ import annotations
 import math
 
 from photometer.analysis.verdict import Verdict, VerdictWord
-from photometer.model.units import format_seconds
+from photometer.model.units import change, format_seconds, percent, span
+
+# A forecast further ahead than this is no number to plan with.
+MOST_TIMES = 20.0
 
 
-def percent(relative: float) -> str:
-    """Two significant digits: 0.42 %, 8.1 %, 120 %."""
-    value = 100.0 * relative
-    if not math.isfinite(value):
-        return "any amount"
-    if value == 0.0:
-        return "0 %"
-    digits = max(0, 1 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(digits, 4)}f} %"
-
-
-def span(interval: tuple[float, float]) -> str:
-    """Return the interval of a ratio as signed per cent."""
-    low, high = (
-        ("+" if end > 1.0 else "") + percent(end - 1.0) if math.isfinite(end) else "anything" for end in interval
-    )
-    return f"{low} to {high}"
-
-
-def change(ratio: float) -> str:
-    """Return the change that a ratio stands for, as signed per cent."""
-    return ("+" if ratio > 1.0 else "") + percent(ratio - 1.0)
+def bound_text(bound: float) -> str:
+    """Return what "same" is within, as short as it is: 0.5 %, 10 %."""
+    return f"{100.0 * bound:g} %"
 
 
 def headline(verdict: Verdict) -> str:
     """Return the first line about a verdict: `slower: +1.2 %, from 1.20 us to 1.21 us per run`."""
     base, branch = verdict.base_seconds, verdict.base_seconds + verdict.difference_seconds
+    if not verdict.has_change:
+        return f"{verdict.words}: {format_seconds(base, 4)} per run" if verdict.replicates else verdict.words
     times = f"from {format_seconds(base, 4)} to {format_seconds(branch, 4)} per run"
-    return f"{verdict.verdict}: {change(verdict.ratio)}, {times}"
+    return f"{verdict.words}: {change(verdict.ratio)}, {times}"
 
 
 def reason_for_replicates(
@@ -47,23 +33,44 @@ def reason_for_replicates(
     *,
     ratio: float,
     interval: tuple[float, float],
-    margin: float,
+    within: float | None,
     p: float,
-    changed: bool,
     count: int,
+    times_to_certain: float | None,
 ) -> str:
-    """Why live replicates led to this word."""
+    """Why live replicates led to this word, and what to do if it is not certain."""
     what = f"interval {span(interval)} after {count} replicate{'' if count == 1 else 's'}"
+    size = percent(abs(ratio - 1.0))
     if word in ("slower", "faster"):
-        return (
-            f"{word} by {percent(abs(ratio - 1.0))}; {what}; chance alone would look like this at p = {p:.1g} or less."
-        )
-    if word == "same":
-        return f"within the margin of {percent(margin)} either way; {what}."
-    if changed:
-        direction = "slower" if ratio > 1.0 else "faster"
-        return f"{direction}, but not surely by more than the margin of {percent(margin)}; {what}."
-    return f"neither a change nor its absence is certain yet; {what}, margin {percent(margin)}."
+        return f"{word} by {size}; {what}; chance alone would look like this at p = {p:.1g} or less."
+    if word in ("probably slower", "probably faster"):
+        return f"{word} by {size}; {what}; {_more_time(times_to_certain)} would make it certain."
+    if within is not None:
+        return f"no difference above {bound_text(within)}; {what}."
+    return f"the times scatter too much to say; {what}. {_remedy(interval)}"
+
+
+def reason_for_too_few(word: VerdictWord, count: int, fewest: int) -> str:
+    """Why what looks decided is not yet: a stray or two may be behind it."""
+    return (
+        f"looks {word}, but {count} replicate{' is' if count == 1 else 's are'} too few for a verdict, which needs "
+        f"{fewest}; {_more_time(fewest / count)} would tell."
+    )
+
+
+def _more_time(times: float | None) -> str:
+    """Return `about 3 times the time`: forecasts of more than MOST_TIMES are too far off to be given a number."""
+    if times is None or not times <= MOST_TIMES:
+        return "far more time"
+    return f"about {max(2, math.ceil(times))} times the time"
+
+
+def _remedy(interval: tuple[float, float]) -> str:
+    """Say what would narrow an interval that is too wide: less other load, or more time."""
+    low, high = interval
+    # Intervals shrink with the root of the time; 0.1 is the widest bound that "same" may have.
+    times = (math.log(high / low) / 2.0 / math.log1p(0.1)) ** 2 if low > 0.0 and math.isfinite(high) else None
+    return f"Stop other programs, or give it {_more_time(times)}."
 
 
 def reason_for_identical(instructions_per_run: float, replicates: int) -> str:
@@ -81,7 +88,7 @@ def reason_for_not_timed(instruction_ratio: float) -> str:
 def note_changed_within_margin(ratio: float) -> str:
     """Return the note on a change that is real and too small to matter."""
     direction = "slower" if ratio > 1.0 else "faster"
-    return f"{direction} by {percent(abs(ratio - 1.0))}: a change is certain, but it is inside the margin"
+    return f"{direction} by {percent(abs(ratio - 1.0))}: a change is certain, but not that it is beyond the margin"
 
 
 def note_typical_differs(ratio: float, typical_interval: tuple[float, float]) -> str:
@@ -92,15 +99,15 @@ def note_typical_differs(ratio: float, typical_interval: tuple[float, float]) ->
     )
 
 
-def reason_for_unpaired(word: VerdictWord, *, ratio: float, interval: tuple[float, float], detectable: float) -> str:
+def reason_for_unpaired(
+    word: VerdictWord, *, ratio: float, interval: tuple[float, float], within: float | None, detectable: float
+) -> str:
     """Why two separate runs led to this word, and what their separation costs."""
-    change_words = {
-        "slower": f"slower by {percent(abs(ratio - 1.0))}",
-        "faster": f"faster by {percent(abs(ratio - 1.0))}",
-        "same": "within the margin",
-        "identical": "the same instructions",
-        "undecided": "no difference was shown",
-    }[word]
+    change_words = f"{word} by {percent(abs(ratio - 1.0))}"
+    if within is not None:
+        change_words = f"no difference above {bound_text(within)}"
+    elif word == "undecided":
+        change_words = "no difference was shown"
     return (
         f"{change_words}; interval {span(interval)}. The sides were not measured side by side, so what differs between "
         f"processes and hours is part of the difference: changes below {percent(detectable)} may be no more than that, "
@@ -109,9 +116,9 @@ def reason_for_unpaired(word: VerdictWord, *, ratio: float, interval: tuple[floa
     )
 
 
-def reason_for_suite(word: VerdictWord, *, benchmarks: int, rate: float) -> str:
+def reason_for_suite(alone: VerdictWord, word: VerdictWord, *, benchmarks: int, rate: float) -> str:
     """Why a verdict that stood alone was taken back."""
     return (
-        f"looked {word}, but among {benchmarks} benchmarks that is not enough to keep false verdicts "
+        f"{word}: looked {alone}, but among {benchmarks} benchmarks that is not enough to keep false verdicts "
         f"under {percent(rate)}; more time would tell."
     )

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
-from photometer.ci.benchmark_pattern import names_benchmark, plain_name
 from photometer.environments.spec import WORKTREE, EnvironmentSpec
 from photometer.environments.worktree import resolve
 from photometer.errors import EnvironmentSpecError, ResultsFileError
 from photometer.history.repository import Repository
+from photometer.plan.benchmark_pattern import names_benchmark, plain_name
 
 FILE_NAME = "photometer-accepted.txt"
 _LINE = re.compile(r"^[ \t]*photometer:[ \t]*accept[ \t]+(\S.*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
@@ -71,14 +71,17 @@ def _accepted(result: ComparisonResult, acceptances: Sequence[Acceptance], used:
     return dataclasses.replace(result, accepted="; ".join(dict.fromkeys(reasons))) if reasons else result
 
 
-def find_acceptances(
-    specs: tuple[EnvironmentSpec, EnvironmentSpec], file: Path | None = None
-) -> tuple[Acceptance, ...]:
-    """Return what the commits between two sides and the file accept, if both are revisions of one repository.
+def find_acceptances(specs: Sequence[EnvironmentSpec], file: Path | None = None) -> tuple[Acceptance, ...]:
+    """Return what the commits between the first side and the others, and the file, accept.
 
-    Without a repository, every line of the file counts.
+    Commits count if the sides are revisions of one repository; without one, every line of the file counts.
     """
-    base, branch = (spec.git for spec in specs)
+    first, *others = specs
+    return tuple(dict.fromkeys(each for other in others for each in _between(first, other, file)))
+
+
+def _between(first: EnvironmentSpec, other: EnvironmentSpec, file: Path | None) -> tuple[Acceptance, ...]:
+    base, branch = first.git, other.git
     repository = None if branch is None else Repository.find(branch.repository)
     if repository is None or base is None or branch is None or Repository.find(base.repository) is None:
         path = file or Path(FILE_NAME)

@@ -13,8 +13,8 @@ from typing import Literal
 
 from photometer.analysis.cause import code_words
 from photometer.analysis.comparison_result import ComparisonResult
-from photometer.analysis.verdict_reason import change
 from photometer.ci.review import Review
+from photometer.model.units import change
 from photometer.model.visible_text import visible_line
 
 Level = Literal["error", "warning", "notice"]
@@ -44,15 +44,16 @@ class Annotation:
 def annotations_of(review: Review, root: Path) -> tuple[Annotation, ...]:
     """Return remarks on functions that grew, in files of the repository at `root`; failures come first."""
     found: list[Annotation] = []
-    for result in review.comparison.by_importance:
+    comparison = review.comparison.titled_by_side()
+    for result in comparison.by_importance:
         found += _of_result(result, review, root)
-    found += [Annotation("error", f"{each.title} failed", each.message) for each in review.comparison.failures]
+    found += [Annotation("error", f"{each.title} failed", each.message) for each in comparison.failures]
     found += [Annotation("error", "photometer", f"could not be judged: {each}") for each in review.gate.unjudged]
     return tuple(_limited(found))
 
 
 def _of_result(result: ComparisonResult, review: Review, root: Path) -> Iterator[Annotation]:
-    breaches = review.gate.of(result.order_id)
+    breaches = review.gate.of(result.order_id, result.side)
     memory = result.memory.sentence if result.memory is not None else ""
     grew = result.instructions is not None and result.instructions.has_changed and result.instructions.ratio > 1.0
     if not breaches and not (result.verdict == "slower" or (result.accepted and grew)):

@@ -2,6 +2,7 @@
 
 In: a Review. Out: a text below the size of a comment, however many benchmarks there are. Text from elsewhere
 (labels, causes, reasons) is escaped. The first line is an invisible marker by which the comment is found again.
+The summary of a job on GitHub has the same, and then all verdicts as in comparison.md.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 from photometer.analysis.comparison_result import ComparisonResult
-from photometer.ci.gate import Breach
+from photometer.analysis.gate import Breach
+from photometer.ci.github_run import LARGEST_SUMMARY
 from photometer.ci.review import Review
-from photometer.report.escape import markdown_text
-from photometer.report.verdict_text import change_text, duration, headline, interval_text
+from photometer.model.units import format_seconds
+from photometer.report.comparison_text import headline, render_comparison_markdown
+from photometer.report.tables.as_markdown import folded, inline, pipe_table
+from photometer.report.tables.names import shorten_apart
+from photometer.report.tables.table import Cell, Column, Kind, Mark, Row, Value, row_of, table_of
 
 # GitHub refuses a body of more than 65,536 characters. It counts some characters as two, as UTF-16 does; a link may
 # still be added.
@@ -23,8 +28,16 @@ ROOM_FOR_LINKS = 2_048
 ROWS_SHOWN = 30
 LONGEST_TITLE = 120
 LONGEST_SENTENCE = 400
-_MARKS = {"slower": "🔴", "failed": "🔴", "undecided": "🟡", "fine": "🟢", "nothing": "⚪"}
-_CHANGED = ("slower", "undecided", "faster")
+_MARKS = {"slower": "🔴", "broken": "🔴", "failed": "🔴", "undecided": "🟡", "fine": "🟢", "nothing": "⚪"}
+_COLUMNS = (
+    Column("verdict", "", Kind.WORDS),
+    Column("benchmark", "benchmark", Kind.NAME, longest=LONGEST_TITLE),
+    Column("ratio", "change", Kind.CHANGE),
+    Column("interval", "interval", Kind.CHANGE),
+    Column("seconds", "time", Kind.TIME),
+    Column("why", "why", Kind.WORDS),
+)
+_CHANGED = ("slower", "probably slower", "undecided", "probably faster", "faster")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9 ._-]")
 
 
@@ -48,7 +61,9 @@ def render_outcome(review: Review) -> str:
     slower = [result for result in review.comparison if result.verdict == "slower" and not result.accepted]
     mark = "🟡" if outcome == "fine" and slower else _MARKS[outcome]
     within = " The slowdown is within what is allowed." if outcome == "fine" and slower else ""
-    return f"{mark} **{_inline(headline(review.comparison))}**{within}"
+    if review.gate.not_known:
+        within = f" Of {len(review.gate.not_known)} it is not known whether they are slower by more than is allowed."
+    return f"{mark} **{inline(headline(review.comparison))}**{within}"
 
 
 def render_breaches(review: Review) -> str:
@@ -60,7 +75,10 @@ def render_breaches(review: Review) -> str:
     lines = [f"- {_title(each.title)}: {_sentence(each.sentence)}" for each in listed[:ROWS_SHOWN]]
     lines += _more(listed)
     lines += [f"- {_sentence(each)}" for each in review.gate.unjudged]
-    return "**The check fails because of**\n" + "\n".join(lines) if lines else ""
+    open_ones = [f"- {_title(each.title)}: {_sentence(each.sentence)}" for each in review.gate.not_known[:ROWS_SHOWN]]
+    parts = ["**The check fails because of**\n" + "\n".join(lines)] if lines else []
+    parts += ["**Not known**\n" + "\n".join([*open_ones, *_more(review.gate.not_known)])] if open_ones else []
+    return "\n\n".join(parts)
 
 
 def render_accepted(results: Iterable[ComparisonResult]) -> str:
@@ -79,7 +97,7 @@ def is_changed(result: ComparisonResult) -> bool:
 
 
 def _comment(review: Review, link: str, rows: int, names: bool) -> str:
-    comparison = review.comparison
+    comparison = review.comparison.titled_by_side()
     changed = [each for each in comparison.by_importance if is_changed(each)]
     rest = [each for each in comparison.by_importance if not is_changed(each)]
     parts = [f"{marker(review.name)}\n{render_outcome(review)}", render_breaches(review) if rows else ""]
@@ -90,44 +108,52 @@ def _comment(review: Review, link: str, rows: int, names: bool) -> str:
     parts.append(render_accepted(changed) if rows else "")
     parts += [f"⚠️ {_sentence(warning)}" for warning in comparison.warnings[:5]]
     if comparison.failures and rows:
-        parts.append(_folded(f"{len(comparison.failures)} failed", _failures(review)))
+        parts.append(folded(f"{len(comparison.failures)} failed", _failures(review)))
     if rest:
         listed = ", ".join(_title(each.title) for each in rest) if names else "The page has them all."
-        parts.append(_folded(f"{len(rest)} unchanged", listed))
+        parts.append(folded(f"{len(rest)} unchanged", listed))
     parts.append(_foot(review, link))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _table(results: Sequence[ComparisonResult], breaches: Sequence[Breach]) -> str:
-    failing = {each.order_id for each in breaches}
-    lines = ["| | benchmark | change | interval | time | why |", "| :--- | :--- | ---: | ---: | ---: | :--- |"]
-    for result in results:
-        word = "accepted" if result.accepted else result.verdict
-        figures = ("–", "–", "–")
-        if result.judged.replicates:
-            times = f"{duration(result.judged.base_seconds)} → "
-            times += duration(result.judged.base_seconds + result.difference_seconds)
-            figures = (change_text(result.ratio), interval_text(result.interval), times)
-        cells = (f"**{word}**" if result.order_id in failing else word, _title(result.title), *figures, _why(result))
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    failing = {(each.order_id, each.side) for each in breaches}
+    return pipe_table(table_of(_COLUMNS, [_row(each, (each.order_id, each.side) in failing) for each in results]))
+
+
+def _row(result: ComparisonResult, fails: bool) -> Row:
+    word = "accepted" if result.accepted else result.judged.words
+    cells: dict[str, Cell | Value] = dict.fromkeys(("ratio", "interval", "seconds"), Cell(text="–"))
+    if result.judged.has_change:
+        base = result.judged.base_seconds
+        times = (format_seconds(base, 3), format_seconds(base + result.difference_seconds, 3))
+        cells = {"ratio": result.ratio, "interval": result.interval, "seconds": Cell(base, " → ".join(times))}
+    return row_of(
+        {
+            "verdict": Cell(word, mark=Mark.BAD if fails else Mark.NONE),
+            "benchmark": result.title,
+            **cells,
+            "why": _cut(_why(result), LONGEST_SENTENCE),
+        }
+    )
 
 
 def _why(result: ComparisonResult) -> str:
     parts = [result.cause.rstrip(".")] if result.cause else []
     parts += [result.memory.sentence] if result.memory is not None and result.memory.has_changed else []
-    return _sentence("; ".join(parts))
+    return "; ".join(parts)
 
 
 def _failures(review: Review) -> str:
-    failures = review.comparison.failures
+    failures = review.comparison.titled_by_side().failures
     lines = [f"- {_title(each.title)}: {_sentence(each.message)}" for each in failures[:10]]
     return "\n".join([*lines, *([f"- and {len(failures) - 10} more"] if len(failures) > 10 else [])])
 
 
 def _foot(review: Review, link: str) -> str:
     comparison = review.comparison
-    parts = [f"{_sentence(comparison.branch)} against {_sentence(comparison.base)}"]
+    others = ", ".join(_sentence(name) for name in comparison.names[1:])
+    parts = [f"{others} against {_sentence(comparison.base)}"]
     parts.append(f"changes below {comparison.margin_words} count as none")
     if link:
         parts.append(f"[page and bundle]({safe_link(link)})")
@@ -143,26 +169,29 @@ def _more(listed: Sequence[object]) -> list[str]:
     return [f"- and {len(listed) - ROWS_SHOWN} more"] if len(listed) > ROWS_SHOWN else []
 
 
-def _folded(summary: str, content: str) -> str:
-    return f"<details><summary>{summary}</summary>\n\n{content}\n\n</details>"
-
-
 def _title(text: str) -> str:
-    return _inline(_cut(text, LONGEST_TITLE))
+    return inline(shorten_apart([text], LONGEST_TITLE)[0])
 
 
 def _sentence(text: str) -> str:
-    return _inline(_cut(text, LONGEST_SENTENCE))
+    return inline(_cut(text, LONGEST_SENTENCE))
 
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def _inline(text: str) -> str:
-    return markdown_text(text).replace("<br>", " ")
-
-
 def _length(text: str) -> int:
     """Return the length in UTF-16 code units, the larger of the two ways to count."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def render_summary(review: Review, link: str = "") -> str:
+    """Return Markdown that fits into a summary; with thousands of benchmarks it is the text of the comment."""
+    parts = [f"## photometer\n\n{render_outcome(review)}", render_breaches(review)]
+    parts.append(render_accepted(review.comparison.by_importance))
+    parts.append(f"[Page and bundle]({safe_link(link)})" if link else "")
+    # Its first line is the outcome, which is already above.
+    parts.append(render_comparison_markdown(review.comparison).partition("\n")[2].strip())
+    text = "\n\n".join(part for part in parts if part) + "\n"
+    return text if len(text.encode("utf-8", "backslashreplace")) < LARGEST_SUMMARY else render_comment(review, link)

@@ -1,21 +1,137 @@
-"""What `photometer init` writes: a first suite, the section of pyproject.toml, a workflow. Nothing is overwritten.
+"""What `photometer init` writes: a first suite, the section of pyproject.toml, CI files. Nothing is overwritten.
 
-In: a project's folder, which is only read. Out: PlannedFiles, to show, and to write if the user agrees.
+In: a project's folder, which is only read, and none of whose code runs: functions of tensors and modules are found in
+its text. Out: PlannedFiles, to show, and to write if the user agrees. docs/ci.md shows the same CI files.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from photometer.ci.default_sides import default_branch
-from photometer.ci.found_code import FoundCode, find_code, find_packages
 from photometer.ci.project import FILE_NAME, SECTION, read_project
-from photometer.ci.workflow_text import COMMENT_WORKFLOW, GITHUB_WORKFLOW, GITLAB_JOB
 from photometer.errors import DefinitionError, PhotometerError
 from photometer.history.repository import Repository
 from photometer.model.whole_file import not_written, write_whole
+
+# `{branch}` is the main branch. Counts of the base are cached: a run on the main branch produces them.
+GITHUB_WORKFLOW = """\
+# Compares a pull request with its base: is it slower, by how much, and why?
+name: benchmarks
+
+on:
+  pull_request:
+  push:
+    branches: [{branch}]  # counts the instructions of the new base, for the pull requests after it
+
+permissions:
+  contents: read
+  pull-requests: write
+
+concurrency:
+  group: ${{{{ github.workflow }}}}-${{{{ github.ref }}}}
+  cancel-in-progress: true
+
+jobs:
+  compare:
+    runs-on: ubuntu-latest
+    timeout-minutes: 60
+    steps:
+      - uses: actions/checkout@v4
+        with:
+          fetch-depth: 0  # the base is a commit of the past
+          persist-credentials: false
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+          cache: pip
+          cache-dependency-path: pyproject.toml
+      - uses: actions/cache@v4
+        with:
+          path: ~/.cache/photometer
+          key: photometer-${{{{ runner.os }}}}-${{{{ github.run_id }}}}
+          restore-keys: photometer-${{{{ runner.os }}}}-
+      - run: sudo apt-get update && sudo apt-get install --yes valgrind
+      - run: python -m pip install torch "photometer[flame]" .
+      - run: photometer compare --format github -o photometer-comparison
+      - uses: actions/upload-artifact@v4
+        if: always()
+        with:
+          name: photometer
+          path: photometer-comparison
+          if-no-files-found: ignore
+      # A fork's run has no right to comment; the workflow benchmarks-comment does it.
+      - if: >-
+          always() && hashFiles('photometer-comparison/review.json') != '' &&
+          github.event.pull_request.head.repo.full_name == github.repository
+        run: photometer comment photometer-comparison
+        env:
+          GITHUB_TOKEN: ${{{{ github.token }}}}
+"""
+
+COMMENT_WORKFLOW = """\
+# Posts the comment on pull requests from forks. It has a token, so it runs none of the fork's code: it reads a file.
+name: benchmarks-comment
+
+on:
+  workflow_run:
+    workflows: [benchmarks]
+    types: [completed]
+
+permissions:
+  actions: read
+  pull-requests: write
+
+jobs:
+  comment:
+    if: >-
+      github.event.workflow_run.event == 'pull_request' &&
+      github.event.workflow_run.head_repository.full_name != github.repository
+    runs-on: ubuntu-latest
+    timeout-minutes: 10
+    steps:
+      - uses: actions/download-artifact@v4
+        with:
+          name: photometer
+          path: photometer-comparison
+          run-id: ${{ github.event.workflow_run.id }}
+          github-token: ${{ github.token }}
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: python -m pip install photometer
+      - run: photometer comment photometer-comparison
+        env:
+          GITHUB_TOKEN: ${{ github.token }}
+"""
+
+GITLAB_JOB = """\
+# Compares a merge request with its target: is it slower, by how much, and why?
+benchmarks:
+  image: python:3.12
+  rules:
+    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+    - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH  # counts the instructions of the new base
+  variables:
+    GIT_DEPTH: 0  # the base is a commit of the past
+    PHOTOMETER_CACHE: $CI_PROJECT_DIR/.photometer-cache
+  cache:
+    key: photometer
+    paths: [.photometer-cache]
+  script:
+    - apt-get update && apt-get install --yes valgrind
+    - python -m pip install torch "photometer[flame]" .
+    - photometer compare -o photometer-comparison --junit junit.xml --gitlab-metrics metrics.txt
+  artifacts:
+    when: always
+    paths: [photometer-comparison]
+    reports:
+      junit: junit.xml
+      metrics: metrics.txt
+"""
 
 SUITE_PLACES = ("benchmarks/suite.py", "benchmarks/photometer_suite.py")
 GITHUB_FILES = {
@@ -91,7 +207,7 @@ def _section(root: Path, suite: str, has_section: bool) -> tuple[list[PlannedFil
     exists = (root / FILE_NAME).exists()
     text = f'''{chr(10) if exists else ""}[tool.{SECTION}]
 suite = "{suite}"
-# What makes `photometer compare` fail: slower, slower:5%, instructions:1%, memory:0, undecided.
+# What makes `photometer compare` fail: slower, slower:5%, probable, undecided, instructions:1%, memory:0.
 fail-on = ["slower"]
 '''
     return [PlannedFile(FILE_NAME, text, appends=exists)], []
@@ -155,3 +271,86 @@ def _timer_args(code: FoundCode) -> str:
     names = code.tensors or ()
     inputs = "; ".join(f"{name} = {_INPUT}" for name in names)
     return f'TimerArgs("{code.path}({", ".join(names)})", setup="import {code.module}; {inputs}")'
+
+
+# A first suite should be short enough to read; its author adds the rest by example.
+MOST_FOUND = 12
+MOST_FILES = 500
+# Where packages are in a repository.
+_ROOTS = ("src", "")
+_NOT_PACKAGES = {"tests", "test", "docs", "doc", "benchmarks", "examples", "scripts", "build", "dist", "tools"}
+
+
+@dataclasses.dataclass(frozen=True)
+class FoundCode:
+    """A public function or class. `tensors` are its required arguments if all are tensors, otherwise None."""
+
+    module: str
+    name: str
+    kind: str
+    tensors: tuple[str, ...] | None
+
+    @property
+    def path(self) -> str:
+        return f"{self.module}.{self.name}"
+
+
+def find_packages(folder: Path) -> tuple[Path, ...]:
+    """Return the package folders of a project: those in src/, or those beside it if there are none."""
+    for root in _ROOTS:
+        place = folder / root
+        found = sorted(file.parent for file in place.glob("*/__init__.py") if file.parent.name not in _NOT_PACKAGES)
+        if found:
+            return tuple(found)
+    return ()
+
+
+def find_code(packages: tuple[Path, ...]) -> tuple[FoundCode, ...]:
+    """Return what could be measured, functions that can be called with tensors first."""
+    found = [
+        code
+        for package in packages
+        for file in sorted(package.rglob("*.py"))[:MOST_FILES]
+        for code in _in_file(file, package.parent)
+    ]
+    found.sort(key=lambda code: code.tensors is None)
+    return tuple(found[:MOST_FOUND])
+
+
+def _in_file(file: Path, root: Path) -> Iterator[FoundCode]:
+    parts = file.relative_to(root).with_suffix("").parts
+    if any(part.startswith("_") and part != "__init__" for part in parts) or set(parts) & _NOT_PACKAGES:
+        return
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError, RecursionError):
+        return
+    module = ".".join(part for part in parts if part != "__init__")
+    imports_torch = any(
+        "torch" in ast.dump(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)
+    )
+    if not imports_torch:
+        return
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            yield FoundCode(module, node.name, "function", _tensors(node.args))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and _is_module(node):
+            yield FoundCode(module, node.name, "module", None)
+
+
+def _is_module(node: ast.ClassDef) -> bool:
+    return any(ast.unparse(base).split(".")[-1] == "Module" for base in node.bases)
+
+
+def _tensors(arguments: ast.arguments) -> tuple[str, ...] | None:
+    """Return the names of the required arguments, if all are annotated as tensors."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    needed = positional[: len(positional) - len(arguments.defaults)]
+    needed += [each for each, given in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if given is None]
+    if not needed or arguments.kwonlyargs:
+        return None
+    for each in needed:
+        annotation = "" if each.annotation is None else ast.unparse(each.annotation).strip("'\"")
+        if annotation.split(".")[-1] != "Tensor":
+            return None
+    return tuple(each.arg for each in needed)

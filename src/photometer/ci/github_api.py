@@ -57,7 +57,7 @@ class _Response:
 
 
 class GitHubApi:
-    """One repository. `sleep` and `now` are replaced in tests."""
+    """One repository. `say` hears why it waits; `sleep` and `now` are replaced in tests."""
 
     def __init__(
         self,
@@ -65,6 +65,7 @@ class GitHubApi:
         token: str,
         url: str = "https://api.github.com",
         *,
+        say: Callable[[str], object] = lambda text: None,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -82,6 +83,7 @@ class GitHubApi:
         self._root = f"{url.rstrip('/')}/repos/{repository}"
         self._url = url.rstrip("/")
         self._token = token
+        self._say = say
         self._sleep = sleep
         self._now = now
         self._waited = 0.0
@@ -98,7 +100,7 @@ class GitHubApi:
             return PostedComment("created", _text(made, "html_url"))
         if _text(before, "body").replace("\r\n", "\n").rstrip() == text.rstrip():
             return PostedComment("unchanged", _text(before, "html_url"))
-        place = f"{self._root}/issues/comments/{int(before['id'])}"
+        place = f"{self._root}/issues/comments/{_whole(before, 'id')}"
         response = self._ask("PATCH", place, {"body": text}, missing_is_fine=True)
         if response.status == 404:
             # It has been deleted meanwhile.
@@ -112,7 +114,7 @@ class GitHubApi:
         found = self._ask("GET", f"{self._root}/pulls?{query}").content
         for pull in found if isinstance(found, list) else []:
             if isinstance(pull, dict) and isinstance(pull.get("head"), dict) and pull["head"].get("sha") == head.commit:
-                return int(pull["number"])
+                return _whole(pull, "number")
         return None
 
     def _find(self, pull_request: int, marker: str) -> dict[str, Any] | None:
@@ -157,6 +159,8 @@ class GitHubApi:
             pause = wait if asked is None else asked
             if not retries or attempt == TRIES or self._waited + pause > MOST_WAITING_SECONDS:
                 raise self._refused(method, url, response, asked)
+            reason = self._refused(method, url, response, asked).message
+            self._say(f"{reason}; next attempt in {pause:.0f} s ({attempt + 1} of {TRIES})")
             self._sleep(pause)
             self._waited += pause
             wait *= 2
@@ -187,10 +191,10 @@ class GitHubApi:
         if response.status not in (403, 429):
             return None
         after = response.headers.get("retry-after", "")
-        if after.isdigit():
+        if _is_number(after):
             return float(after)
         reset = response.headers.get("x-ratelimit-reset", "")
-        if response.headers.get("x-ratelimit-remaining") == "0" and reset.isdigit():
+        if response.headers.get("x-ratelimit-remaining") == "0" and _is_number(reset):
             return max(float(reset) - self._now(), 1.0)
         limited = response.status == 429 or "rate limit" in _text(response.content, "message").lower()
         return 60.0 if limited else None
@@ -232,6 +236,18 @@ def _json(content: bytes) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError):
         return None
+
+
+def _is_number(text: str) -> bool:
+    """Say whether a header has a number; `isdigit` alone also takes "²", which no number is read from."""
+    return text.isascii() and text.isdigit()
+
+
+def _whole(record: Any, key: str) -> int:
+    value = record.get(key)
+    if not isinstance(value, int):
+        raise PostingError(f"GitHub sent a {key} that is no number", remedy="Try again later.")
+    return value
 
 
 def _text(record: Any, key: str) -> str:

@@ -4,6 +4,7 @@
     suite = "benchmarks/suite.py"      default suite of run, check, list and compare
     base = "git:merge-base:main"      what compare measures the working tree against
     fail-on = ["slower:2%", "memory:0"]
+    keep = 0                          how many seconds servers stay warm in a terminal (600), 0 for not at all
 
     [[tool.photometer.thresholds]]     for some of the benchmarks, by tag or name
     tag = "noisy"
@@ -22,7 +23,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from photometer.ci.benchmark_pattern import names_benchmark
+from photometer.analysis.gate import Threshold
 from photometer.errors import DefinitionError
 from photometer.model.fail_rules import FailRule, parse_rules, parse_share
 
@@ -33,19 +34,6 @@ else:
 
 FILE_NAME = "pyproject.toml"
 SECTION = "photometer"
-
-
-@dataclasses.dataclass(frozen=True)
-class Threshold:
-    """Settings for benchmarks with a tag or a name. `rules`: None keeps the general ones; empty means never fail."""
-
-    benchmark: str = ""
-    tag: str = ""
-    margin: float | None = None
-    rules: tuple[FailRule, ...] | None = None
-
-    def applies_to(self, title: str, tags: tuple[str, ...]) -> bool:
-        return self.tag in tags if self.tag else names_benchmark(self.benchmark, title)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +50,7 @@ class ProjectSettings:
     margin: float | None = None
     budget: float | None = None
     limit: float | None = None
+    keep: float | None = None
     rules: tuple[FailRule, ...] | None = None
     tags: tuple[str, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
@@ -96,7 +85,7 @@ def _section(file: Path) -> Mapping[str, Any] | None:
     try:
         with file.open("rb") as stream:
             content = tomllib.load(stream)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DefinitionError(f"{file} cannot be read: {error}", remedy="Correct the file.") from error
     tool = content.get("tool", {})
     section = tool.get(SECTION) if isinstance(tool, dict) else None
@@ -121,6 +110,7 @@ def _settings(file: Path, section: Mapping[str, Any]) -> ProjectSettings:
         margin=read.share("margin"),
         budget=read.seconds("budget"),
         limit=read.seconds("limit"),
+        keep=read.seconds("keep", or_none=True),
         rules=read.rules("fail-on"),
         tags=read.texts("tags"),
         thresholds=tuple(_threshold(file, entry) for entry in entries),
@@ -144,7 +134,12 @@ def _from(folder: Path, text: str | None, *, even_new: bool = False) -> str | No
         return text
     path, colon, variable = text.partition(":")
     found = folder / path
-    is_path = found.exists() or (even_new and text != "none")
+    try:
+        is_there = found.exists()
+    except (OSError, ValueError):
+        # Too long for a path: whoever uses it says what is wrong.
+        is_there = False
+    is_path = is_there or (even_new and text != "none")
     return f"{found}{colon}{variable}" if is_path else text
 
 
@@ -170,12 +165,13 @@ class _Table:
             raise self.wrong(key, "a string or a list of strings")
         return tuple(values)
 
-    def seconds(self, key: str) -> float | None:
+    def seconds(self, key: str, *, or_none: bool = False) -> float | None:
+        """Return seconds; with `or_none`, 0 is allowed, too."""
         value = self._take(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise self.wrong(key, "seconds, greater than 0")
+        if value is None or (or_none and value == 0 and not isinstance(value, bool)):
+            return value
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
+            raise self.wrong(key, "seconds, 0 for none" if or_none else "seconds, greater than 0")
         return float(value)
 
     def share(self, key: str) -> float | None:
@@ -217,25 +213,3 @@ class _Table:
     def _take(self, key: str) -> Any:
         self._known.append(key)
         return self._content.get(key)
-
-
-def rules_for(
-    rules: tuple[FailRule, ...],
-    thresholds: tuple[Threshold, ...],
-    title: str,
-    tags: tuple[str, ...],
-    own: tuple[FailRule, ...] | None = None,
-) -> tuple[FailRule, ...]:
-    """Return the rules for one benchmark: the general ones, then those of its tags, of its suite (`own`), of its name.
-
-    Each replaces earlier ones that watch the same figure; an empty tuple replaces all. The last match wins.
-    """
-    apply = [each for each in thresholds if each.applies_to(title, tags)]
-    by_tag = [each.rules for each in apply if each.tag]
-    by_name = [each.rules for each in apply if not each.tag]
-    for replacing in (*by_tag, own, *by_name):
-        if replacing is not None:
-            replaced = {rule.watched for rule in replacing}
-            kept = tuple(rule for rule in rules if rule.watched not in replaced)
-            rules = (*kept, *replacing) if replacing else ()
-    return rules

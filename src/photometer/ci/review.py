@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from photometer.analysis.comparison_result import EnvironmentComparison
-from photometer.ci.gate import GateVerdict
+from photometer.analysis.gate import GateVerdict
 from photometer.errors import PhotometerError, ResultsFileError
 from photometer.model.records import from_record, to_record
 from photometer.model.whole_file import write_text_whole
 
 FILE_NAME = "review.json"
-VERSION = 1
+# 2: a comparison has any number of sides, by their names.
+VERSION = 2
 # Two thousand benchmarks with their causes take 4 MB.
 MOST_BYTES = 32 * 1024 * 1024
 
@@ -43,6 +44,15 @@ def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not a number")
 
 
+def _of_this_version(record: object) -> object:
+    """Return a review of version 1, which knew two sides, as one of this version."""
+    if not isinstance(record, dict) or record.get("version") != 1 or not isinstance(record.get("comparison"), dict):
+        return record
+    comparison = dict(record["comparison"])
+    names = [comparison.pop("base", ""), comparison.pop("branch", "")]
+    return {**record, "version": VERSION, "comparison": {**comparison, "names": names}}
+
+
 def read_review(path: Path) -> Review:
     """Return what `write_review` wrote; `path` may be its folder."""
     file = path / FILE_NAME if path.is_dir() else path
@@ -55,6 +65,7 @@ def read_review(path: Path) -> Review:
         raise ResultsFileError(f"{file} cannot be read: {error.strerror or error}", remedy=remedy) from error
     except (ValueError, RecursionError) as error:
         raise ResultsFileError(f"{file} is not a review: {error}", remedy=remedy) from error
+    record = _of_this_version(record)
     if not isinstance(record, dict) or record.get("version") != VERSION:
         raise ResultsFileError(f"{file} is not a review of version {VERSION}", remedy=remedy)
     try:

@@ -8,14 +8,24 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
-from photometer.cli.ending import STOPPED, check_open_files, check_system, ending_by_signals, lacking_words
+from photometer.cli.ending import (
+    OUT_OF_MEMORY,
+    STOPPED,
+    check_open_files,
+    check_system,
+    ending_by_signals,
+    lacking_words,
+)
 from photometer.cli.exit_codes import ExitCode, add_exit_words
 from photometer.cli.help_page import PhotometerCommand, PhotometerGroup
-from photometer.cli.printing import complain, safe_streams, show_text
+from photometer.cli.printing import complain, safe_streams, say_aside, show_text
+from photometer.cli.server_options import MEASURING_COMMANDS, MEASURING_HISTORY_COMMANDS, with_server_options
 from photometer.errors import PhotometerError
+from photometer.session.remarks import hearing
 
 # In the order in which `--help` lists them.
 COMMANDS = (
@@ -40,6 +50,7 @@ COMMANDS = (
     "serve",
     "doctor",
     "cache",
+    "warm",
 )
 
 # \b keeps its lines as they are.
@@ -55,13 +66,13 @@ Examples:
 Exit status: 0 fine, 1 failed, 2 usage, 3 slower, 4 undecided, 5 nothing ran, 128 and more after a signal."""
 
 
-def build_app() -> typer.Typer:
+def build_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
+    """Return the command with these subcommands, by the names of their modules."""
     app = typer.Typer(
         name="photometer",
         cls=PhotometerGroup,
         help="Measures PyTorch code: how fast, which is faster, did my branch make it slower, by how much, and why.",
         epilog=EPILOG,
-        no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         # Rich's help pages cost 60 ms of imports on every call.
@@ -70,6 +81,7 @@ def build_app() -> typer.Typer:
 
     @app.callback(invoke_without_command=True)
     def _version(
+        context: typer.Context,
         version: bool = typer.Option(False, "--version", help="Show the version and exit.", is_eager=True),
     ) -> None:
         if version:
@@ -78,13 +90,20 @@ def build_app() -> typer.Typer:
             show_text(__version__)
             raise typer.Exit
         check_system()
+        if context.invoked_subcommand is None:
+            from photometer.cli.first_page import first_page
 
-    for name in COMMANDS:
+            show_text(first_page(Path.cwd()))
+
+    for name in commands:
         importlib.import_module(f"photometer.cli.{name}").register(app)
     add_exit_words(app)
     for group in (app, *(each.typer_instance for each in app.registered_groups)):
         for command in group.registered_commands if group is not None else ():
             command.cls = PhotometerCommand
+            measures = command.name in (MEASURING_COMMANDS if group is app else MEASURING_HISTORY_COMMANDS)
+            if measures and command.callback is not None:
+                command.callback = with_server_options(command.callback)
     return app
 
 
@@ -93,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     path = sys.path[:]
     with ending_by_signals() as ending:
         try:
-            with safe_streams():
+            with safe_streams(), hearing(say_aside):
                 status = _status_of(arguments)
                 if ending.signal is not None and status == STOPPED:
                     complain(ending.words)
@@ -111,7 +130,8 @@ def _status_of(arguments: Sequence[str] | None) -> int:
     try:
         check_open_files()
         # Not list(): once imported, the subcommand's module photometer.cli.list has that name here.
-        build_app()(args=None if arguments is None else [*arguments])
+        given = [*(sys.argv[1:] if arguments is None else arguments)]
+        build_app(_needed_commands(given))(args=given)
         sys.stdout.flush()
     except SystemExit as end:
         return _flushed(end.code if isinstance(end.code, int) else ExitCode.FAILED if end.code else ExitCode.FINE)
@@ -126,7 +146,22 @@ def _status_of(arguments: Sequence[str] | None) -> int:
             raise
         complain(words)
         return ExitCode.FAILED
+    except MemoryError:
+        complain(OUT_OF_MEMORY)
+        return ExitCode.FAILED
     return ExitCode.FINE
+
+
+def _needed_commands(arguments: Sequence[str]) -> Sequence[str]:
+    """Return the modules of the subcommands that these arguments need: to import all takes a tenth of a second.
+
+    Help, a name that no subcommand has, and completion, which comes without arguments, need all of them.
+    """
+    first = arguments[0] if arguments else ""
+    if first == "--version":
+        return ()
+    needed = [module for module in COMMANDS if module.replace("_", "-") == first]
+    return needed or COMMANDS
 
 
 def _flushed(status: int) -> int:

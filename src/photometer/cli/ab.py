@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.ci.project import ProjectSettings
 from photometer.cli.ab_output import (
     MARKDOWN_WIDTH,
+    beside_text,
     counts_text,
     memory_text,
     ranking_json,
     ranking_lines,
     ranking_markdown,
-    terminal_width,
 )
-from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, joined, read_code, read_setup
+from photometer.cli.ci_output import EXIT_OF, FailOn, gate_of, tell_gate
+from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.measuring_options import Device, JsonFormat, Limit, Memory
+from photometer.cli.measuring_options import Device, JsonFormat, Limit, Memory, Seed
 from photometer.cli.numbers import margin_share, seconds
 from photometer.cli.own_code import make_own_code_importable
-from photometer.cli.printing import say_aside, show_rendered
+from photometer.cli.printing import say_aside, show_rendered, terminal_width
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
 from photometer.cli.sweep_options import Axes, Where, chosen_points, show_point, show_summaries, sizes_code
+from photometer.model.fail_rules import NEVER
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
     from photometer.analysis.ranking import Ranking
     from photometer.comparing.ab_findings import AbFindings
-    from photometer.comparing.statements import AbRequest
+    from photometer.comparing.ab_request import AbRequest
+    from photometer.definition.sweep import SizePoint
 
 
 class Format(str, enum.Enum):
@@ -43,25 +46,17 @@ class Format(str, enum.Enum):
     CSV = "csv"
 
 
-class FailOn(str, enum.Enum):
-    SLOWER = "slower"
-    UNDECIDED = "undecided"
-    NEVER = "never"
-
-
 class LanguageName(str, enum.Enum):
     PYTHON = "python"
     CPP = "cpp"
 
 
 # Of several points of a sweep, the worst counts.
-_SEVERITY = (ExitCode.FINE, ExitCode.UNDECIDED, ExitCode.SLOWER)
-
-EPILOG = "Exit status: 0, or with --fail-on 3 (slower) and 4 (undecided); 1 something failed, 2 usage."
+_SEVERITY = (ExitCode.FINE, ExitCode.UNDECIDED, ExitCode.FAILED, ExitCode.SLOWER)
 
 
 def register(app: typer.Typer) -> None:
-    app.command("ab", help="Compare statements side by side: which is faster, and by how much?", epilog=EPILOG)(ab)
+    app.command("ab", help="Compare statements side by side: which is faster, and by how much?")(ab)
 
 
 def ab(
@@ -108,6 +103,7 @@ def ab(
         ),
     ] = False,
     memory: Memory = False,
+    seed: Seed = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the results to this file.")
     ] = None,
@@ -115,9 +111,7 @@ def ab(
     as_json: JsonFormat = False,
     axes: Axes = None,
     where: Where = None,
-    fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="What makes the exit status other than 0.")
-    ] = FailOn.NEVER,
+    fail_on: FailOn = None,
     store: WriteStore = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
@@ -127,43 +121,59 @@ def ab(
     if device and instructions:
         raise typer.BadParameter("--instructions counts those of the host; leave --device out")
     format = Format.JSON if as_json else format  # noqa: A001 - the name of the option
+    if language is LanguageName.PYTHON:
+        codes = [read_code(each) for each in statements]
+        check_syntax(codes, read_setup(setup))
+        check_syntax(codes[1:], read_setup(setup if setup_b is None else setup_b))
     make_own_code_importable()
     points = chosen_points(axes, where)
     if len(points) > 1 and output is not None:
         raise typer.BadParameter(
             "-o keeps one comparison; leave -L out, or use a suite with sizes= and `photometer run`"
         )
+    gate = gate_of(fail_on or [NEVER], ProjectSettings(), instructions=instructions, memory=memory)
     place = store_to_write(store_of(store))
     if len(points) > 1 and format is Format.CSV:
         raise typer.BadParameter("-f csv has one comparison; leave -L out, or choose -f json, one document per point")
-    rankings = []
+    requests = []
     for point in points:
         sizes = sizes_code(point, language.value)
-        request = _request(
-            statements,
-            joined(sizes, read_setup(setup)),
-            None if setup_b is None else joined(sizes, read_setup(setup_b)),
-            language.value,
-            read_setup(global_setup),
-            num_threads,
-            {"budget": budget, "limit": limit, "margin": margin},
-            began=began,
-            on_device=device,
-            cold=cold,
+        requests.append(
+            _request(
+                statements,
+                joined(sizes, read_setup(setup)),
+                None if setup_b is None else joined(sizes, read_setup(setup_b)),
+                language.value,
+                read_setup(global_setup),
+                num_threads,
+                {"budget": budget, "limit": limit, "margin": margin},
+                began=began,
+                allowed=gate.allowed_slowdown("ab", None),
+                on_device=device,
+                cold=cold,
+                seed=seed,
+            )
         )
-        found = _measured(request, instructions=instructions, memory=memory, quiet=quiet)
-        if output is not None:
-            found.write(output)
-            say_aside(f"Results: {output}")
-        if place is not None:
-            found.store(place)
-        if format in (Format.TERMINAL, Format.MARKDOWN):
-            show_point(point)
-        _print(found, format, dict(point))
+    rankings, statuses = [], []
+    for point, request in zip(points, requests, strict=True):
+        found = None
+        try:
+            for found in _measured(request, instructions=instructions, memory=memory, quiet=quiet):
+                _print_latest(found, format, point)
+        except KeyboardInterrupt:
+            # What is known is kept before the signal ends the command.
+            if found is not None:
+                _conclude(found, output, place, format, point)
+            raise
+        assert found is not None
+        _conclude(found, output, place, format, point)
         rankings.append(found.ranking)
+        judged = gate.judge(found.comparison)
+        tell_gate(gate, judged, any_slower=False, in_results=format is Format.TERMINAL)
+        statuses.append(EXIT_OF[judged.outcome])
     if len(points) > 1 and format is Format.TERMINAL:
         show_summaries(points, rankings)
-    raise typer.Exit(max((exit_code(ranking, fail_on) for ranking in rankings), key=_SEVERITY.index))
+    raise typer.Exit(max(statuses, key=_SEVERITY.index))
 
 
 def _request(
@@ -176,14 +186,16 @@ def _request(
     stopping: dict[str, float | None],
     *,
     began: float,
+    allowed: float | None,
     on_device: bool,
     cold: bool,
+    seed: int | None,
 ) -> AbRequest:
     """Return what the options say, checked."""
+    from photometer.comparing.ab_request import AbRequest, criteria_for, default_budget
     from photometer.comparing.contenders import FEWEST, MOST, Contender, with_unique_names
     from photometer.comparing.device_statements import ANY, DeviceSettings
-    from photometer.comparing.many import Stopping
-    from photometer.comparing.statements import AbRequest, criteria_for, default_budget
+    from photometer.comparing.rank import Stopping
     from photometer.model.language import Language
     from photometer.statement_arguments import tidy
 
@@ -199,67 +211,95 @@ def _request(
     budget = stopping["budget"] or default_budget(len(contenders), ANY if on_device else None)
     return AbRequest(
         with_unique_names(contenders),
-        Stopping(budget, stopping["limit"], criteria_for(stopping["margin"], num_threads), began),
+        Stopping(budget, stopping["limit"], criteria_for(stopping["margin"], num_threads), began, allowed),
         Language.parse(language),
         global_setup,
         num_threads,
-        DeviceSettings(ANY, cold) if on_device else None,
+        DeviceSettings(ANY, cold, seed=seed) if on_device else None,
+        seed=seed,
     )
 
 
-def _measured(request: AbRequest, *, instructions: bool, memory: bool, quiet: bool) -> AbFindings:
+def _measured(request: AbRequest, *, instructions: bool, memory: bool, quiet: bool) -> Iterator[AbFindings]:
+    """Yield what is known so far: the verdicts as soon as they are final, then with counts, then with memory.
+
+    If a signal comes before they are final, yield those so far, and then let it go on.
+    """
     from photometer.cli.ab_progress import ab_progress
     from photometer.comparing.ab_findings import AbFindings
-    from photometer.comparing.statements import compare
+    from photometer.comparing.statements import open_ab
 
-    if instructions:
-        from photometer.session.valgrind import find_valgrind
+    with (
+        open_ab(request, instructions=instructions, memory=memory) as stages,
+        ab_progress(request.stopping.budget, quiet=quiet) as observer,
+    ):
+        latest: list[Ranking] = []
 
-        # Known before anything is measured.
-        find_valgrind()
-    with ab_progress(request.stopping.budget, quiet=quiet) as observer:
-        found = AbFindings(request, compare(request, on_look=observer.look))
+        def look(ranking: Ranking, spent_seconds: float) -> None:
+            latest[:] = [ranking]
+            observer.look(ranking, spent_seconds)
+
+        try:
+            found = stages.rank(look)
+        except KeyboardInterrupt:
+            for ranking in latest:
+                with observer.aside():
+                    yield AbFindings(request, ranking)
+            raise
+        with observer.aside():
+            yield found
         if instructions:
-            from photometer.comparing.statement_counts import count_statements
-
             observer.stage("counting instructions")
-            found = dataclasses.replace(found, counted=tuple(count_statements(request)))
+            found = stages.count(found)
+            with observer.aside():
+                yield found
         if memory:
-            from photometer.comparing.statement_memory import measure_memories
-
             observer.stage("measuring memory")
-            found = dataclasses.replace(found, memories=tuple(measure_memories(request)))
-    return found
+            found = stages.measure_memory(found)
+            with observer.aside():
+                yield found
 
 
-def _print(found: AbFindings, format: Format, sizes: Mapping[str, object]) -> None:
+def _conclude(found: AbFindings, output: Path | None, place: str | None, format: Format, point: SizePoint) -> None:
+    """Keep what was found, and print the document that has all of it."""
+    _keep(found, output, place)
     if format is Format.JSON:
-        counts = [to_record(each.counts) for each in found.counted]
-        memory = [to_record(each) for each in found.memories]
-        show_rendered(ranking_json(found.ranking, sizes=sizes, instructions=counts, memory=memory))
+        _print_json(found, dict(point))
+
+
+def _keep(found: AbFindings, output: Path | None, store: str | None) -> None:
+    """Write the results to a file and to a store, if they are given."""
+    from photometer.comparing.comparison_file import Destination
+
+    if output is not None or store is not None:
+        found.keep(Destination(file=output, store=store))
+    if output is not None:
+        say_aside(f"Results: {output}")
+
+
+def _print_latest(found: AbFindings, format: Format, point: SizePoint) -> None:
+    """Print what has become known last. JSON is one document, which is printed when all is known."""
+    markdown = format is Format.MARKDOWN
+    width = MARKDOWN_WIDTH if markdown else terminal_width()
+    if format is Format.JSON:
+        return
+    if found.memories or found.counted:
+        text = memory_text(found.memories, width) if found.memories else counts_text(found.counted, width)
+        # A table of CSV has the ranking alone.
+        show_rendered("" if format is Format.CSV else beside_text(text, markdown=markdown))
     elif format is Format.CSV:
         from photometer.report.ranking_text import render_ranking_csv
 
         show_rendered(render_ranking_csv(found.ranking))
-    elif format is Format.MARKDOWN:
-        show_rendered(ranking_markdown(found.ranking, _beside(found, MARKDOWN_WIDTH)))
     else:
         from photometer.tables import shows_colour
 
-        show_rendered(ranking_lines(found.ranking, _beside(found, terminal_width()), colour=shows_colour()))
+        show_point(point)
+        ranking = found.ranking
+        show_rendered(ranking_markdown(ranking, ()) if markdown else ranking_lines(ranking, (), colour=shows_colour()))
 
 
-def _beside(found: AbFindings, width: int) -> list[str]:
-    """Return what was measured beside the time: instructions, memory."""
-    texts = [counts_text(found.counted, width)] if found.counted else []
-    return texts + ([memory_text(found.memories, width)] if found.memories else [])
-
-
-def exit_code(ranking: Ranking, fail_on: FailOn) -> ExitCode:
-    """Return 0 unless --fail-on asks for more: ab is a question, not a gate."""
-    words = {statement.verdict.verdict for statement in ranking if statement.verdict is not None}
-    if fail_on is not FailOn.NEVER and "slower" in words:
-        return ExitCode.SLOWER
-    if fail_on is FailOn.UNDECIDED and "undecided" in words:
-        return ExitCode.UNDECIDED
-    return ExitCode.FINE
+def _print_json(found: AbFindings, sizes: Mapping[str, object]) -> None:
+    counts = [to_record(each.counts) for each in found.counted]
+    memory = [to_record(each) for each in found.memories]
+    show_rendered(ranking_json(found.ranking, sizes=sizes, instructions=counts, memory=memory))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from photometer.cli.printing import terminal_width
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
     from photometer.analysis.ranking import Ranking
-    from photometer.comparing.statement_counts import StatementCount
+    from photometer.comparing.ab_findings import StatementCount
     from photometer.model.memory_measurement import MemoryMeasurement
     from photometer.model.results_reader import Results
 
@@ -23,23 +23,25 @@ def ranking_lines(ranking: Ranking, beside: Sequence[str], *, colour: bool) -> s
     """Return the ranking for a terminal, with what was measured beside the time below it."""
     from photometer.report.ranking_text import render_ranking
 
-    return "\n".join([render_ranking(ranking, terminal_width(), colour=colour), *beside])
+    texts = [beside_text(text, markdown=False) for text in beside]
+    return "".join([render_ranking(ranking, terminal_width(), colour=colour), *texts])
 
 
 def ranking_markdown(ranking: Ranking, beside: Sequence[str]) -> str:
     from photometer.report.ranking_text import render_ranking_markdown
 
-    return "\n".join([render_ranking_markdown(ranking), *(f"```text\n{text}```\n" for text in beside)])
+    return "".join([render_ranking_markdown(ranking), *(beside_text(text, markdown=True) for text in beside)])
+
+
+def beside_text(text: str, *, markdown: bool) -> str:
+    """Return what was measured beside the time as it stands below the ranking."""
+    return f"\n```text\n{text}```\n" if markdown else f"\n{text}"
 
 
 def ranking_json(ranking: Ranking, **more: Any) -> str:
     """Return one document: the ranking's record, and what is given beside it unless it is empty."""
     record = {**to_record(ranking), **{name: value for name, value in more.items() if value}}
     return json.dumps(record, indent=2) + "\n"
-
-
-def terminal_width() -> int:
-    return shutil.get_terminal_size((100, 24)).columns
 
 
 def counts_text(counted: Sequence[StatementCount], width: int) -> str:

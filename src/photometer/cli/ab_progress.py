@@ -9,16 +9,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from photometer.cli.printing import complain, on_screen
-from photometer.cli.progress import COMPARISON_LINE_SECONDS
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from photometer.analysis.ranking import Ranking
 
+# A log wants to show that something happens, not every replicate.
+COMPARISON_LINE_SECONDS = 10.0
+
 
 class AbObserver(Protocol):
     def stage(self, text: str) -> None: ...
+
+    def aside(self) -> contextlib.AbstractContextManager[None]:
+        """Return a block in which results can be printed: nothing is drawn meanwhile."""
 
     def look(self, ranking: Ranking, spent_seconds: float) -> None: ...
 
@@ -46,20 +51,23 @@ def ab_progress(budget_seconds: float, *, quiet: bool) -> Iterator[AbObserver]:
 
 def known_so_far(ranking: Ranking) -> str:
     """Return it in one line: of two, the change and its interval; of many, the ranking."""
+    from photometer.model.units import change, span
     from photometer.report.ranking_text import shown_name
-    from photometer.report.verdict_text import change_text, interval_text
 
     if len(ranking) == 2:
         verdict = ranking.pairs[0].verdict
-        return f"{change_text(verdict.ratio)} ({interval_text(verdict.interval)}), {verdict.verdict}"
-    open_pairs = sum(not pair.verdict.decided for pair in ranking.pairs)
+        return f"{change(verdict.ratio)} ({span(verdict.interval)}), {verdict.words}"
+    open_pairs = sum(not pair.verdict.is_final for pair in ranking.pairs)
     order = " < ".join(" ≈ ".join(shown_name(name) for name in group) for group in ranking.groups)
-    return f"{order}; {open_pairs} of {len(ranking.pairs)} undecided"
+    return f"{order}; {open_pairs} of {len(ranking.pairs)} still open"
 
 
 class _Silent:
     def stage(self, text: str) -> None:
         pass
+
+    def aside(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
     def look(self, ranking: Ranking, spent_seconds: float) -> None:
         pass
@@ -76,6 +84,9 @@ class AbLines:
         complain(text)
         self._last = time.monotonic()
 
+    def aside(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
     def look(self, ranking: Ranking, spent_seconds: float) -> None:
         if time.monotonic() - self._last >= COMPARISON_LINE_SECONDS:
             self._last = time.monotonic()
@@ -90,6 +101,14 @@ class AbBar:
     def stage(self, text: str) -> None:
         self._bar.update(self._task, description=on_screen(text), note="")
         self._bar.refresh()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
 
     def look(self, ranking: Ranking, spent_seconds: float) -> None:
         self._bar.update(

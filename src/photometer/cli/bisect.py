@@ -26,11 +26,8 @@ class MetricChoice(str, enum.Enum):
     MEMORY = "memory"
 
 
-EPILOG = "Exit status: 0 found, 1 failed, 2 usage, 4 only narrowed down, 5 the two revisions do not differ."
-
-
 def register(app: typer.Typer) -> None:
-    app.command("bisect", help="Find the first commit that changed a benchmark.", epilog=EPILOG)(bisect)
+    app.command("bisect", help="Find the first commit that changed a benchmark.")(bisect)
 
 
 def bisect(
@@ -54,8 +51,7 @@ def bisect(
     on: On = None,
     nodes: Nodes = None,
 ) -> None:
-    from photometer.commits.search import MetricName, Nothing, SearchRequest, find_first
-    from photometer.commits.search_text import render_first
+    from photometer.commits.search import MetricName, Nothing, SearchRequest, find_first, render_first
     from photometer.errors import ToolMissing
     from photometer.model.environment import Environment
     from photometer.session.valgrind import find_valgrind

@@ -12,6 +12,8 @@ import typer
 from photometer.cli.printing import complain, show_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from photometer.environments.kept import KeptEnvironment, KeptEnvironments
 
 _MIB = 1024 * 1024
@@ -21,12 +23,22 @@ _DAY_SECONDS = 86400.0
 MOST_DAYS = 36_500.0
 # A request may have a hundred packages, and an install command a page.
 _LONGEST_TEXT = 60
+# Files of others that are named one by one.
+_MOST_NAMED = 10
 
 
 class Part(str, enum.Enum):
     SNIPPETS = "snippets"
     ENVIRONMENTS = "environments"
+    CHECKOUTS = "checkouts"
     COUNTS = "counts"
+
+
+def _days(value: float | None) -> float | None:
+    # Not typer's own range, which some versions let nan pass.
+    if value is not None and not 0.0 <= value <= MOST_DAYS:
+        raise typer.BadParameter(f"{value:g} is not a number of days: give one between 0 and {MOST_DAYS:g}")
+    return value
 
 
 def register(app: typer.Typer) -> None:
@@ -47,7 +59,7 @@ def cache(
     unused: Annotated[
         float | None,
         typer.Option(
-            "--unused", metavar="DAYS", min=0.0, max=MOST_DAYS, help="Remove environments not used for this many days."
+            "--unused", metavar="DAYS", callback=_days, help="Remove environments not used for this many days."
         ),
     ] = None,
 ) -> None:
@@ -57,6 +69,7 @@ def cache(
     shown: dict[Part, Callable[[bool], None]] = {
         Part.SNIPPETS: _snippets,
         Part.ENVIRONMENTS: _environments,
+        Part.CHECKOUTS: _checkouts,
         Part.COUNTS: _counts,
     }
     for part, show in shown.items():
@@ -72,6 +85,7 @@ def _snippets(clear: bool) -> None:
     size = f"{usage.snippets} snippets in {usage.libraries} libraries, {usage.size_bytes / _MIB:.1f} MiB"
     if clear:
         show_text(f"removed {size} from {usage.folder}")
+        _tell_left(usage.left)
     else:
         show_text(f"{usage.folder}\n{size} of at most {usage.most_bytes // _MIB} MiB")
 
@@ -83,8 +97,17 @@ def _counts(clear: bool) -> None:
     size = f"instruction counts of {usage.counts} benchmarks of revisions, {usage.size_bytes / _MIB:.1f} MiB"
     if clear:
         show_text(f"removed {size}, from {usage.folder}")
+        _tell_left(usage.left)
     else:
         show_text(f"{usage.folder}\n{size} of at most {kept_counts.MOST_BYTES // _MIB} MiB")
+
+
+def _tell_left(left: tuple[Path, ...]) -> None:
+    for path in left[:_MOST_NAMED]:
+        why = "it is a link" if path.is_symlink() else "photometer did not write it"
+        complain(f"{path} was left: {why}; remove it yourself if you do not need it")
+    if len(left) > _MOST_NAMED:
+        complain(f"{len(left) - _MOST_NAMED} more in {left[0].parent} were left")
 
 
 def _environments(clear: bool) -> None:
@@ -104,6 +127,19 @@ def _environments(clear: bool) -> None:
     )
     for each in present:
         show_text(_line(each))
+
+
+def _checkouts(clear: bool) -> None:
+    from photometer.environments.worktree import kept_checkouts
+
+    kept = kept_checkouts()
+    gone, stayed = kept.clear() if clear else ([], kept.present())
+    size = sum(each.size_bytes for each in gone or stayed) / _MIB
+    if clear:
+        show_text(f"removed {len(gone)} revisions, {size:.1f} MiB, from {kept.folder}")
+        _tell_in_use(stayed)
+    else:
+        show_text(f"{kept.folder}\n{len(stayed)} revisions, {size:.1f} MiB of at most {kept.most_bytes // _MIB} MiB")
 
 
 def _line(each: KeptEnvironment) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.measuring_options import Python
+from photometer.cli.measuring_options import Python, Seed
 from photometer.cli.printing import complain, show_text
 from photometer.cli.suite_options import (
     Cores,
@@ -17,8 +18,10 @@ from photometer.cli.suite_options import (
     Tags,
     Timeout,
     chosen_suites,
+    load_suites,
     saying_selection,
 )
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from photometer.analysis.check_results import CheckedBenchmark
@@ -34,22 +37,25 @@ def check(
     expression: Expression = None,
     tags: Tags = None,
     cores: Cores = None,
-    timeout: Timeout = 120.0,
+    timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
     python: Python = None,
+    seed: Seed = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show problems only.")] = False,
 ) -> None:
+    chosen = chosen_suites(suites, tags, more)
+    suites, tags = chosen.names, chosen.tags
+    loaded = load_suites(suites, expression)
     from photometer.cli.progress import run_progress
     from photometer.cli.run import run_settings
     from photometer.pipeline import check_suite
 
-    chosen = chosen_suites(suites, tags, more)
-    suites, tags = chosen.names, chosen.tags
-    settings = run_settings(suites=suites, cores=cores, python=python, instructions=False)
+    settings = run_settings(suites=suites, cores=cores, python=python, options={"instructions": False})
+    settings = dataclasses.replace(settings, seed=seed)
     checked: list[CheckedBenchmark] = []
-    for suite in suites:
+    for suite, defined in zip(suites, loaded, strict=True):
         with run_progress(suite, quiet=quiet) as observer:
             checked += check_suite(
-                suite,
+                defined,
                 settings,
                 expression=expression,
                 tags=tags,

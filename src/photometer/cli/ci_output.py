@@ -13,7 +13,7 @@ import secrets
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,7 +21,7 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 
 if TYPE_CHECKING:
-    from photometer.ci.gate import Gate, GateVerdict
+    from photometer.analysis.gate import Gate, GateVerdict
     from photometer.ci.github_run import GitHubRun
     from photometer.ci.project import ProjectSettings
     from photometer.ci.review import Review
@@ -29,8 +29,18 @@ if TYPE_CHECKING:
 COMMENT_NAME = "comment.md"
 # A terminal shows the first few; the page and the summary show all.
 BREACHES_SHOWN = 10
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="RULES",
+        help="What makes the exit status other than 0: slower, slower:5%, probable, undecided, instructions:1%, "
+        "memory:0, memory:64KiB, or never; several with commas.",
+    ),
+]
 EXIT_OF = {
     "slower": ExitCode.SLOWER,
+    "broken": ExitCode.SLOWER,
     "failed": ExitCode.FAILED,
     "undecided": ExitCode.UNDECIDED,
     "fine": ExitCode.FINE,
@@ -66,11 +76,11 @@ def commands_held(variables: Mapping[str, str]) -> Iterator[None]:
 
 def gate_of(fail_on: list[str] | None, project: ProjectSettings, *, instructions: bool, memory: bool) -> Gate:
     """Return the rules of the options, then the project's, then the usual one; what is not measured cannot fail."""
-    from photometer.ci.gate import SLOWER, Gate
+    from photometer.analysis.gate import SLOWER, Gate
     from photometer.errors import DefinitionError
     from photometer.model.fail_rules import parse_rules
 
-    measured = {"slower", "undecided", *(["instructions"] * instructions), *(["memory"] * memory)}
+    measured = {"slower", "probable", "undecided", *(["instructions"] * instructions), *(["memory"] * memory)}
     try:
         rules = parse_rules(fail_on) if fail_on else (SLOWER,) if project.rules is None else project.rules
     except DefinitionError as error:
@@ -94,6 +104,8 @@ def margins_of(values: list[str]) -> tuple[float | None, dict[str, float]]:
             margin = parse_share(number)
         except DefinitionError:
             raise typer.BadParameter(f"{value!r} is no margin: give 0.01 or 1%, or TAG=0.01") from None
+        if is_by_tag and not tag.strip():
+            raise typer.BadParameter(f"--margin {value} names no tag: give {number} for all, or TAG={number}")
         if is_by_tag:
             by_tag[tag] = margin
         else:
@@ -103,7 +115,7 @@ def margins_of(values: list[str]) -> tuple[float | None, dict[str, float]]:
 
 def tell_gate(gate: Gate, verdict: GateVerdict, *, any_slower: bool, in_results: bool) -> None:
     """Say which rules are broken, unless the verdicts say it: on standard output with `in_results`, or beside it."""
-    from photometer.ci.gate import SLOWER
+    from photometer.analysis.gate import SLOWER
 
     say = show_text if in_results else say_aside
     plain = all(breach.rule == str(SLOWER) for breach in verdict.breaches)
@@ -115,6 +127,8 @@ def tell_gate(gate: Gate, verdict: GateVerdict, *, any_slower: bool, in_results:
             say(f"  and {len(verdict.breaches) - BREACHES_SHOWN} more")
     elif any_slower and verdict.outcome == "fine":
         say("The check passes: the slowdown is within what is allowed.")
+    for each in verdict.not_known[:BREACHES_SHOWN]:
+        say(f"  {each.title}: {each.sentence}")
     for reason in verdict.unjudged:
         complain(f"a rule could not be applied: {reason}")
 
@@ -124,12 +138,12 @@ def write_for_ci(review: Review, output: Path | None, files: CiFiles, *, for_git
     from photometer.model.whole_file import write_text_whole
 
     if files.junit is not None:
-        from photometer.ci.junit import render_junit
+        from photometer.ci.report_files import render_junit
 
         files.junit.parent.mkdir(parents=True, exist_ok=True)
         write_text_whole(files.junit, render_junit(review))
     if files.metrics is not None:
-        from photometer.ci.open_metrics import render_open_metrics
+        from photometer.ci.report_files import render_open_metrics
 
         files.metrics.parent.mkdir(parents=True, exist_ok=True)
         write_text_whole(files.metrics, render_open_metrics(review.comparison))
@@ -141,9 +155,8 @@ def write_for_ci(review: Review, output: Path | None, files: CiFiles, *, for_git
 
 def _write_for_github(review: Review, output: Path | None, run: GitHubRun) -> None:
     from photometer.ci.annotations import annotations_of
-    from photometer.ci.comment_text import render_comment
+    from photometer.ci.comment_text import render_comment, render_summary
     from photometer.ci.review import FILE_NAME, write_review
-    from photometer.ci.summary_text import render_summary
     from photometer.history.repository import Repository
     from photometer.model.whole_file import write_text_whole
 

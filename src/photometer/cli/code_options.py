@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -69,6 +70,14 @@ def read_code(argument: str) -> Code:
 def read_setup(argument: str) -> str:
     """Return the set-up that an option is, or names."""
     return read_code(argument).stmt
+
+
+def check_syntax(codes: Iterable[Code], setup: str) -> None:
+    """Raise SnippetError, with the user's line, if something is not Python. It takes neither torch nor a server."""
+    from photometer.statement_arguments import check_python, tidy
+
+    for code in codes:
+        check_python(tidy(code.stmt), tidy(joined(setup, code.setup)))
 
 
 def joined(*setups: str) -> str:

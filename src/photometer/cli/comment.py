@@ -52,7 +52,7 @@ def comment(
     if dry_run:
         show_rendered(text)
         return
-    api = GitHubApi(repository or run.repository, run.token, run.api_url)
+    api = GitHubApi(repository or run.repository, run.token, run.api_url, say=complain)
     number = pull_request or run.pull_request
     if number is None and run.head is not None:
         number = api.pull_request_of(run.head)

@@ -5,29 +5,40 @@ Without sides, it compares the working tree with where it left the main branch, 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
-import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from photometer.cli.ci_output import EXIT_OF, CiFiles, commands_held, gate_of, margins_of, tell_gate, write_for_ci
+from photometer.cli.calibrate_side import calibrate_side
+from photometer.cli.ci_output import (
+    EXIT_OF,
+    CiFiles,
+    FailOn,
+    commands_held,
+    gate_of,
+    margins_of,
+    tell_gate,
+    write_for_ci,
+)
 from photometer.cli.cluster_option import Nodes, On, compare_on, refuse_on_cluster
-from photometer.cli.compare_many import calibrate_side, compare_many_sides, sides_of, suite_of_many
-from photometer.cli.measuring_options import Install, JsonFormat, Limit
+from photometer.cli.instrument_options import is_comparable, with_instruments
+from photometer.cli.measuring_options import Install, JsonFormat, Limit, Seed
 from photometer.cli.numbers import MOST_REPEATS, seconds, share
-from photometer.cli.printing import complain, say_aside, show_rendered
+from photometer.cli.printing import complain, say_aside, show_rendered, terminal_width
 from photometer.cli.store_option import WriteStore, hidden, store_of, store_to_write
-from photometer.cli.suite_options import Expression, OneSuite, Tags
-from photometer.model.records import to_record
+from photometer.cli.suite_options import Expression, OneSuite, Tags, load_if_named
 
 if TYPE_CHECKING:
     from photometer.analysis.comparison_result import EnvironmentComparison
-    from photometer.comparing.live import LiveComparison
+    from photometer.analysis.gate import Gate
+    from photometer.comparing.comparison import Comparison
     from photometer.comparing.request import ComparisonRequest
     from photometer.pull_request import Compared
 
@@ -49,18 +60,24 @@ class Format(str, enum.Enum):
     MARKDOWN = "markdown"
     JSON = "json"
     GITHUB = "github"
+    GITHUB_ACTION_BENCHMARK = "github-action-benchmark"
+    BENCHER = "bencher"
+    PYTORCH_HUD = "pytorch-hud"
 
 
 AS_TEXT = (Format.TERMINAL, Format.GITHUB)
 
 
 MARKDOWN_NAME = "comparison.md"
+PAGE_NAME = "report.html"
 # A thousand samples per side: frames of 3 % of the time are then known to a fifth.
 RECORDED_SECONDS = 5.0
 
 
 def register(app: typer.Typer) -> None:
-    app.command("compare", help="Compare environments: did the branch make it slower?")(compare)
+    app.command("compare", help="Compare environments: did the branch make it slower?")(
+        with_instruments(compare, only=is_comparable)
+    )
 
 
 def compare(
@@ -135,16 +152,9 @@ def compare(
     memory: Annotated[
         bool, typer.Option("--memory/--no-memory", help="Measure what one run allocates, on all sides.")
     ] = True,
-    fail_on: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fail-on",
-            metavar="RULES",
-            help="What makes the exit status other than 0: slower, slower:5%, instructions:1%, "
-            "memory:0, memory:64KiB, undecided, or never; several with commas "
-            "(default: slower).",
-        ),
-    ] = None,
+    options: Mapping[str, bool] = {},
+    seed: Seed = None,
+    fail_on: FailOn = None,
     accepted: Annotated[
         Path | None,
         typer.Option(
@@ -165,25 +175,33 @@ def compare(
     ] = None,
     format: Annotated[
         Format,
-        typer.Option("--format", "-f", help="Output format; github also writes a job summary and annotations."),
+        typer.Option(
+            "--format",
+            "-f",
+            help="Output format; github also writes a job summary and annotations, the last three are for services "
+            "that keep results.",
+        ),
     ] = Format.TERMINAL,
     as_json: JsonFormat = False,
 ) -> None:
     format = Format.JSON if as_json else format  # noqa: A001 - the name of the option
     if resume and output is None:
         raise typer.BadParameter("--resume continues what is in -o DIR; give that folder")
-    from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE
-    from photometer.ci.default_sides import default_sides
     from photometer.ci.project import read_project
 
     project = read_project()
     if suite is None and project.suite is not None:
         suite, tags = project.suite, tags or list(project.tags)
+    loaded = load_if_named(suite)
     install = install or project.install
+    from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE
+    from photometer.ci.default_sides import default_sides
+
     for_all, by_tag = margins_of(margin or [])
     for_all = project.margin if for_all is None else for_all
     sides = sides_of([side for side in (base, branch, *(more or ())) if side is not None], matrix or [])
-    refuse_on_cluster(on, nodes, {"--calibrate": calibrate, "--flame all": flame is Flames.ALL})
+    refused = {"--calibrate": calibrate, "--flame all": flame is Flames.ALL}
+    refuse_on_cluster(on, nodes, {**refused, "a suite of another tool": loaded is not None and loaded.folders})
     if calibrate and sides:
         calibrate_side(
             *(sides[0], suite), expression=expression, tags=tags or [], budget=budget, margin=for_all, install=install
@@ -193,9 +211,8 @@ def compare(
         sides = default_sides(project, os.environ)
     if len(sides) < 2:
         raise typer.BadParameter("give BASE and BRANCH (one alone is for --calibrate), or --matrix, or no side at all")
-    gate = gate_of(fail_on, project, instructions=instructions, memory=memory and len(sides) == 2)
-    from photometer.comparing.many_environments import ManySidesRequest
-    from photometer.comparing.request import DEFAULT_LAYOUTS, ComparisonRequest, ComparisonSettings, plan_suite
+    gate = gate_of(fail_on, project, instructions=instructions, memory=memory)
+    from photometer.comparing.request import DEFAULT_LAYOUTS, ComparisonRequest, ComparisonSettings
 
     settings = ComparisonSettings(
         project.budget if budget is None else budget,
@@ -208,62 +225,76 @@ def compare(
         {**project.margin_by_tag, **by_tag},
         memory,
         project.margin_by_benchmark,
+        options=options,
+        seed=seed,
+        gate=gate,
     )
-    if len(sides) > 2:
-        suite = suite_of_many(
-            suite,
-            {
-                "--resume": resume,
-                "--on": on,
-                "--store": store,
-                "--accepted": accepted,
-                "--junit": junit,
-                "--gitlab-metrics": gitlab_metrics,
-                "--layouts": layouts,
-                "--flame all": flame is Flames.ALL,
-            },
-        )
-        planned = plan_suite(suite, expression, tags or ())
-        found = compare_many_sides(ManySidesRequest(sides, planned, settings, install), output, format.value)
-        judged = gate.judge_matrix(found, {order.id: order for order in planned.plan})
-        tell_gate(gate, judged, any_slower=found.count("slower") > 0, in_results=format is Format.TERMINAL)
-        raise typer.Exit(EXIT_OF[judged.outcome])
+    if len(sides) > 2 and flame is Flames.ALL:
+        raise typer.BadParameter("--flame all is for two sides; compare each side with the reference by itself")
     from photometer.ci.acceptance import find_acceptances
-    from photometer.ci.review import Review
 
     place = store_to_write(store_of(store, project))
-    first, second = sides
-    request = ComparisonRequest(first, second, suite, settings, expression, tags or (), install, output, resume, place)
+    request = ComparisonRequest(sides, loaded, settings, expression, tags or (), install, output, resume, place)
     known = find_acceptances(request.specs, accepted or (Path(project.accepted) if project.accepted else None))
     request = dataclasses.replace(request, accepted=known)
+    _show_and_judge(request, gate, _Shown(flame, format, CiFiles(junit, gitlab_metrics), on, nodes))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Shown:
+    """How a comparison is shown and kept, and where it runs."""
+
+    flame: Flames
+    format: Format
+    files: CiFiles
+    on: str | None
+    nodes: int | None
+
+
+def _show_and_judge(request: ComparisonRequest, gate: Gate, shown: _Shown) -> NoReturn:
+    """Compare, print, keep, and end with the gate's exit status; or as the signal that ended it early says."""
+    from photometer.ci.review import Review
+    from photometer.comparing.comparison import ComparisonStopped
+
+    stopped = False
+    output = request.output
     with commands_held(os.environ):
-        comparison, compared = _compare(request, flame, format, on, nodes)
+        try:
+            comparison, compared = _compare(request, shown)
+        except ComparisonStopped as stop:
+            comparison, compared, stopped = stop.comparison, None, True
         orders = () if request.planned is None else request.planned.plan
         judged = gate.judge(comparison, {order.id: order for order in orders})
-        tell_gate(gate, judged, any_slower=comparison.outcome == "slower", in_results=format in AS_TEXT)
+        tell_gate(gate, judged, any_slower=comparison.outcome == "slower", in_results=shown.format in AS_TEXT)
         if output is not None and comparison.outcome != "nothing":
             _write_markdown(comparison, output)
             if compared is not None:
                 _attach(compared, output)
+            elif comparison.has_many_sides:
+                _write_page(comparison, output)
     review = Review(comparison, judged, comparison.suite)
-    write_for_ci(review, output, CiFiles(junit, gitlab_metrics), for_github=format is Format.GITHUB)
+    write_for_ci(review, output, shown.files, for_github=shown.format is Format.GITHUB)
+    if stopped:
+        raise KeyboardInterrupt
     raise typer.Exit(EXIT_OF[judged.outcome])
 
 
-def _compare(
-    request: ComparisonRequest, flame: Flames, format: Format, on: str | None = None, nodes: int | None = None
-) -> tuple[EnvironmentComparison, Compared | None]:
+def _compare(request: ComparisonRequest, shown: _Shown) -> tuple[EnvironmentComparison, Compared | None]:
     """Print the verdicts, and return them with what a bundle is made of, if both sides were live and kept in a folder.
 
-    On a terminal, the table comes as soon as the verdicts stand, and their causes when they are known.
+    On a terminal, the table comes as soon as the verdicts stand, and their causes when they are known. If a signal ends
+    it, what is known is printed first.
     """
     from photometer.ci.acceptance import accept
     from photometer.cli.doctor import say_machine_line
     from photometer.cli.progress import comparison_progress
-    from photometer.comparing.live import LiveComparison
+    from photometer.comparing.comparison import ComparisonStopped
+    from photometer.comparing.environments import live_comparison
     from photometer.comparing.unpaired import compare_unpaired
 
+    format, on = shown.format, shown.on  # noqa: A001 - the name of the option
     if request.is_live and on is None:
+        request.check()
         say_machine_line()
     for sentence in () if request.planned is None else request.planned.selection:
         complain(sentence)
@@ -274,7 +305,7 @@ def _compare(
                 _print(comparison, format)
             return comparison, None
         if on is not None:
-            comparison = compare_on(on, nodes, request, observer)
+            comparison = compare_on(on, shown.nodes, request, observer)
             with observer.aside():
                 _print(comparison, format)
             return comparison, None
@@ -286,21 +317,31 @@ def _compare(
                     _print(decided, format)
                 printed.append(decided)
 
-        with LiveComparison(request, observer) as live:
-            comparison = live.run(on_decided)
+        def show(comparison: EnvironmentComparison) -> None:
             with observer.aside():
                 if printed:
                     _print_causes(comparison, printed[0])
                 else:
                     _print(comparison, format)
+
+        with contextlib.ExitStack() as stack:
+            live = stack.enter_context(live_comparison(request, observer))
+            try:
+                comparison = live.run(on_decided)
+            except ComparisonStopped as stop:
+                # Nothing is left to be measured: end what is running before anything is printed.
+                stack.close()
+                show(stop.comparison)
+                raise
+            show(comparison)
             compared = None
-            if request.output is not None and live.seconds_left() > 0.0:
+            if request.output is not None and live.seconds_left() > 0.0 and not comparison.has_many_sides:
                 observer.stage("drawing flame graphs")
-                compared = _draw(live, comparison, request.output, flame)
+                compared = _draw(live, comparison, request.output, shown.flame)
             return comparison, compared
 
 
-def _draw(live: LiveComparison, comparison: EnvironmentComparison, folder: Path, which: Flames) -> Compared:
+def _draw(live: Comparison, comparison: EnvironmentComparison, folder: Path, which: Flames) -> Compared:
     """Draw flame graphs of what became slower, while both sides can still be started."""
     from photometer.execution.profile import ProfileSettings
     from photometer.pull_request import draw_flames
@@ -310,7 +351,7 @@ def _draw(live: LiveComparison, comparison: EnvironmentComparison, folder: Path,
         comparison,
         folder,
         which.value,
-        settings=ProfileSettings(counted=live.request.settings.instructions, duration_seconds=RECORDED_SECONDS),
+        settings=ProfileSettings(counted=live.settings.instructions, duration_seconds=RECORDED_SECONDS),
         on_work=lambda title: say_aside(f"flame graph, {title}") if sys.stderr.isatty() else None,
     )
 
@@ -326,39 +367,72 @@ def _attach(compared: Compared, folder: Path) -> None:
 
 
 def _print(comparison: EnvironmentComparison, format: Format) -> None:
-    from photometer.report.verdict_text import render_verdicts, render_verdicts_markdown
+    from photometer.report.comparison_text import (
+        render_comparison,
+        render_comparison_json,
+        render_comparison_markdown,
+    )
 
     if format is Format.JSON:
-        text = json.dumps([to_record(result) for result in comparison], indent=2) + "\n"
+        text = render_comparison_json(comparison)
     elif format is Format.MARKDOWN:
-        text = render_verdicts_markdown(comparison)
+        text = render_comparison_markdown(comparison)
+    elif format not in AS_TEXT:
+        text = _exported(comparison, format)
     else:
-        import shutil
-
         from photometer.tables import shows_colour
 
-        text = render_verdicts(comparison, shutil.get_terminal_size((100, 24)).columns, colour=shows_colour())
+        text = render_comparison(comparison, terminal_width(), colour=shows_colour())
     show_rendered(text)
+
+
+def _exported(comparison: EnvironmentComparison, format: Format) -> str:
+    """Return the figures of the sides beside the reference, for a service that keeps those of many commits."""
+    from photometer.ci.export_formats import EXPORTS
+    from photometer.ci.exported_figures import figures_of_comparison
+    from photometer.instruments.machine_facts import gather_machine
+
+    return EXPORTS[format.value](figures_of_comparison(comparison, gather_machine()))
 
 
 def _print_causes(comparison: EnvironmentComparison, printed: EnvironmentComparison) -> None:
     """Print what has become known since the table was printed."""
-    import shutil
-
     from photometer.report.verdict_text import render_causes
 
-    text = render_causes(comparison, printed, shutil.get_terminal_size((100, 24)).columns)
+    text = render_causes(comparison, printed, terminal_width())
     if text:
         show_rendered(text)
 
 
+def _write_page(comparison: EnvironmentComparison, folder: Path) -> None:
+    """Write the page of many sides: versions across, benchmarks down."""
+    from photometer.instruments.machine_facts import gather_machine
+    from photometer.model.whole_file import write_text_whole
+    from photometer.report.matrix_page import render_matrix_page
+
+    path = folder / PAGE_NAME
+    write_text_whole(path, render_matrix_page(comparison, gather_machine().summary()))
+    say_aside(f"The page: {path}")
+
+
+def sides_of(sides: list[str], matrices: list[str]) -> list[str]:
+    """Return the sides as typed, or those of the matrices with the one side that they have in common."""
+    if not matrices:
+        return sides
+    from photometer.comparing.matrix_sides import matrix_sides
+
+    if len(sides) > 1:
+        raise typer.BadParameter("--matrix names the sides; give at most one BASE, which is then part of all of them")
+    return matrix_sides(matrices, sides[0] if sides else None)
+
+
 def _write_markdown(comparison: EnvironmentComparison, folder: Path) -> None:
     from photometer.model.whole_file import not_written, write_text_whole
-    from photometer.report.verdict_text import render_verdicts_markdown
+    from photometer.report.comparison_text import render_comparison_markdown
 
     path = folder / MARKDOWN_NAME
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise not_written(path, error, remedy="Name another folder.") from error
-    write_text_whole(path, render_verdicts_markdown(comparison))
+    write_text_whole(path, render_comparison_markdown(comparison))

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import Annotated
 
 import typer
 
-from photometer.cli.code_options import NumThreads, Setup, joined, read_code, read_setup
-from photometer.cli.exit_codes import ExitCode
-from photometer.cli.fail_on_compile import FailOnCompile, parse_fail_on
+from photometer.cli.code_options import NumThreads, Setup, check_syntax, joined, read_code, read_setup
+from photometer.cli.fail_on_compile import FailOnCompile, compile_gate, exit_status
 from photometer.cli.measuring_options import JsonRecords
 from photometer.cli.numbers import seconds
-from photometer.cli.printing import complain, show_rendered, show_text
-from photometer.cli.sweep_options import Axes, Where, chosen_axes
+from photometer.cli.printing import show_rendered, show_text, terminal_width
+from photometer.cli.sweep_options import Axes, Where, chosen_points
 from photometer.model.visible_text import visible
-
-EPILOG = "Exit status: 0 fine, 1 something failed, or something that --fail-on names was met, 2 usage."
 
 
 def register(app: typer.Typer) -> None:
-    app.command("compile-report", help="Report what torch.compile makes of a statement.", epilog=EPILOG)(compile_report)
+    app.command("compile-report", help="Report what torch.compile makes of a statement.")(compile_report)
 
 
 def compile_report(
@@ -44,8 +40,9 @@ def compile_report(
     fail_on: FailOnCompile = None,
     as_json: JsonRecords = False,
 ) -> None:
-    words = parse_fail_on(fail_on)
-    from photometer.definition.axes import points_of
+    gate = compile_gate(fail_on)
+    code = read_code(statement)
+    check_syntax([code], read_setup(setup))
     from photometer.definition.compile_variant import compile_variants
     from photometer.instruments.compile_report import report_statement
     from photometer.model.records import to_record
@@ -53,8 +50,7 @@ def compile_report(
     from photometer.report.runtime_text import render_compile_report
 
     (variant,) = compile_variants(mode, dynamic, fullgraph)
-    sizes = points_of(chosen_axes(axes), where)
-    code = read_code(statement)
+    sizes = chosen_points(axes, where)
     order = compiled_statement(
         code.stmt,
         joined(read_setup(setup), code.setup),
@@ -68,8 +64,5 @@ def compile_report(
         show_text(json.dumps(to_record(report)))
     else:
         show_text(visible(code.stmt))
-        show_rendered(render_compile_report(report, shutil.get_terminal_size((100, 24)).columns))
-    found = report.complaints(words)
-    if found:
-        complain(f"{', '.join(found)} (--fail-on)")
-    raise typer.Exit(ExitCode.FAILED if found else ExitCode.FINE)
+        show_rendered(render_compile_report(report, terminal_width()))
+    raise typer.Exit(exit_status(gate, [report], measured=True, failed=False))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import seconds_or_none
-from photometer.cli.printing import complain, say_aside, say_progress, show_rendered, show_text
+from photometer.cli.printing import complain, say_aside, say_progress, show_rendered, show_text, terminal_width
 
 if TYPE_CHECKING:
     from photometer.doctor.finding import Examination
@@ -55,7 +54,7 @@ def doctor(
     else:
         from photometer.report.doctor_text import render_examination
 
-        show_rendered(render_examination(examination, shutil.get_terminal_size((100, 24)).columns))
+        show_rendered(render_examination(examination, terminal_width()))
     if output is not None:
         _write(examination, output)
     raise typer.Exit(ExitCode.FINE if examination.is_good else ExitCode.FAILED)

@@ -24,11 +24,18 @@ STOPPED = 128 + signal.SIGINT
 # Each server takes about six and a run has one per core at most; below this, importing torch itself may fail.
 FEWEST_OPEN_FILES = 64
 
+# Importing a build of torch for processors alone took 623 MiB of addresses; others take more.
+LEAST_ADDRESS_BYTES = 600 * 2**20
+
+_MORE_MEMORY = "Allow more, such as with `ulimit -v unlimited`, or close other programs."
+OUT_OF_MEMORY = f"memory ran out\n{_MORE_MEMORY}"
 _REMEDIES = {
+    errno.ENOMEM: _MORE_MEMORY,
     errno.EMFILE: "Allow more open files, such as with `ulimit -n 1024`.",
     errno.ENFILE: "Close other programs, or raise the system's limit (fs.file-max).",
     errno.ENOSPC: "Free some space, or name another folder (TMPDIR is where temporary files go). Results are kept.",
     errno.EDQUOT: "Free some space, or name another folder (TMPDIR is where temporary files go). Results are kept.",
+    errno.ENAMETOOLONG: "Give a shorter name.",
     errno.EROFS: "Name a folder that can be written to (TMPDIR is where temporary files go).",
 }
 
@@ -92,6 +99,19 @@ def check_open_files() -> None:
             remedy=_REMEDIES[errno.EMFILE],
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (FEWEST_OPEN_FILES, hard))
+
+
+def check_address_space() -> None:
+    """Refuse a limit of memory under which torch's own C++ would abort the process while it is imported."""
+    try:
+        import resource
+    except ImportError:  # Windows, which check_system refuses with the remedy
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_BYTES:
+        raise PhotometerError(
+            f"this process may use {limit // 2**20:,} MiB of memory at most, and torch needs more", remedy=_MORE_MEMORY
+        )
 
 
 def check_system() -> None:

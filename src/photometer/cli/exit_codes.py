@@ -30,15 +30,18 @@ _USUAL: Mapping[ExitCode, str] = {
 _NOTHING: Mapping[ExitCode, str] = {ExitCode.NOTHING_RAN: "nothing was selected"}
 # By command: what a code means there, if it is more than the usual.
 OF_COMMANDS: Mapping[str, Mapping[ExitCode, str]] = {
-    "ab": {ExitCode.SLOWER: "slower (with --fail-on)", ExitCode.UNDECIDED: "undecided (with --fail-on undecided)"},
-    "run": {ExitCode.FAILED: "a benchmark failed, or something that --fail-on names was met", **_NOTHING},
+    "ab": {
+        ExitCode.SLOWER: "a rule of --fail-on is broken",
+        ExitCode.UNDECIDED: "undecided (with --fail-on undecided)",
+    },
+    "run": {ExitCode.FAILED: "a benchmark failed", ExitCode.SLOWER: "a rule of --fail-on is broken", **_NOTHING},
     "compare": {
         ExitCode.FINE: "nothing is slower that is not accepted",
         ExitCode.SLOWER: "slower, or another rule of --fail-on is broken",
         ExitCode.UNDECIDED: "undecided (with --fail-on undecided)",
         ExitCode.NOTHING_RAN: "nothing ran",
     },
-    "compile-report": {ExitCode.FAILED: "something failed, or something that --fail-on names was met"},
+    "compile-report": {ExitCode.SLOWER: "a rule of --fail-on is broken"},
     "bisect": {
         ExitCode.FINE: "found",
         ExitCode.UNDECIDED: "only narrowed down",

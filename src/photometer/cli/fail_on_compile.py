@@ -1,43 +1,49 @@
-"""`--fail-on recompile,graph-break`: what of compiled statements makes a command fail."""
+"""`--fail-on recompile,graph-break` of `run` and `compile-report`: what of compiled statements breaks a rule."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-RECOMPILE = "recompile"
-GRAPH_BREAK = "graph-break"
-WORDS = (RECOMPILE, GRAPH_BREAK)
+from photometer.cli.ci_output import EXIT_OF
+from photometer.cli.exit_codes import ExitCode
+from photometer.cli.printing import complain
+
+if TYPE_CHECKING:
+    from photometer.analysis.gate import Gate
+    from photometer.model.compile_report import CompileReport
 
 FailOnCompile = Annotated[
-    str | None,
-    typer.Option("--fail-on", metavar="WORDS", help="What makes the exit status other than 0: recompile, graph-break."),
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="RULES",
+        help="What makes the exit status 3: recompile, graph-break, or never; several with commas.",
+    ),
 ]
 
 
-def parse_fail_on(text: str | None) -> tuple[str, ...]:
-    words = tuple(word.strip() for word in (text or "").split(",") if word.strip())
-    for word in words:
-        if word not in WORDS:
-            raise typer.BadParameter(f"--fail-on: {word!r} is not one of {', '.join(WORDS)}")
-    return words
+def compile_gate(fail_on: list[str] | None) -> Gate:
+    """Return the rules of the option; raise if one of them is about comparisons."""
+    from photometer.analysis.gate import Gate
+    from photometer.errors import DefinitionError
+    from photometer.model.fail_rules import COMPILE_WORDS, parse_rules
+
+    try:
+        rules = parse_rules(fail_on or ())
+    except DefinitionError as error:
+        raise typer.BadParameter(f"--fail-on: {error.message}. {error.remedy}") from None
+    for rule in rules:
+        if rule.watched not in COMPILE_WORDS:
+            raise typer.BadParameter(f"--fail-on {rule}: nothing is compared here; give {', '.join(COMPILE_WORDS)}")
+    return Gate(rules)
 
 
-def compile_complaints(files: Iterable[Path | None], fail_on: tuple[str, ...]) -> list[str]:
-    """Return a line per compiled benchmark in the results files that has what was to make the command fail."""
-    if not fail_on:
-        return []
-    from photometer.model.compile_report import CompileReport
-    from photometer.model.results_reader import load_results
-
-    complaints = []
-    for path in files:
-        reports = [] if path is None else load_results(path).of(CompileReport)
-        for report in reports:
-            found = report.complaints(fail_on)
-            if found:
-                complaints.append(f"{report.task_spec.title}: {', '.join(found)}")
-    return complaints
+def exit_status(gate: Gate, reports: Iterable[CompileReport], *, measured: bool, failed: bool) -> ExitCode:
+    """Say which rules are broken, and return the exit status."""
+    judged = gate.judge_compiled(reports, measured=measured, failed=failed)
+    for breach in judged.breaches:
+        complain(f"{breach.title}: {breach.sentence} (--fail-on {breach.rule})")
+    return EXIT_OF[judged.outcome]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.code_options import Setup, joined, read_code, read_setup
+from photometer.cli.code_options import Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.measuring_options import Python
+from photometer.cli.measuring_options import Python, Seed
 from photometer.cli.numbers import seconds
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_text
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Each takes seconds; a whole suite by mistake would take an hour.
 MOST_CASES = 24
+NOTHING_SELECTED = "nothing is selected; `photometer list` shows the labels"
 
 
 def register(app: typer.Typer) -> None:
@@ -47,13 +48,8 @@ def flame(
     png: Annotated[bool, typer.Option("--png", help="Write a PNG of each, too (needs Chromium or Chrome).")] = False,
     setup: Setup = "pass",
     python: Python = None,
+    seed: Seed = None,
 ) -> None:
-    from photometer.execution.profile import ProfileSettings
-    from photometer.flames import draw_suite
-    from photometer.instruments.py_spy import find_py_spy
-    from photometer.model.environment import Environment
-
-    find_py_spy()
     if subject is not None and suite is not None:
         raise typer.BadParameter("give a statement, or a suite; not both")
     is_suite = subject is None or names_a_suite(subject)
@@ -61,13 +57,21 @@ def flame(
     folders = make_own_code_importable([] if chosen is None else chosen.names)
     if is_suite and setup != "pass":
         raise typer.BadParameter("--setup is for a statement; a suite has its own")
+    drawn = _suite_of(subject or "", setup) if chosen is None else _checked(chosen.only, expression, chosen.tags)
+    from photometer.execution.profile import ProfileSettings
+    from photometer.flames import draw_suite
+    from photometer.instruments.py_spy import find_py_spy
+    from photometer.model.environment import Environment
+
+    find_py_spy()
     files = draw_suite(
-        _suite_of(subject or "", setup) if chosen is None else _checked(chosen.only, expression, chosen.tags),
+        drawn,
         output,
         expression=expression,
         tags=() if chosen is None else chosen.tags,
         settings=ProfileSettings(counted=instructions, duration_seconds=duration, native=native),
         environment=None if python is None else Environment(python, importable=folders),
+        seed=seed,
         pictures=png,
         on_work=lambda title: say_aside(f"recording {title}") if sys.stderr.isatty() else None,
     )
@@ -77,7 +81,7 @@ def flame(
         complain(problem)
     if not files.svgs:
         if not files.problems:
-            complain("nothing is selected; `photometer list` shows the labels")
+            complain(NOTHING_SELECTED)
         raise typer.Exit(ExitCode.FAILED if files.problems else ExitCode.NOTHING_RAN)
     raise typer.Exit(ExitCode.FAILED if files.problems else ExitCode.FINE)
 
@@ -103,6 +107,9 @@ def _checked(subject: str, expression: str | None, tags: list[str]) -> Suite:
     selected = select(planned, expression, tags)
     saying_selection(expression, tags)(planned, selected)
     cases = len(selected)
+    if not cases:
+        complain(NOTHING_SELECTED)
+        raise typer.Exit(ExitCode.NOTHING_RAN)
     if cases > MOST_CASES:
         raise typer.BadParameter(f"{cases} cases are selected, at some ten seconds each; choose fewer with -k or --tag")
     return suite
@@ -113,5 +120,6 @@ def _suite_of(statement: str, setup: str) -> Suite:
     from photometer.definition.timer_args import TimerArgs
 
     code = read_code(statement)
+    check_syntax([code], read_setup(setup))
     benchmark = TimerArgs(code.stmt, joined(read_setup(setup), code.setup))
     return Suite.from_benchmarks({"statement": benchmark}, name="statement")

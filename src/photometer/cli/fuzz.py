@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.code_options import NumThreads, Setup, joined, read_code, read_setup
+from photometer.cli.code_options import NumThreads, Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import seconds as duration
 from photometer.cli.own_code import make_own_code_importable
-from photometer.cli.printing import complain, show_rendered, show_text
+from photometer.cli.printing import complain, show_rendered, show_text, terminal_width
+from photometer.model.units import percent
 
 if TYPE_CHECKING:
     from photometer.analysis.fuzz_map import FuzzMap
@@ -82,6 +83,11 @@ def fuzz(
         int, typer.Option("--rows", metavar="N", min=1, help="Rows to show from each end of the list.")
     ] = 8,
 ) -> None:
+    code, other = read_code(statement), None if against is None else read_code(against)
+    if other is not None and other.setup:
+        raise typer.BadParameter("both statements see one setup: give it with --setup, or in the file of the first")
+    before = joined(read_setup(setup), code.setup)
+    check_syntax([code] if other is None else [code, other], before)
     make_own_code_importable([] if spec is None else [spec])
     limits = {"dtype": dtype, "device": device, "max_elements": max_elements, "max_allocation_bytes": max_bytes}
     fuzzer, rebuild = _fuzzer(preset, spec, seed, limits)
@@ -90,15 +96,12 @@ def fuzz(
     from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
     from photometer.report.fuzz_text import render_fuzz_text
 
-    code, other = read_code(statement), None if against is None else read_code(against)
-    if other is not None and other.setup:
-        raise typer.BadParameter("both statements see one setup: give it with --setup, or in the file of the first")
     request = FuzzRequest(
         fuzzer,
         count,
         code.stmt,
         None if other is None else other.stmt,
-        joined(read_setup(setup), code.setup),
+        before,
         num_threads,
         seconds,
         rebuild,
@@ -107,9 +110,9 @@ def fuzz(
     )
     trials, stopped = _collected(_with_progress(_saved(request, _files(output, page=False)), count))
     found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))
-    show_rendered(render_fuzz_text(found, _terminal_width(), rows))
+    show_rendered(render_fuzz_text(found, terminal_width(), rows))
     source = f"{preset} preset" if preset is not None else str(spec)
-    rejected = f"{100 * fuzzer.rejection_rate:.1f}% of draws rejected"
+    rejected = f"{percent(fuzzer.rejection_rate)} of draws rejected"
     note = f"Inputs: {len(trials)} of the {source}, seed {fuzzer.seed}; {rejected}."
     show_text(f"\n{note}")
     _write_pages(found, _files(output, page=True), note)
@@ -198,9 +201,3 @@ def _write_pages(found: FuzzMap, paths: list[Path], note: str) -> None:
     text = render_fuzz_page(found, notes=[note])
     for path in paths:
         write_text_whole(path, text)
-
-
-def _terminal_width() -> int:
-    import shutil
-
-    return shutil.get_terminal_size((100, 24)).columns

@@ -6,12 +6,16 @@ heavy is imported: `photometer --help` starts at once.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 import typer.core
+
+from photometer.cli.printing import on_screen
 
 # Of each command, at the end of its help. A test checks that the command accepts them.
 EXAMPLES: dict[str, tuple[str, ...]] = {
@@ -67,6 +71,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "serve": ("photometer serve --port 0",),
     "doctor": ("photometer doctor", "photometer doctor -o doctor.html"),
     "cache": ("photometer cache", "photometer cache --clear --only snippets"),
+    "warm": ("photometer warm", "photometer warm --stop"),
     "history init": ("photometer history init",),
     "history add": ("photometer history add results.json --commit HEAD",),
     "history list": ("photometer history list -n 10",),
@@ -112,8 +117,31 @@ class PhotometerCommand(typer.core.TyperCommand):
         formatter.write(render_help(describe(self, ctx.command_path), formatter.width))
 
 
+@contextlib.contextmanager
+def _harmless_mistakes() -> Iterator[None]:
+    """Repeat what was typed as `complain` would: nothing in it acts on the screen, and no password is shown."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        # Half of a character, which typer hands to the system as a path.
+        raise typer.BadParameter(f"{on_screen(str(error.object))!r} cannot be the name of a file") from error
+    except Exception as error:
+        # Errors of usage, from the click that typer has in it or from the one beside it.
+        if hasattr(error, "format_message") and hasattr(error, "message"):
+            error.message = on_screen(str(error.message))
+        raise
+
+
 class PhotometerGroup(typer.core.TyperGroup):
     """A group that shows what each of its commands is for in full: typer's own cuts sentences off."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _harmless_mistakes():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _harmless_mistakes():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         rows = [(name, (self.commands[name].help or "").strip()) for name in self.list_commands(ctx)]

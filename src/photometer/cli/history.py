@@ -14,7 +14,7 @@ import typer
 from photometer.cli import history_run
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.help_page import PhotometerGroup
-from photometer.cli.printing import complain, say_aside, show_rendered, show_text
+from photometer.cli.printing import complain, say_aside, show_rendered, show_text, terminal_width
 from photometer.cli.store_option import ReadStore
 from photometer.cli.suite_options import Expression, Tags
 
@@ -110,7 +110,7 @@ def list_runs(
     if not runs:
         complain("the store has no such runs; `photometer run` and `photometer history add` bring some")
         raise typer.Exit(ExitCode.NOTHING_RAN)
-    show_rendered(render_runs(runs))
+    show_rendered(render_runs(runs, terminal_width()))
 
 
 def show(
@@ -139,7 +139,8 @@ def show(
             ]
             if curves:
                 show_rendered(visible_block([benchmark.title]))
-                show_rendered("".join(render_curve(curve, with_points=points) for curve in curves))
+                for curve in curves:
+                    show_rendered(render_curve(curve, with_points=points, width=terminal_width()))
     if not benchmarks:
         complain("no benchmark is selected; `photometer history show` without -k shows all")
         raise typer.Exit(ExitCode.NOTHING_RAN)
@@ -163,7 +164,7 @@ def compare(
     if not rows:
         complain("no benchmark is measured at both commits on one machine; `photometer history list` shows the runs")
         raise typer.Exit(ExitCode.NOTHING_RAN)
-    show_rendered(render_comparison(rows, everything=everything))
+    show_rendered(render_comparison(rows, everything=everything, width=terminal_width()))
 
 
 def export(
@@ -197,8 +198,8 @@ def prune(
     run_ids: Annotated[list[int] | None, typer.Option("--run", metavar="N", help="This run; repeat for more.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete them (default: only list them).")] = False,
 ) -> None:
-    from photometer.history.pruning import Pruning, choose, delete_runs
     from photometer.history.text import render_runs
+    from photometer.history.upkeep import Pruning, choose, delete_runs
 
     wanted = Pruning.parse(before=before, keep=keep, dirty=dirty, unfinished=unfinished, run_ids=run_ids or ())
     with _opened(store, write=True) as opened:
@@ -206,7 +207,7 @@ def prune(
         if not chosen:
             say_aside("there is nothing to delete")
             return
-        show_rendered(render_runs(chosen))
+        show_rendered(render_runs(chosen, terminal_width()))
         if not yes:
             say_aside(f"{len(chosen)} runs would be deleted; --yes deletes them")
             return
@@ -215,8 +216,8 @@ def prune(
 
 
 def doctor(store: ReadStore = None) -> None:
-    from photometer.history.examination import examine
     from photometer.history.location import require_place
+    from photometer.history.upkeep import examine
 
     found = examine(require_place(store))
     show_text("\n".join(found.facts))

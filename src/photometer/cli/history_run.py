@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,15 +12,13 @@ import typer
 from photometer.cli.cluster_option import Nodes, On, commit_nodes
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.instrument_options import with_instruments
 from photometer.cli.measuring_options import (
     Install,
-    Instructions,
     JsonRecords,
-    Memory,
     MinRunTime,
     Python,
     Repeats,
-    Wall,
 )
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.store_option import ReadStore
@@ -33,7 +32,9 @@ if TYPE_CHECKING:
 
 
 def register(history: typer.Typer) -> None:
-    history.command("run", help="Measure a range of commits, newest first, coarse to fine; skip what is stored.")(run)
+    history.command("run", help="Measure a range of commits, newest first, coarse to fine; skip what is stored.")(
+        with_instruments(run)
+    )
     history.command("changes", help="Show what changed, newest first: which commit, by how much, in which functions.")(
         changes
     )
@@ -49,9 +50,7 @@ def run(
     at_most: Annotated[
         int | None, typer.Option("--commits", metavar="N", min=1, help="N commits, spread evenly.")
     ] = None,
-    wall: Wall = True,
-    instructions: Instructions = True,
-    memory: Memory = False,
+    options: Mapping[str, bool] = {},
     min_run_time: MinRunTime = 0.2,
     repeats: Repeats = 2,
     cores: Cores = None,
@@ -73,12 +72,10 @@ def run(
     settings = run_settings(
         cores=cores,
         python=python,
-        wall=wall,
-        instructions=instructions,
+        options=options,
         min_run_time=min_run_time,
         repeats=repeats,
         ladder=False,
-        memory=memory,
     )
     request = RangeRequest(chosen.only, old, new, place, settings, every, at_most, expression, chosen.tags, install)
     outcomes: list[CommitOutcome] = []

@@ -11,7 +11,15 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.measuring_options import JsonRecords
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, show_rendered, show_text
-from photometer.cli.suite_options import Expression, MoreSuites, Suites, Tags, chosen_suites, saying_selection
+from photometer.cli.suite_options import (
+    Expression,
+    MoreSuites,
+    Suites,
+    Tags,
+    chosen_suites,
+    saying_notes,
+    saying_selection,
+)
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
@@ -37,7 +45,7 @@ def list_suites(
 
     plans = []
     for suite in chosen.names:
-        planned = materialize(load_suite(suite))
+        planned = materialize(saying_notes(load_suite(suite)))
         plans.append(select(planned, expression, chosen.tags))
         saying_selection(expression, chosen.tags)(planned, plans[-1])
     for plan in plans:

@@ -7,14 +7,11 @@ from typing import Annotated
 import typer
 
 from photometer.cli.numbers import MOST_REPEATS, seconds
+from photometer.worker.seeds import LARGEST_SEED
 
 Python = Annotated[
     str | None,
     typer.Option("--python", metavar="PATH", help="Interpreter whose torch is used (default: this one)."),
-]
-Wall = Annotated[bool, typer.Option("--wall/--no-wall", help="Measure wall time.")]
-Instructions = Annotated[
-    bool, typer.Option("--instructions/--no-instructions", help="Count instructions (needs Valgrind).")
 ]
 Memory = Annotated[
     bool, typer.Option("--memory", help="Measure what one run allocates: peak, bytes, number of blocks.")
@@ -29,6 +26,16 @@ Repeats = Annotated[
 Limit = Annotated[
     float | None,
     typer.Option("--limit", metavar="S", callback=seconds, help="Most seconds in all, start included (default: none)."),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        max=LARGEST_SEED,
+        help="Seed of random data in all processes (default: fixed, except that replicates of times differ).",
+    ),
 ]
 Install = Annotated[
     str | None,

@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO, cast
@@ -22,9 +24,22 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
+# What a URL has between its user and its host; of `//`, a Path keeps one.
+_PASSWORD = re.compile(r"(?<=:/)(/?[^\s/@:]*:)[^\s/@]+(?=@)")
+
+
 def on_screen(text: str, stream: TextIO | None = None) -> str:
-    """Return text of a user as this stream (else the error channel) can show it; nothing in it acts on the screen."""
-    return encodable(visible(text), getattr(stream or sys.stderr, "encoding", None))
+    """Return text of a user as this stream (else the error channel) can show it.
+
+    Nothing in it acts on the screen, and it has no password of a URL that was given in place of something else.
+    """
+    shown = _PASSWORD.sub(r"\1***", visible(text))
+    return encodable(shown, getattr(stream or sys.stderr, "encoding", None))
+
+
+def terminal_width() -> int:
+    """Return how wide the screen is; of what is piped, a hundred columns."""
+    return shutil.get_terminal_size((100, 24)).columns
 
 
 def show_text(text: str) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from photometer.cli.ab_progress import COMPARISON_LINE_SECONDS
 from photometer.cli.cluster_option import node_lines
 from photometer.cli.printing import complain, on_screen, say_aside
 from photometer.comparing.observer import Observer
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 # A log that is read later wants few lines; somebody who waits wants a sign of life.
 RUN_LINE_SECONDS = 15.0
-# A log wants to show that something happens, not every replicate.
-COMPARISON_LINE_SECONDS = 10.0
 
 
 @contextlib.contextmanager
@@ -141,15 +140,23 @@ def comparison_progress() -> Iterator[Observer]:
         yield ComparisonBar(bar, bar.add_task("starting", total=None, note=""))
 
 
-_STYLES = {"slower": "bold red", "faster": "green", "undecided": "yellow", "same": "dim", "identical": "dim"}
+_STYLES = {
+    "slower": "bold red",
+    "probably slower": "red",
+    "undecided": "yellow",
+    "probably faster": "green",
+    "faster": "green",
+    "same": "dim",
+    "identical": "dim",
+}
 
 
 def verdict_line(title: str, verdict: Verdict) -> str:
     """Return a verdict as it is said when it stands: `slower +6.4 %  gate [forward]`."""
-    from photometer.analysis.verdict_reason import change
+    from photometer.model.units import change
 
-    size = f" {change(verdict.ratio)}" if verdict.verdict in ("slower", "faster") else ""
-    return f"{verdict.verdict}{size}  {visible_line(title)}"
+    size = f" {change(verdict.ratio)}" if verdict.verdict not in ("same", "identical", "undecided") else ""
+    return f"{verdict.words}{size}  {visible_line(title)}"
 
 
 class ComparisonLines(Observer):
@@ -201,5 +208,5 @@ class ComparisonBar(Observer):
     def replicate(self, title: str, verdict: Verdict, spent_seconds: float, budget_seconds: float) -> None:
         shown = on_screen(visible_line(title))
         spent = f"{spent_seconds:.1f} of at most {budget_seconds:.0f} s"
-        note = f"{self._counted}{spent} · {shown}: {verdict.verdict}"
+        note = f"{self._counted}{spent} · {shown}: {verdict.words}"
         self._bar.update(self._task, completed=spent_seconds, total=budget_seconds, note=note)

@@ -41,7 +41,7 @@ def report(
     paths = [_results_file(path) for path in files]
     loaded = [load_results(path, recover) for path in paths]
     page = output or paths[0].parent / "report.html"
-    if _is_matrix(loaded, page):
+    if _has_many_sides(loaded, page):
         return
     view = report_view(loaded, title)
     write_text_whole(page, render_report(view))
@@ -56,19 +56,19 @@ def report(
             complain(written.remark)
 
 
-def _is_matrix(loaded: list[Results], page: Path) -> bool:
+def _has_many_sides(loaded: list[Results], page: Path) -> bool:
     """Write the page of a comparison of many sides, if the file is of one."""
-    from photometer.comparing.matrix_file import matrix_of
+    from photometer.analysis.comparison_reader import read_comparison
     from photometer.model.whole_file import write_text_whole
+    from photometer.report.comparison_text import headline
     from photometer.report.matrix_page import render_matrix_page
-    from photometer.report.matrix_text import headline
 
-    matrix = matrix_of(loaded[0]) if len(loaded) == 1 else None
-    if matrix is None:
+    comparison = read_comparison(loaded[0]) if len(loaded) == 1 else None
+    if comparison is None or not comparison.has_many_sides:
         return False
     machine = loaded[0].machine
-    write_text_whole(page, render_matrix_page(matrix, "" if machine is None else machine.summary()))
-    show_text(f"{page}: {headline(matrix)}")
+    write_text_whole(page, render_matrix_page(comparison, "" if machine is None else machine.summary()))
+    show_text(f"{page}: {headline(comparison)}")
     return True
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import enum
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +13,9 @@ import typer
 from photometer.cli.cluster_option import Nodes, On, joined, place_on
 from photometer.cli.doctor import say_machine_line
 from photometer.cli.ending import STOPPED
-from photometer.cli.exit_codes import ExitCode
-from photometer.cli.fail_on_compile import FailOnCompile, compile_complaints, parse_fail_on
-from photometer.cli.measuring_options import Instructions, Memory, MinRunTime, Python, Repeats, Wall
+from photometer.cli.fail_on_compile import FailOnCompile, compile_gate, exit_status
+from photometer.cli.instrument_options import with_instruments
+from photometer.cli.measuring_options import MinRunTime, Python, Repeats, Seed
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
@@ -26,20 +27,30 @@ from photometer.cli.suite_options import (
     Tags,
     Timeout,
     chosen_suites,
+    load_suites,
     saying_selection,
 )
-from photometer.cli.sweep_options import Axes, Where, chosen_axes
+from photometer.cli.sweep_options import Axes, Where, check_sweep, chosen_axes
+from photometer.model.results_folder import RESULTS_FOLDER
 from photometer.model.visible_text import visible_line
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
+    from photometer.definition.suite import Suite
     from photometer.execution.run_settings import RunSettings
-    from photometer.pipeline import RunReport
+    from photometer.model.compile_report import CompileReport
+    from photometer.pipeline import RunReport, RunStopped
 
-DEFAULT_FOLDER = Path("photometer-results")
+
+class Format(str, enum.Enum):
+    TERMINAL = "terminal"
+    GITHUB_ACTION_BENCHMARK = "github-action-benchmark"
+    BENCHER = "bencher"
+    PYTORCH_HUD = "pytorch-hud"
 
 
 def register(app: typer.Typer) -> None:
-    app.command("run", help="Measure a suite: wall time and instructions of every variant.")(run)
+    app.command("run", help="Measure a suite: wall time and instructions of every variant.")(with_instruments(run))
 
 
 def run(
@@ -50,81 +61,70 @@ def run(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for the results.")
     ] = None,
-    wall: Wall = True,
-    instructions: Instructions = True,
+    options: Mapping[str, bool] = {},
     cores: Cores = None,
     min_run_time: MinRunTime = 0.2,
-    timeout: Timeout = 120.0,
+    timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
     repeats: Repeats = 2,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped; repeat nothing.")] = False,
     python: Python = None,
     classic: Annotated[
         bool, typer.Option("--classic", help="Suite overrides: minimum and standard deviation of four types.")
     ] = False,
-    memory: Memory = False,
-    compile_report: Annotated[
-        bool,
-        typer.Option(
-            "--compile-report/--no-compile-report",
-            help="Report what torch.compile took and met, for compiled variants.",
-        ),
-    ] = True,
     fail_on: FailOnCompile = None,
     store: WriteStore = None,
     axes: Axes = None,
     where: Where = None,
-    rates: Annotated[
-        bool, typer.Option("--rates", help="Count FLOPs and bytes; compare GFLOP/s and GB/s with this machine's peak.")
-    ] = False,
-    energy: Annotated[bool, typer.Option("--energy", help="Measure the energy of a run on a GPU (NVML).")] = False,
     on: On = None,
     nodes: Nodes = None,
+    seed: Seed = None,
+    format: Annotated[
+        Format,
+        typer.Option("--format", "-f", help="What is printed: tables, or JSON for a service that keeps results."),
+    ] = Format.TERMINAL,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress and no table.")] = False,
 ) -> None:
-    from photometer.cli.progress import run_progress
-    from photometer.pipeline import run_suite
-
     if on is not None and cores is not None:
         raise typer.BadParameter("--cores are of this machine; --on uses those of its nodes")
-    fail_words = parse_fail_on(fail_on)
-    if fail_words and not compile_report:
+    gate = compile_gate(fail_on)
+    if gate.rules and not options["compile_report"]:
         raise typer.BadParameter("--fail-on reads the compile report; leave --no-compile-report out")
     chosen = chosen_suites(suites, tags, more)
     suites, tags = chosen.names, chosen.tags
+    loaded = load_suites(suites, expression)
+    if on is not None and any(suite.folders for suite in loaded):
+        raise typer.BadParameter("the nodes of --on cannot run suites of other tools: their code is on this machine")
+    sweep_axes = chosen_axes(axes)
+    check_sweep(loaded, sweep_axes, where)
     if classic:
-        tags, wall, instructions = ["classic"], True, False
+        tags, options = ["classic"], {**options, "wall": True, "instructions": False}
     settings = run_settings(
         suites=suites,
         cores=cores,
         python=python,
-        wall=wall,
-        instructions=instructions,
+        options=options,
         min_run_time=min_run_time,
         repeats=repeats,
         ladder=not classic,
-        memory=memory,
     )
-    settings = dataclasses.replace(
-        settings,
-        rates=rates,
-        energy=energy,
-        axes=chosen_axes(axes),
-        where=where,
-        compile_report=compile_report,
-    )
+    settings = dataclasses.replace(settings, axes=sweep_axes, where=where, seed=seed)
     place = store_to_write(store_of(store))
+    from photometer.cli.progress import run_progress
+    from photometer.pipeline import RunStopped, run_suite
+
     if not quiet:
         say_machine_line()
     reports = []
     try:
         with joined(on, nodes, settings.environment.importable) as cluster:
             open_place = place_on(cluster, nodes, settings.environment)
-            for suite in suites:
-                name = Path(suite.partition(":")[0]).stem
-                folder = DEFAULT_FOLDER / name if output is None else output / name if len(suites) > 1 else output
+            for suite, defined in zip(suites, loaded, strict=True):
+                # Of another tool's suite, `asv:benchmarks`, the first part is the tool.
+                name = defined.name if defined.folders else Path(suite.partition(":")[0]).stem
+                folder = RESULTS_FOLDER / name if output is None else output / name if len(suites) > 1 else output
                 with run_progress(name, quiet=quiet) as observer:
                     report = run_suite(
-                        suite,
+                        defined,
                         folder,
                         settings,
                         expression=expression,
@@ -140,14 +140,32 @@ def run(
                 if classic:
                     _print_classic(report)
                 else:
-                    _print(report, quiet)
+                    _print(report, quiet or format is not Format.TERMINAL, _devices(defined))
+    except RunStopped as stop:
+        _print_stopped(stop, quiet or format is not Format.TERMINAL)
+        complain("--resume continues the run")
+        raise typer.Exit(STOPPED) from None
     except KeyboardInterrupt:
         complain("--resume continues the run")
         raise typer.Exit(STOPPED) from None
-    complaints = compile_complaints([report.results for report in reports], fail_words)
-    for complaint in complaints:
-        complain(complaint)
-    raise typer.Exit(ExitCode.FAILED if complaints else _exit_code(reports))
+    if format is not Format.TERMINAL and any(report.table.measured for report in reports):
+        show_rendered(_exported(reports, format))
+    raise typer.Exit(
+        exit_status(
+            gate,
+            _compile_reports(reports) if gate.rules else (),
+            measured=any(report.table.measured for report in reports),
+            failed=any(report.table.failures for report in reports),
+        )
+    )
+
+
+def _compile_reports(reports: list[RunReport]) -> list[CompileReport]:
+    from photometer.model.compile_report import CompileReport
+    from photometer.model.results_reader import load_results
+
+    files = [report.results for report in reports if report.results is not None]
+    return [each for path in files for each in load_results(path).of(CompileReport)]
 
 
 def run_settings(
@@ -155,37 +173,55 @@ def run_settings(
     suites: Sequence[str] = (),
     cores: str | None,
     python: str | None,
-    wall: bool = True,
-    instructions: bool = True,
+    options: Mapping[str, bool],
     min_run_time: float = 0.2,
     repeats: int = 2,
     ladder: bool = True,
-    memory: bool = False,
 ) -> RunSettings:
     """Return what the options say. Without Valgrind, instructions are left out, with a word about it."""
     from photometer.errors import ToolMissing
     from photometer.execution.run_settings import RunSettings
+    from photometer.instruments.registry import asked_for
     from photometer.model.environment import Environment
     from photometer.session.cores import parse_cores
     from photometer.session.valgrind import find_valgrind
 
-    if instructions:
+    counting = {each.option.name for each in asked_for(options) if each.under_valgrind and each.option is not None}
+    if counting:
         try:
             find_valgrind()
         except ToolMissing as missing:
-            if not wall:
+            if not options.get("wall", True):
                 raise
             complain(f"wall time only: {missing}")
-            instructions = False
+            options = {**options, **dict.fromkeys(counting, False)}
     folders = make_own_code_importable(suites)
     environment = Environment.current() if python is None else Environment(python, importable=folders)
     chosen = parse_cores(cores) if cores else ()
-    return RunSettings(wall, instructions, min_run_time, repeats, chosen, environment, ladder, memory)
+    return RunSettings(options, min_run_time, repeats, chosen, environment, ladder)
 
 
-def _print(report: RunReport, quiet: bool) -> None:
+def _exported(reports: list[RunReport], format: Format) -> str:
+    """Return the figures of all suites, for a service that keeps those of many commits."""
+    from photometer.ci.export_formats import EXPORTS
+    from photometer.ci.exported_figures import figures_of_results
+    from photometer.model.results_reader import load_results
+
+    loaded = [load_results(report.results) for report in reports if report.results is not None]
+    return EXPORTS[format.value](figures_of_results(loaded, {order.id for report in reports for order in report.plan}))
+
+
+def _devices(suite: Suite) -> set[str]:
+    """Return the devices that the benchmarks of a suite name; those that name none run on the CPU."""
+    return {device for entry in suite.entries for device in getattr(entry.benchmark, "devices", ()) or ("cpu",)}
+
+
+def _print(report: RunReport, quiet: bool, devices: Collection[str]) -> None:
     if report.results is None:
-        complain("nothing is selected; `photometer list` shows the labels")
+        if "cpu" in devices:
+            complain("nothing is selected; `photometer list` shows the labels")
+        else:
+            complain(f"nothing is selected: all benchmarks need {' or '.join(sorted(devices))}, or -k chose none")
         return
     if quiet:
         from photometer.report.run_text import render_failure
@@ -200,11 +236,25 @@ def _print(report: RunReport, quiet: bool) -> None:
     show_text(f"Results: {report.results}")
 
 
+def _print_stopped(stop: RunStopped, quiet: bool) -> None:
+    """Print what is known of a run that a signal ended: what is finished, and what the visits of the others say."""
+    from photometer.cli.run_output import run_text
+    from photometer.model.results_reader import load_results
+
+    finished = load_results(stop.results, recover=True)
+    known = dataclasses.replace(finished, records=(*finished.records, *stop.under_way))
+    if known.records and not quiet:
+        show_rendered(run_text(known))
+    if stop.under_way:
+        complain(f"{len(stop.under_way)} of these lack some of their visits: their times may still change")
+
+
 def _print_classic(report: RunReport) -> None:
     """Print for each type the fastest block and the standard deviation of all blocks, per call."""
     from photometer.model.measurement import Measurement
     from photometer.model.records import from_record
     from photometer.model.results_reader import load_results
+    from photometer.model.units import format_seconds
     from photometer.stats.summary import standard_deviation
 
     if report.results is None:
@@ -215,11 +265,5 @@ def _print_classic(report: RunReport) -> None:
     for record in (record for record in records if record["kind"] == Measurement.KIND):
         measurement = from_record(Measurement, record)
         name = names.get(record["order"]["id"], measurement.task_spec.title)
-        lowest, spread = 1e6 * min(measurement.times), 1e6 * standard_deviation(measurement.times)
-        show_text(f"{visible_line(name):22} minimum {lowest:8.3f} us, standard deviation {spread:8.3f} us")
-
-
-def _exit_code(reports: list[RunReport]) -> ExitCode:
-    if not any(report.table.measured for report in reports):
-        return ExitCode.FAILED if any(report.table.failures for report in reports) else ExitCode.NOTHING_RAN
-    return ExitCode.FAILED if any(report.table.failures for report in reports) else ExitCode.FINE
+        lowest, spread = format_seconds(min(measurement.times)), format_seconds(standard_deviation(measurement.times))
+        show_text(f"{visible_line(name):22} minimum {lowest:>8}, standard deviation {spread:>8}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection
 from typing import TYPE_CHECKING
+
+from photometer.cli.printing import terminal_width
 
 if TYPE_CHECKING:
     from photometer.model.results_reader import Results
@@ -15,10 +16,10 @@ def run_text(results: Results, only: Collection[str] | None = None) -> str:
     from photometer.analysis.run_table import tabulate_run
     from photometer.report.run_text import render_run, summary_line
 
-    width = shutil.get_terminal_size((100, 24)).columns
+    width = terminal_width()
     table = tabulate_run(results, only)
     parts = (render_run(table, width), _figures(results, width), _runtimes(results, width))
-    return "".join(parts) + f"\n{summary_line(table)}.\n" + _ladder(results)
+    return "".join(parts) + f"\n{summary_line(table)}.\n" + _ladder(results, width)
 
 
 def _figures(results: Results, width: int) -> str:
@@ -26,13 +27,16 @@ def _figures(results: Results, width: int) -> str:
     from photometer.analysis.curves import curve_sets
     from photometer.analysis.order_facts import collect_facts
     from photometer.analysis.rates import peaks_in, rates_of
-    from photometer.report.observed_text import render_curves, render_metrics, render_phases
+    from photometer.report.instrument_tables import instrument_tables
+    from photometer.report.observed_text import render_curves, render_observed
     from photometer.report.rates_text import render_energy, render_rates
+    from photometer.report.tables.as_text import render_text
 
     facts, peaks = collect_facts(results.records_by_suite), peaks_in(results.records)
+    declared = "".join(f"\n{render_text(table, width)}" for table in instrument_tables(results.records_by_suite))
     rates = render_rates(rates_of(facts, peaks), peaks, width)
-    observed = render_phases(facts, width) + render_metrics(facts, width)
-    return rates + render_energy(facts, width) + observed + render_curves(curve_sets(facts))
+    observed = render_observed(facts, width) + render_curves(curve_sets(facts))
+    return declared + rates + render_energy(facts, width) + observed
 
 
 def _runtimes(results: Results, width: int) -> str:
@@ -45,7 +49,7 @@ def _runtimes(results: Results, width: int) -> str:
     return render_runtimes(runtime_rows(plan, results.records), width) if runtime_groups(plan) else ""
 
 
-def _ladder(results: Results) -> str:
+def _ladder(results: Results, width: int) -> str:
     from photometer.analysis.ladder import Ladder, LadderStep, check_expectations
     from photometer.report.ladder_text import render_expectations, render_ladder
 
@@ -53,5 +57,5 @@ def _ladder(results: Results) -> str:
     if not steps:
         return ""
     ladder = Ladder(steps)
-    text = "\nEach rung beside the one it stands on:\n" + render_ladder(ladder)
+    text = "\nEach rung beside the one it stands on:\n" + render_ladder(ladder, width)
     return text + ("\n" + render_expectations(check_expectations(ladder)) if "torch.add" in ladder.by_call() else "")

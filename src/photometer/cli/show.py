@@ -13,7 +13,8 @@ import typer
 
 from photometer.cli.ab_output import is_ab, show_ab
 from photometer.cli.measuring_options import JsonFormat
-from photometer.cli.printing import complain, show_rendered
+from photometer.cli.printing import complain, show_rendered, terminal_width
+from photometer.model.results_folder import RESULT_FILES
 
 if TYPE_CHECKING:
     from photometer.model.measurement import Measurement
@@ -27,6 +28,9 @@ class Format(str, enum.Enum):
     HTML = "html"
     CSV = "csv"
     JSON = "json"
+    GITHUB_ACTION_BENCHMARK = "github-action-benchmark"
+    BENCHER = "bencher"
+    PYTORCH_HUD = "pytorch-hud"
 
 
 class Ratio(str, enum.Enum):
@@ -34,6 +38,8 @@ class Ratio(str, enum.Enum):
     PERCENT = "%"
 
 
+EXPORT_NAMES = ("github-action-benchmark", "bencher", "pytorch-hud")
+COMPARISON_FORMATS = (Format.TERMINAL, Format.MARKDOWN, Format.JSON)
 _BY_SUFFIX = {".md": Format.MARKDOWN, ".html": Format.HTML, ".csv": Format.CSV, ".json": Format.JSON}
 
 
@@ -70,6 +76,9 @@ def show(
         _write(_variants(loaded, format), output)
         return
     chosen = format or _BY_SUFFIX.get(output.suffix if output is not None else "", Format.TERMINAL)
+    if chosen.value in EXPORT_NAMES:
+        _write(_exported(loaded, chosen), output)
+        return
     asked = (by_file, relative, baseline, baseline_env, transpose)
     if chosen in (Format.TERMINAL, Format.MARKDOWN) and not any(asked) and _are_runs(loaded):
         _tell_damage(loaded)
@@ -80,6 +89,12 @@ def show(
         colour = output is None and shows_colour()
         _write("\n".join(show_ab(results, chosen.value, colour=colour) for results in loaded), output)
         return
+    if chosen in COMPARISON_FORMATS and not any(asked):
+        compared = [_comparison_text(results, chosen, to_terminal=output is None) for results in loaded]
+        if all(compared):
+            _tell_damage(loaded)
+            _write("\n".join(each for each in compared if each), output)
+            return
     # What was measured with different builds of torch is never merged.
     names: Sequence[str | None]
     names = [each.path.stem for each in loaded] if by_file else torch_names([each.machine for each in loaded])
@@ -107,9 +122,40 @@ def show(
     _write(text, output)
 
 
+def _exported(loaded: list[Results], format: Format) -> str:
+    """Return the figures for a service that keeps those of many commits."""
+    from photometer.ci.export_formats import EXPORTS
+    from photometer.ci.exported_figures import figures_of_results
+
+    _tell_damage(loaded)
+    return EXPORTS[format.value](figures_of_results(loaded))
+
+
 def _file_of(path: Path) -> Path:
-    """Return the results file of a folder of a run; a file as it is."""
-    return path / "results.json" if path.is_dir() else path
+    """Return the results file of a folder of a run or of a comparison; a file as it is."""
+    if not path.is_dir():
+        return path
+    return next((path / name for name in RESULT_FILES if (path / name).exists()), path / RESULT_FILES[0])
+
+
+def _comparison_text(results: Results, format: Format, to_terminal: bool) -> str | None:
+    """Return the comparison in a file as `compare` printed it; None if the file has something else."""
+    from photometer.analysis.comparison_reader import read_comparison
+    from photometer.report.comparison_text import (
+        render_comparison,
+        render_comparison_json,
+        render_comparison_markdown,
+    )
+    from photometer.tables import shows_colour
+
+    comparison = read_comparison(results)
+    if comparison is None:
+        return None
+    if format is Format.JSON:
+        return render_comparison_json(comparison)
+    if format is Format.MARKDOWN:
+        return render_comparison_markdown(comparison)
+    return render_comparison(comparison, terminal_width(), colour=to_terminal and shows_colour())
 
 
 def _are_runs(loaded: list[Results]) -> bool:
@@ -127,9 +173,12 @@ def _run_text(results: Results, format: Format) -> str:
     if format is Format.MARKDOWN:
         from photometer.analysis.run_table import tabulate_run
         from photometer.report.escape import markdown_text
+        from photometer.report.instrument_tables import instrument_tables
         from photometer.report.run_text import render_run_markdown
+        from photometer.report.tables.as_markdown import render_markdown
 
-        return f"{markdown_text(f'{results.path.name}: {machine}')}\n\n{render_run_markdown(tabulate_run(results))}"
+        head = f"{markdown_text(f'{results.path.name}: {machine}')}\n\n{render_run_markdown(tabulate_run(results))}"
+        return head + "".join(f"\n{render_markdown(table)}" for table in instrument_tables(results.records_by_suite))
     return f"{visible(f'{results.path.name}: {machine}')}\n{run_text(results)}"
 
 

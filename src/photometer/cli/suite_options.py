@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.numbers import seconds
+from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain
 
 if TYPE_CHECKING:
+    from photometer.definition.suite import Suite
     from photometer.plan.work_order import WorkOrders
 
 Suites = Annotated[
@@ -81,6 +83,31 @@ def chosen_suites(
 def chosen_suite(suite: str | None, tags: Sequence[str] | None) -> ChosenSuites:
     """Return the one suite of a command whose arguments are something else."""
     return chosen_suites(None if suite is None else [suite], tags)
+
+
+def load_suites(names: Sequence[str], expression: str | None) -> list[Suite]:
+    """Return suites, with their own code importable; find mistakes in them and in the expression."""
+    make_own_code_importable(names)
+    from photometer.definition.loading import load_suite
+    from photometer.plan.selection import parse_expression
+
+    if expression is not None:
+        parse_expression(expression)
+    return [saying_notes(load_suite(name)) for name in names]
+
+
+def load_if_named(name: str | None) -> Suite | None:
+    """Return the suite of a command that can do without."""
+    from photometer.definition.loading import load_suite
+
+    return None if name is None else saying_notes(load_suite(name))
+
+
+def saying_notes(suite: Suite) -> Suite:
+    """Say what was left out of a suite of another tool, and return the suite."""
+    for note in suite.notes:
+        complain(note)
+    return suite
 
 
 def saying_selection(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from photometer.cli.printing import show_rendered, show_text
 if TYPE_CHECKING:
     from photometer.analysis.ranking import Ranking
     from photometer.definition.axes import SweepAxis
+    from photometer.definition.suite import Suite
     from photometer.definition.sweep import SizePoint
     from photometer.model.measurement import Measurement
 
@@ -35,7 +37,8 @@ def chosen_axes(texts: list[str] | None) -> tuple[SweepAxis, ...]:
         return ()
     from photometer.definition.axes import parse_axes
 
-    return parse_axes(texts)
+    with _as_usage():
+        return parse_axes(texts)
 
 
 def chosen_points(texts: list[str] | None, where: str | None) -> tuple[SizePoint, ...]:
@@ -46,7 +49,29 @@ def chosen_points(texts: list[str] | None, where: str | None) -> tuple[SizePoint
         return ((),)
     from photometer.definition.axes import points_of
 
-    return points_of(chosen_axes(texts), where)
+    axes = chosen_axes(texts)
+    with _as_usage():
+        return points_of(axes, where)
+
+
+def check_sweep(suites: Sequence[Suite], axes: tuple[SweepAxis, ...], where: str | None) -> None:
+    """Refuse sizes and a filter that do not fit the suites."""
+    from photometer.definition.axes import with_axes
+
+    with _as_usage():
+        for suite in suites:
+            with_axes(suite, axes, where)
+
+
+@contextlib.contextmanager
+def _as_usage() -> Iterator[None]:
+    """Turn a mistake in what was typed into a usage error, which exits with 2."""
+    from photometer.errors import DefinitionError
+
+    try:
+        yield
+    except DefinitionError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def sizes_code(point: SizePoint, language: str) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, joined, read_code, read_setup
-from photometer.cli.measuring_options import Device, JsonRecords, Memory
+from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, check_syntax, joined, read_code, read_setup
+from photometer.cli.ending import check_address_space
+from photometer.cli.measuring_options import Device, JsonRecords, Memory, Seed
 from photometer.cli.numbers import seconds, share
 from photometer.cli.own_code import make_own_code_importable
-from photometer.cli.printing import say_aside, show_rendered, show_text
+from photometer.cli.printing import say_aside, show_rendered, show_text, terminal_width
 from photometer.cli.sweep_options import Axes, Where, chosen_points, point_words, show_growth, sizes_code
 from photometer.model.records import to_record
 
@@ -76,16 +76,24 @@ def time_statements(
     global_setup: GlobalSetup = "",
     axes: Axes = None,
     where: Where = None,
+    seed: Seed = None,
     as_json: JsonRecords = False,
 ) -> None:
-    make_own_code_importable()
-    from photometer.timing import Timer, build_together
-
     language = "cpp" if cpp else "python"
     points = chosen_points(axes, where)
     codes = [read_code(statement) for statement in statements]
     statements = [code.stmt for code in codes]
     shared, top = read_setup(setup), read_setup(global_setup)
+    if not cpp:
+        check_syntax(codes, shared)
+    if instructions:
+        from photometer.session.valgrind import find_valgrind
+
+        # Known before torch is imported.
+        find_valgrind()
+    make_own_code_importable()
+    from photometer.timing import Timer, build_together
+
     timers = []
     for point, code in itertools.product(points, codes):
         sub_label, description = (point_words(point), code.name or code.stmt) if point else (None, code.name or None)
@@ -100,6 +108,7 @@ def time_statements(
                 description=description,
                 num_threads=num_threads,
                 language=language,
+                seed=seed,
             )
             timers.append(timer)
     if cpp:
@@ -123,16 +132,76 @@ def time_statements(
 
 
 def _time_on_host(timers: list[Timer], times: dict[str, Any], as_json: bool) -> list[Measurement]:
-    measurements = []
-    for timer in timers:
-        with _failures_of(timer.task_spec.stmt):
-            measurements.append(timer.blocked_autorange(**times))
+    measurements: list[Measurement] = []
+    try:
+        for timer in timers:
+            with _measuring(timer):
+                measurements.append(_time_one(timer, times))
+    except _TimingStopped as stop:
+        _print_times([*measurements, stop.measurement], as_json)
+        raise
+    except KeyboardInterrupt:
+        _print_times(measurements, as_json)
+        raise
+    _print_times(measurements, as_json)
+    return measurements
+
+
+class _TimingStopped(KeyboardInterrupt):
+    """A signal came amid a measurement; this is what the blocks so far say."""
+
+    def __init__(self, measurement: Measurement) -> None:
+        super().__init__()
+        self.measurement = measurement
+
+
+def _time_one(timer: Timer, times: dict[str, Any]) -> Measurement:
+    from photometer.model.measurement import Measurement
+
+    blocks: list[tuple[int, float]] = []
+    try:
+        return timer.blocked_autorange(lambda number, seconds: blocks.append((number, seconds)), **times)
+    except KeyboardInterrupt as stop:
+        if not blocks:
+            raise
+        known = Measurement(blocks[0][0], [seconds for _, seconds in blocks], timer.task_spec)
+        raise _TimingStopped(known) from stop
+
+
+def _print_times(measurements: list[Measurement], as_json: bool) -> None:
     if as_json:
         for measurement in measurements:
             show_text(json.dumps(to_record(measurement)))
-    else:
+    elif measurements:
         _print_for_people(measurements)
-    return measurements
+
+
+@contextlib.contextmanager
+def _measuring(timer: Timer) -> Iterator[None]:
+    """Give each statement the same random data, in every command: this process is ours, not the user's."""
+    from photometer.worker.seeds import seed_everything
+
+    seed_everything(timer.seed, _loaded_torch())
+    with _failures_of(timer.task_spec.stmt):
+        yield
+
+
+def _loaded_torch() -> Any:
+    """Return torch, or None where there is none; say in words why one that is there does not load."""
+    from photometer.errors import ToolMissing
+    from photometer.worker.torch_here import find_torch
+
+    check_address_space()
+    try:
+        return find_torch()
+    except ModuleNotFoundError:
+        raise
+    except ImportError as error:
+        # A library of it does not load: too little memory, another glibc, a driver that is missing.
+        raise ToolMissing(
+            f"torch cannot be imported: {error}",
+            remedy="See what `python -c 'import torch'` says; a limit of memory (`ulimit -v`) can be the reason.",
+        ) from error
 
 
 @contextlib.contextmanager
@@ -153,7 +222,7 @@ def _time_on_device(timers: list[Timer], options: dict[str, Any], as_json: bool)
     from photometer.report.device_text import render_device
 
     for timer in timers:
-        with _failures_of(timer.task_spec.stmt):
+        with _measuring(timer):
             measurement = timer.measure_device(**options)
         show_rendered((json.dumps(to_record(measurement)) if as_json else render_device(measurement)) + "\n")
 
@@ -164,13 +233,13 @@ def _print_memory(timers: list[Timer], as_json: bool) -> None:
 
     memories = []
     for timer in timers:
-        with _failures_of(timer.task_spec.stmt):
+        with _measuring(timer):
             memories.append(timer.measure_memory())
     if as_json:
         for memory in memories:
             show_text(json.dumps(to_record(memory)))
     else:
-        show_rendered("\n" + render_memories(memories, shutil.get_terminal_size().columns))
+        show_rendered("\n" + render_memories(memories, terminal_width()))
 
 
 def _print_for_people(measurements: list[Measurement]) -> None:
@@ -200,7 +269,7 @@ def _print_instructions(timers: list[Timer], number: int, as_json: bool) -> None
         for record in counts:
             show_text(json.dumps(to_record(record)))
         return
-    width = shutil.get_terminal_size().columns
+    width = terminal_width()
     show_rendered(render_counts(counts, width) + "\n")
     functions = [each.function_counts() for each in counted]
     if len(counted) == 2:

@@ -31,10 +31,6 @@ class Found:
     steps: int
 
     @property
-    def is_one(self) -> bool:
-        return self.first_changed - self.last_same == 1
-
-    @property
     def candidates(self) -> range:
         return range(self.last_same + 1, self.first_changed + 1)
 

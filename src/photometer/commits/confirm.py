@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from photometer.analysis.comparison_result import EnvironmentComparison
-from photometer.comparing.live import LiveComparison
+from photometer.comparing.environments import live_comparison
 from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings, PlannedSuite, plan_suite
 from photometer.errors import DefinitionError, PhotometerError
@@ -65,8 +65,7 @@ def confirm(
         on_pair(old, new, len(keys))
         try:
             request = _SomeOrders(
-                f"git:{old}@{top}",
-                f"git:{new}@{top}",
+                (f"git:{old}@{top}", f"git:{new}@{top}"),
                 suite,
                 # Counts have been taken; the question is about time.
                 ComparisonSettings(budget_seconds=seconds * len(keys), instructions=False, time="all"),
@@ -74,8 +73,8 @@ def confirm(
                 store=store,
                 keys=frozenset(keys),
             )
-            with LiveComparison(request, observer) as live:
-                verdicts.append(live.run())
+            with live_comparison(request, observer) as comparison:
+                verdicts.append(comparison.run())
         except PhotometerError as error:
             problems.append(f"{old[:10]} and {new[:10]} could not be compared: {error.message}")
     return tuple(verdicts), tuple(problems)

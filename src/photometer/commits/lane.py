@@ -7,8 +7,6 @@ torch, serve them all: importing torch under Valgrind takes 15 s. Commits that a
 from __future__ import annotations
 
 import dataclasses
-import os
-import subprocess
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import EnvironmentSpec, GitSource, parse_environment
 from photometer.environments.worktree import Checkout, Worktrees
-from photometer.errors import EnvironmentSpecError
+from photometer.git import run_git
 from photometer.model.environment import Environment
 from photometer.session.layout import of_fixed_length
 from photometer.session.session import Session
@@ -24,7 +22,7 @@ from photometer.session.session import Session
 if TYPE_CHECKING:
     from photometer.remote.ray_workplace import OpenPlace
 
-GIT_SECONDS = 600.0
+REMEDY = "Check it out yourself to see why."
 
 
 class LastingSession(Session):
@@ -58,11 +56,22 @@ class CommitSource(Protocol):
 
 
 class CommitLane:
-    """Use as a context manager. `at(sha)` is valid until the next call."""
+    """Use as a context manager. `at(sha)` is valid until the next call.
 
-    def __init__(self, repository: Path, *, install: str | None = None, python: str | None = None) -> None:
+    `code` are folders with the code of a suite of another tool: the same for all commits.
+    """
+
+    def __init__(
+        self,
+        repository: Path,
+        *,
+        install: str | None = None,
+        python: str | None = None,
+        code: tuple[str, ...] = (),
+    ) -> None:
         self._repository = repository
         self._install = install
+        self._code = code
         self._interpreter = parse_environment(python or "current").interpreter
         self._worktrees = Worktrees()
         self._checkout: Checkout | None = None
@@ -74,7 +83,7 @@ class CommitLane:
             return self._installed(sha)
         self._move_to(sha)
         assert self._checkout is not None
-        path = tuple(of_fixed_length(folder) for folder in self._checkout.import_paths)
+        path = (*self._code, *(of_fixed_length(folder) for folder in self._checkout.import_paths))
         if self._session is None or self._session.environment.path != path:
             self._end_session()
             self._session = LastingSession(Environment(self._interpreter, path))
@@ -85,18 +94,21 @@ class CommitLane:
         source = GitSource(sha, self._repository)
         spec = EnvironmentSpec(f"git:{sha}", python=self._interpreter, git=source)
         resolved = resolve_environment(spec, self._worktrees, install=self._install)
-        self._session = LastingSession(resolved.environment)
+        self._session = LastingSession(resolved.environment.with_code(self._code))
         return self._session
 
     def _move_to(self, sha: str) -> None:
         """Put the files of a commit into the folder; nothing of the commit before stays, compiled modules neither."""
         if self._checkout is None:
-            self._checkout = self._worktrees.check_out(GitSource(sha, self._repository))
+            # Commits take turns in this folder, so it is not kept.
+            self._checkout = self._worktrees.check_out(GitSource(sha, self._repository), may_be_kept=False)
             return
         folder = self._checkout.folder
-        _git(folder, "checkout", "--quiet", "--force", "--detach", sha)
-        _git(folder, "clean", "-ffdxq")
+        for arguments in (("checkout", "--quiet", "--force", "--detach", sha), ("clean", "-ffdxq")):
+            run_git(folder, *arguments, failed="the commit could not be checked out", remedy=REMEDY)
         self._checkout = Checkout(folder, sha)
+        if self._session is not None:
+            self._session.forget_imports()
 
     def _end_session(self) -> None:
         if self._session is not None:
@@ -114,21 +126,3 @@ class CommitLane:
             self._session = None
         self._end_session()
         self._worktrees.close()
-
-
-def _git(folder: Path, *arguments: str) -> None:
-    # No hooks: a post-checkout hook is the user's own business, in the user's own tree.
-    command = ["git", "-c", "core.hooksPath=/dev/null", "-C", str(folder), *arguments]
-    variables = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
-            timeout=GIT_SECONDS, env=variables, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnvironmentSpecError(f"git could not be run: {error}", remedy="Install git.") from error
-    if done.returncode != 0:
-        raise EnvironmentSpecError(
-            "the commit could not be checked out", exit_status=done.returncode, log=done.stderr,
-            remedy="Check it out yourself to see why.",
-        )  # fmt: skip

@@ -25,14 +25,16 @@ from photometer.history.repository import Repository
 from photometer.history.store import open_store
 from photometer.history.writing import Origin
 from photometer.model.machine import Machine
+from photometer.model.results_folder import RESULTS_FOLDER
 from photometer.pipeline import RunReport, run_suite
 from photometer.plan import materialize, select
+from photometer.plan.selection import parse_expression
 from photometer.session.session import Session
 
 if TYPE_CHECKING:
     from photometer.remote.commits import CommitNodes
 
-FOLDER = Path("photometer-results") / "history"
+FOLDER = RESULTS_FOLDER / "history"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +97,12 @@ def run_range(
         yield from _range_over(nodes, repository, request, on_commit)
         return
     missing = _missing(repository, request)
-    with CommitLane(repository.top, install=request.install, python=request.settings.environment.python) as lane:
+    with CommitLane(
+        repository.top,
+        install=request.install,
+        python=request.settings.environment.python,
+        code=load_suite(request.suite).folders,
+    ) as lane:
         for done, sha in enumerate(missing):
             commit = repository.commit(sha)
             observer = on_commit(done, len(missing), commit)
@@ -179,11 +186,15 @@ def measure_commit(
 
 def _missing(repository: Repository, request: RangeRequest, machines: Sequence[Machine] = ()) -> list[str]:
     """Return the commits for which the store lacks a selected benchmark from one of the machines, or one like this."""
+    # Mistakes in what the user wrote are known before a server is started.
+    chosen = chosen_commits(repository, request)
+    defined = load_suite(request.suite)
+    if request.expression is not None:
+        parse_expression(request.expression)
     with Session(request.settings.environment) as session:
         devices = session.facts().devices
-    plan = select(materialize(load_suite(request.suite), available_devices=devices), request.expression, request.tags)
+    plan = select(materialize(defined, available_devices=devices), request.expression, request.tags)
     with open_store(request.store) as store:
-        chosen = chosen_commits(repository, request)
         return [sha for sha in chosen if not has_all(store, sha, plan.orders, request.settings.steps, machines)]
 
 

@@ -1,7 +1,7 @@
 """Search: the first commit that changed a benchmark, by exact figures if they differ, otherwise by live comparison.
 
 In: two revisions, a suite, a selection, a metric. Out: FirstCommit: the commit, the change and the functions. Results
-of each commit are kept in a folder, so that a search that was stopped goes on where it was.
+of each commit are kept in a folder, so that a search that was stopped goes on where it was. What was found, as text.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from photometer.analysis.cause import FunctionChange
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
+from photometer.analysis.verdict import CHANGED_WORDS
 from photometer.commits.bisection import Found, Outcome, bisect
 from photometer.commits.lane import CommitLane, CommitSource
 from photometer.commits.range_run import RangeRequest, measure_commit
 from photometer.comparing.environments import compare_environments
+from photometer.comparing.request import plan_suite
 from photometer.errors import DefinitionError, PhotometerError
 from photometer.execution.run_settings import RunSettings
 from photometer.history.explaining import between_counts
@@ -25,12 +27,16 @@ from photometer.history.identity import benchmark_of
 from photometer.history.nouns import Commit
 from photometer.history.points import DEVICE_PEAK_MEMORY, INSTRUCTIONS, PEAK_MEMORY, Point, points_of
 from photometer.history.repository import Repository
+from photometer.model.results_folder import RESULTS_FOLDER
 from photometer.model.results_reader import load_results
 
 if TYPE_CHECKING:
     from photometer.remote.commits import CommitNodes
+from photometer.history.nouns import Metric
+from photometer.history.points import UNDISTURBED
+from photometer.history.text import FUNCTIONS_SHOWN, format_change, format_day, format_value, visible_block
 
-FOLDER = Path("photometer-results") / "bisect"
+FOLDER = RESULTS_FOLDER / "bisect"
 # Seconds of measuring per benchmark and comparison; an undecided one gets them once more.
 COMPARISON_SECONDS = 20.0
 
@@ -56,7 +62,9 @@ class SearchRequest:
 
     def settings_for(self, metric: str) -> RunSettings:
         """Return what is measured of each commit: the exact metric alone."""
-        return RunSettings(wall=False, instructions=metric == "instructions", memory=metric == "memory", repeats=1)
+        return RunSettings(
+            options={"wall": False, "instructions": metric == "instructions", "memory": metric == "memory"}, repeats=1
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,8 +132,10 @@ def find_first(
         raise DefinitionError(
             f"{request.good} is no ancestor of {request.bad}", remedy="Name the older revision first."
         )
+    # A mistake in the suite or in the selection is not one of a commit.
+    planned = plan_suite(request.suite, request.expression, request.tags)
     if nodes is None:
-        with CommitLane(repository.top, install=request.install) as lane:
+        with CommitLane(repository.top, install=request.install, code=planned.folders) as lane:
             return _Search(request, repository, good, commits, lane, on_step, compare_environments).run()
     from photometer.remote.comparisons import compare_on_node
 
@@ -255,10 +265,10 @@ class _Search:
                 self._why_not[sha] = error.message
                 return Outcome.UNTESTABLE
             self._verdicts[sha] = comparison.results
-            words = {result.verdict for result in comparison.results}
-            if words & {"slower", "faster"}:
+            verdicts = [result.judged for result in comparison.results]
+            if any(verdict.verdict in CHANGED_WORDS for verdict in verdicts):
                 return Outcome.CHANGED
-            if words and "undecided" not in words and not comparison.failures:
+            if verdicts and all(verdict.is_final for verdict in verdicts) and not comparison.failures:
                 return Outcome.SAME
             seconds *= 2
         return Outcome.UNTESTABLE
@@ -305,7 +315,7 @@ class _Search:
         )
 
     def _changes_by_time(self, first: str) -> tuple[ChangedBenchmark, ...]:
-        changed = [result for result in self._verdicts.get(first, ()) if result.verdict in ("slower", "faster")]
+        changed = [result for result in self._verdicts.get(first, ()) if result.verdict in CHANGED_WORDS]
         return tuple(
             ChangedBenchmark(
                 result.title,
@@ -335,3 +345,36 @@ def figures_in(records: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> 
 def _apart(base: Mapping[str, Figure], other: Mapping[str, Figure]) -> list[str]:
     """Return the benchmarks whose exact figures differ."""
     return [key for key, figure in base.items() if key in other and figure.is_apart_from(other[key])]
+
+
+_METRICS: dict[str, Metric] = {"instructions": INSTRUCTIONS, "memory": PEAK_MEMORY, "time": UNDISTURBED}
+
+
+def render_first(found: FirstCommit) -> str:
+    if found.commit is not None:
+        lines = [f"{found.commit.sha} is the first commit that changed {found.metric}", *_about(found.commit)]
+    else:
+        last = found.candidates[-1]
+        lines = [f"one of {len(found.candidates)} commits changed {found.metric}; those before it do not run:"]
+        lines += [f"  {commit.short}  {commit.subject}" for commit in found.candidates]
+        lines += [f"{last.short} is known to differ from {found.last_same.short}"]
+    for change in found.changes:
+        lines += _change(change)
+    tried = f"{found.steps} steps over {found.commits} commits"
+    lines.append(tried + (f", {len(found.untestable)} could not be tested" if found.untestable else ""))
+    return visible_block(lines)
+
+
+def _about(commit: Commit) -> list[str]:
+    return [f"  {commit.author}, {format_day(commit.authored_at)}", f"  {commit.subject}"]
+
+
+def _change(change: ChangedBenchmark) -> list[str]:
+    metric = _METRICS[change.metric]
+    relative = (change.after - change.before) / change.before if change.before else float("inf")
+    values = f"{format_value(change.before, metric)} → {format_value(change.after, metric)}"
+    lines = [f"{format_change(relative):>9}  {change.title}: {values}"]
+    if change.verdict is not None:
+        lines.append(f"           {change.verdict.judged.reason}")
+    named = [f"{each.function} ({each.instructions_per_run:+,.0f})" for each in change.functions][:FUNCTIONS_SHOWN]
+    return [*lines, f"           most in {', '.join(named)}"] if named else lines

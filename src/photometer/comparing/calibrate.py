@@ -9,12 +9,12 @@ import dataclasses
 from collections.abc import Collection, Sequence
 
 from photometer.analysis.judge import Criteria
-from photometer.analysis.verdict import Verdict
+from photometer.analysis.verdict import CHANGED_WORDS, PROBABLE_WORDS, Verdict
+from photometer.comparing.environments import live_comparison
 from photometer.comparing.fork_sampler import ForkSampler
-from photometer.comparing.live import LiveComparison
 from photometer.comparing.observer import Observer
-from photometer.comparing.preflight import CheckedPlan
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings, EnvironmentLike, SuiteLike
+from photometer.comparing.source import CheckedPlan
 from photometer.comparing.verdict_loop import Sample, verdict_of_one
 from photometer.errors import MeasurementError
 from photometer.session.cores import quietest_core
@@ -31,6 +31,7 @@ class Calibration:
 
     rate: FalseAlarmRate
     same: int
+    probable: FalseAlarmRate
     undecided: int
     measuring_seconds: float
     replicate_spread: float
@@ -52,9 +53,9 @@ def calibrate_environment(
     observer = observer or Observer()
     # Two separate sides, as in a real comparison: paths and processes are part of the noise.
     request = ComparisonRequest(
-        environment, environment, suite, ComparisonSettings(margin=margin), expression, tags, install
+        (environment, environment), suite, ComparisonSettings(margin=margin), expression, tags, install
     )
-    with LiveComparison(request, observer) as live:
+    with live_comparison(request, observer) as live:
         checked = live.check()
         if not checked.orders:
             why = "; ".join(checked.warnings)
@@ -100,13 +101,15 @@ def _rounds(
         turns[index] += len(one.samples)
         spent += sum(sample.seconds for sample in one.samples)
         words.append(verdict.verdict)
-        log_ratios += [sample.estimates[0].log_ratio for sample in one.samples]
-    alarms = sum(word in ("slower", "faster") for word in words)
+        estimates = [sample.estimates[0] for sample in one.samples]
+        log_ratios += [estimate.log_ratio for estimate in estimates if estimate is not None]
+    alarms = sum(word in CHANGED_WORDS for word in words)
     mean = sum(log_ratios) / len(log_ratios)
     spread = (sum((value - mean) ** 2 for value in log_ratios) / max(len(log_ratios) - 1, 1)) ** 0.5
     return Calibration(
         rate=false_alarm_rate(alarms, len(words)),
         same=words.count("same"),
+        probable=false_alarm_rate(sum(word in PROBABLE_WORDS for word in words), len(words)),
         undecided=words.count("undecided"),
         measuring_seconds=spent,
         replicate_spread=spread,

@@ -9,25 +9,26 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import random
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from photometer.comparing.contenders import Contender
 from photometer.comparing.fork_sampler import Contestants, ForkSampler
-from photometer.comparing.many import ReplicateSource
+from photometer.comparing.rank import ReplicateSource
 from photometer.errors import SnippetError, WorkerError, WorkerTimeout
 from photometer.instruments.clock import choose_clock, timer
-from photometer.instruments.replicate import DEFAULT_TIMEOUT_SECONDS, Replicate, Side, alternate
+from photometer.instruments.replicate import Replicate, Side, alternate
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.cores import on_cores, quietest_core
 from photometer.session.forks_here import ForksHere, can_fork, fork_here
+from photometer.worker.fork_hazards import accelerator_was_started as accelerator_was_started, has_native_threads
 from photometer.worker.messages import Prepare, Time
 from photometer.worker.python_loop import PythonLoop
 from photometer.worker.threads import set_torch_threads
+from photometer.worker.torch_here import torch_or_missing
 from photometer.worker.user_error import describe_exception
 
 # Parallel work for every thread of a pool; a fork that inherited its parent's pool never finishes it.
@@ -37,11 +38,9 @@ PARALLEL_SECONDS = 3.0
 # A first run this long, and this many times longer than the second, compiles or loads something: do it once here.
 LAZY_SECONDS = 0.3
 LAZY_FACTOR = 10.0
-# Modules of torch that may have initialised an accelerator. Asking them this way neither initialises nor counts
-# devices: after torch.cuda.is_available() a fork can no longer use CUDA.
-ACCELERATORS = ("cuda", "xpu", "mtia", "hpu", "npu")
-STARTS_ACCELERATOR = " or ".join(
-    f"getattr(getattr(torch, {name!r}, None), 'is_initialized', bool)()" for name in ACCELERATORS
+# A statement for a fork of this process, which has the function as well; raises if it has started an accelerator.
+NO_ACCELERATOR = (
+    f"from {accelerator_was_started.__module__} import accelerator_was_started; assert not accelerator_was_started()"
 )
 
 
@@ -58,12 +57,13 @@ def open_source(
     contenders: Sequence[Contender], *, num_threads: int, seconds: float, seed: int | None = None
 ) -> CallableSource:
     """Try every contender once, and return the best way to measure them that this process allows."""
-    reason = why_not_forked(num_threads) or _rehearse(contenders, num_threads)
+    reason = why_not_forked(num_threads) or _rehearse(contenders, num_threads, seed)
     if reason is not None:
         in_turn = InTurn(contenders, num_threads=num_threads, seconds=seconds, seed=seed)
         return CallableSource(in_turn, f"wall time, in turn in this one process: {reason}", False)
     sides = tuple(
-        Side(ForksHere(each.names), Prepare(each.stmt, each.setup, num_threads=num_threads)) for each in contenders
+        Side(ForksHere(each.names), Prepare(each.stmt, each.setup, num_threads=num_threads, seed=seed))
+        for each in contenders
     )
     return CallableSource(
         ForkSampler([Contestants(sides)], seconds=seconds, seed=seed), "wall time, in forks of this process", True
@@ -76,23 +76,10 @@ def why_not_forked(num_threads: int) -> str | None:
         return f"a process cannot safely be forked on {sys.platform}"
     if accelerator_was_started():
         return "it has initialised an accelerator, which does not survive a fork"
-    if num_threads > 1 and _has_native_threads() and not _pool_survives(num_threads):
+    # Some threads are harmless, so a trial decides.
+    if num_threads > 1 and has_native_threads() and not _pool_survives(num_threads):
         return f"its thread pool is running, and a fork with {num_threads} threads would wait for it forever"
     return None
-
-
-def accelerator_was_started() -> bool:
-    torch = sys.modules.get("torch")
-    modules = [getattr(torch, name, None) for name in ACCELERATORS]
-    return any(getattr(module, "is_initialized", bool)() for module in modules)
-
-
-def _has_native_threads() -> bool:
-    """Return whether there are threads that Python has not started. Some are harmless, so a trial decides."""
-    try:
-        return len(os.listdir("/proc/self/task")) > threading.active_count()  # noqa: PTH208
-    except OSError:
-        return True
 
 
 def _pool_survives(num_threads: int) -> bool:
@@ -104,14 +91,14 @@ def _pool_survives(num_threads: int) -> bool:
     return True
 
 
-def _rehearse(contenders: Sequence[Contender], num_threads: int) -> str | None:
+def _rehearse(contenders: Sequence[Contender], num_threads: int, seed: int | None) -> str | None:
     """Try each in a fork. Return why forks cannot be used, if so; raise an error of the statement itself."""
     for contender in contenders:
         try:
-            tried = _try_in_fork(contender, num_threads)
+            tried = _try_in_fork(contender, num_threads, seed)
         except SnippetError as error:
             if "forked subprocess" in error.message:
-                return "it has queried CUDA, which can then not be initialised in a fork"
+                return "it has queried an accelerator, which can then not be initialised in a fork"
             raise named(error, contender.name) from None
         if tried.starts_accelerator:
             return "the statements initialise an accelerator, which every fork would have to repeat"
@@ -130,13 +117,13 @@ class _Tried:
     starts_accelerator: bool
 
 
-def _try_in_fork(contender: Contender, num_threads: int) -> _Tried:
-    prepare = Prepare(contender.stmt, contender.setup, num_threads=num_threads, warmup_runs=1)
+def _try_in_fork(contender: Contender, num_threads: int, seed: int | None) -> _Tried:
+    prepare = Prepare(contender.stmt, contender.setup, num_threads=num_threads, warmup_runs=1, seed=seed)
     with fork_here(contender.names) as child:
         first = child.ask(prepare, DEFAULT_TIMEOUT_SECONDS).first_seconds
         second = child.ask(Time(1), DEFAULT_TIMEOUT_SECONDS).seconds
         try:
-            child.ask(Prepare(f"assert not ({STARTS_ACCELERATOR})", warmup_runs=1))
+            child.ask(Prepare(NO_ACCELERATOR, warmup_runs=1))
         except SnippetError:
             return _Tried(first, second, True)
     return _Tried(first, second, False)
@@ -161,9 +148,7 @@ def run_here(contender: Contender, num_threads: int) -> None:
 
 
 def _loop(contender: Contender, clock: Any) -> PythonLoop:
-    import torch
-
-    return PythonLoop(contender.stmt, contender.setup, clock, {"torch": torch, **contender.names})
+    return PythonLoop(contender.stmt, contender.setup, clock, {"torch": torch_or_missing(), **contender.names})
 
 
 class InTurn:

@@ -15,7 +15,7 @@ from typing import Any
 
 from photometer.analysis.ranking import PairVerdict, Ranking, rank_statements
 from photometer.comparing.contenders import Contender
-from photometer.comparing.many import OnLook, Stopping, pairs_of, rank_apart
+from photometer.comparing.rank import OnLook, Stopping, pairs_of, rank_apart
 from photometer.comparing.verdict_loop import Sample
 from photometer.instruments.clock import Clock
 from photometer.instruments.device.accelerator import Accelerator

@@ -5,7 +5,6 @@ Servers take turns, so that no verdict depends on one pair of processes.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import functools
 import random
@@ -14,14 +13,15 @@ from collections.abc import Callable, Sequence
 from photometer.comparing.verdict_loop import Sample
 from photometer.errors import WorkerError
 from photometer.instruments.replicate import (
-    DEFAULT_TIMEOUT_SECONDS,
     DEVICE_REPLICATE_SECONDS,
     REPLICATE_SECONDS,
+    Forks,
     Replicate,
     Side,
     take_replicate,
 )
 from photometer.model.comparison_replicate import ComparisonReplicate
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.cores import quietest_core
 from photometer.session.layout import Layout
 from photometer.session.session import ServerKind, compiling
@@ -131,8 +131,12 @@ class ForkSampler:
         """Start the servers of all sides at once. With several threads, each starts later, on its own cores."""
         if contestants.threads > 1:
             return
-        for session, sides in collections.Counter(side.session for side in contestants.sides).items():
-            session.start_ahead([self._kind(contestants, lane)] * sides)
+        kind = self._kind(contestants, lane)
+        wanted: dict[int, tuple[Forks, list[ServerKind]]] = {}
+        for side in contestants.sides:
+            wanted.setdefault(id(side.session), (side.session, []))[1].append(kind.importing(side.prepare))
+        for session, kinds in wanted.values():
+            session.start_ahead(kinds)
 
     def _kind(self, contestants: Contestants, lane: int) -> ServerKind:
         kind = compiling(contestants.device) if contestants.compiles else ServerKind()
@@ -145,14 +149,14 @@ def estimated(benchmark: int, seconds_per_run: Sequence[Sequence[float]], measur
     return Sample(benchmark, tuple(estimate_replicate(first, other) for other in others), measuring_seconds)
 
 
-def replicate_record(order_id: str, replicate: Replicate, layout: int = 0) -> ComparisonReplicate:
-    """Return a replicate of two sides as a results file keeps it."""
-    base, branch = replicate.seconds_per_run
+def replicate_record(
+    order_id: str, replicate: Replicate, places: Sequence[int] = (0, 1), layout: int = 0
+) -> ComparisonReplicate:
+    """Return a replicate as a results file keeps it; `places` are the positions of its sides."""
     return ComparisonReplicate.from_seconds(
         order_id,
         replicate.runs_per_block[0],
-        base,
-        branch,
+        dict(zip(places, replicate.seconds_per_run, strict=True)),
         measuring_seconds=replicate.measuring_seconds,
         whole_seconds=replicate.whole_seconds,
         layout=layout,

@@ -1,6 +1,6 @@
 """Count what changed once more, with Python's functions in the call tree, to name the code that gained or lost.
 
-In: both sides' sessions and counts. Out: a FramedSide per side and order, whose stacks sum to the exact counts. The
+In: started sides and their counts. Out: a FramedSide per side and order, whose stacks sum to the exact counts. The
 counting servers are still running, so it takes a second or two per order; for a revision, the result is kept with its
 counts.
 """
@@ -9,50 +9,53 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from photometer.analysis.changed_code import FramedSide
-from photometer.comparing.kept_counts import KeptCounts, SideCount
+from photometer.comparing.counts import CountedSuite
+from photometer.comparing.kept_counts import KeptCounts
 from photometer.comparing.observer import Observer
-from photometer.comparing.preflight import CheckedPlan, StartedSides
+from photometer.comparing.source import CheckedPlan, StartedSide
 from photometer.errors import PhotometerError
-from photometer.execution.executor import ReadyOrder
-from photometer.execution.measure_order import count_task_of
 from photometer.instruments.callgrind.call_tree import SMALLEST_SHARE
+from photometer.instruments.callgrind.count_order import count_task_of
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
-from photometer.instruments.callgrind.python_frames import NO_FRAMES, CallSite
-from photometer.instruments.code_folder import make_code_folder
+from photometer.instruments.callgrind.python_frames import NO_FRAMES, CallSite, FramedSide
+from photometer.instruments.ready_order import ReadyOrder
+from photometer.model.code_folder import make_code_folder
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.packed_stacks import pack_stacks, unpack_stacks
 from photometer.model.whole_file import write_text_whole
 
 
 def framed_counts(
-    sides: StartedSides,
+    sides: Sequence[StartedSide],
     checked: CheckedPlan,
-    counted: Mapping[str, tuple[SideCount, SideCount]],
-    order_ids: Sequence[str],
+    counted: CountedSuite,
+    wanted: Sequence[tuple[str, int]],
     observer: Observer,
-) -> dict[str, tuple[FramedSide, FramedSide]]:
-    """Return both sides of each order; leave out those that fail on either side or have no stacks."""
-    counters = [InstructionCounter(side.session, python_frames=True) for side in sides]
-    framed: dict[str, tuple[FramedSide, FramedSide]] = {}
-    if not order_ids:
+) -> dict[tuple[str, int], FramedSide]:
+    """Return each order on each side, by id and position; leave out those that fail or have no stacks."""
+    framed: dict[tuple[str, int], FramedSide] = {}
+    if not wanted:
         return framed
-    kept = [KeptCounts.of(side.resolved) for side in sides]
     observer.stage("finding the code that changed")
-    threads = ThreadPoolExecutor(len(sides))
+
+    def frame_side(place: int) -> None:
+        counter = InstructionCounter(sides[place].session, python_frames=True)
+        kept = KeptCounts.of(sides[place].resolved)
+        for order_id in [order_id for order_id, where in wanted if where == place]:
+            found = _framed(counter, checked.ready[order_id][place], counted.counts[order_id, place].counts, kept)
+            if found is not None:
+                framed[order_id, place] = found
+            observer.step(len(framed), len(wanted))
+
+    threads = ThreadPoolExecutor(min(len(sides), os.cpu_count() or 1))
     try:
-        for done, order_id in enumerate(order_ids, start=1):
-            ready = [prepared.ready[order_id] for prepared in checked.prepared]
-            counts = [side.counts for side in counted[order_id]]
-            base, branch = threads.map(_framed, counters, ready, counts, kept)
-            if base is not None and branch is not None:
-                framed[order_id] = (base, branch)
-            observer.step(done, len(order_ids))
+        list(threads.map(frame_side, range(len(sides))))
     except BaseException:
         for side in sides:
             side.session.kill()
@@ -65,7 +68,8 @@ def framed_counts(
 def _framed(
     counter: InstructionCounter, ready: ReadyOrder, counts: InstructionCounts, kept: KeptCounts
 ) -> FramedSide | None:
-    task = count_task_of(ready)
+    # As often as it was counted before.
+    task = count_task_of(ready).of_runs(counts.number_per_run)
     path = kept.beside(ready.order, task, "frames")
     found = None if path is None else read_framed(path, counts.number_per_run)
     if found is not None:

@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,9 @@ from typing import Any
 from photometer.environments.interpreter import describe
 from photometer.environments.resolved import ResolvedEnvironment
 from photometer.errors import PhotometerError
-from photometer.execution.executor import ReadyOrder
-from photometer.execution.order_record import task_spec_of
 from photometer.instruments.callgrind.count_task import CountTask
-from photometer.instruments.code_folder import cache_root, make_code_folder
+from photometer.instruments.ready_order import ReadyOrder, task_spec_of
+from photometer.model.code_folder import cache_root, make_code_folder
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.records import from_record, to_record
@@ -38,6 +38,8 @@ FOLDER = "counts"
 MOST_BYTES = 256 * 1024 * 1024
 # Version of the files: raise it when their fields change.
 VERSION = 1
+# Every name that this module gives to a file: that of a count, and those of further data beside it.
+_OWN_FILE = re.compile(r"[0-9a-f]{40}(\.\w+)?\.json")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +57,8 @@ class CountsUsage:
     folder: Path
     counts: int
     size_bytes: int
+    # What `clear` found and left, because no count has such a name, or because it is a link.
+    left: tuple[Path, ...] = ()
 
 
 class KeptCounts:
@@ -65,9 +69,11 @@ class KeptCounts:
         self._folder = folder or counts_folder()
 
     @classmethod
-    def of(cls, resolved: ResolvedEnvironment) -> KeptCounts:
+    def of(cls, resolved: ResolvedEnvironment | None) -> KeptCounts:
         """Return the kept counts of a revision or of locked packages; empty for any other environment."""
-        if resolved.checkout is None and (resolved.packages is None or resolved.spec.path):
+        if resolved is None:
+            return cls(None)
+        if resolved.checkout is None and (resolved.spec.path or not resolved.has_locked_packages):
             return cls(None)
         if resolved.checkout is not None and resolved.checkout.tree_digest is not None:
             return cls(None)
@@ -117,7 +123,7 @@ class KeptCounts:
     def has_all(self, orders: Iterable[WorkOrder]) -> bool:
         """Return whether every order that can be counted has a kept count."""
         return self._side is not None and all(
-            self._path(order, CountTask(task_spec_of(order))).exists()
+            self._path(order, CountTask(task_spec_of(order), seed=order.seed)).exists()
             for order in orders
             if order.counts_instructions and not order.auto.on_device
         )
@@ -129,7 +135,7 @@ class KeptCounts:
     def _path(self, order: WorkOrder, task: CountTask) -> Path:
         args = order.args
         code = [order.id, order.model_id, args.stmt, args.setup, args.global_setup, args.num_threads]
-        runs = [task.number, task.repeats, task.warmup_runs]
+        runs = [task.number, task.repeats, task.warmup_runs, task.seed]
         return self._folder / f"{_digest([self._side, *code, *runs])}.json"
 
 
@@ -140,28 +146,39 @@ def counts_folder() -> Path:
 def usage(folder: Path | None = None) -> CountsUsage:
     """Return what is kept."""
     folder = folder or counts_folder()
-    files = list(folder.glob("*.json")) if folder.is_dir() else []
+    files = _own_files(folder)
     return CountsUsage(folder, len(files), sum(file.stat().st_size for file in files))
 
 
 def clear(folder: Path | None = None) -> CountsUsage:
-    """Remove everything, and return what that was."""
+    """Remove the files of counts, and return what that was. Other files and what is behind a link are left."""
+    folder = folder or counts_folder()
+    if folder.is_symlink():
+        return CountsUsage(folder, 0, 0, left=(folder,))
     before = usage(folder)
-    for file in before.folder.glob("*.json") if before.counts else ():
+    for file in _own_files(folder):
         file.unlink(missing_ok=True)
-    return before
+    return dataclasses.replace(before, left=tuple(sorted(folder.iterdir())) if folder.is_dir() else ())
 
 
 def prune(folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
     """Remove the oldest until the rest takes no more than `most_bytes`."""
     folder = folder or counts_folder()
-    files = [(file.stat().st_mtime, file.stat().st_size, file) for file in folder.glob("*.json")]
+    files = [(file.stat().st_mtime, file.stat().st_size, file) for file in _own_files(folder)]
     left = sum(size for _, size, _ in files)
     for _, size, file in sorted(files):
         if left <= most_bytes:
             return
         file.unlink(missing_ok=True)
         left -= size
+
+
+def _own_files(folder: Path) -> list[Path]:
+    return [
+        file
+        for file in (folder.glob("*.json") if folder.is_dir() else ())
+        if _OWN_FILE.fullmatch(file.name) and file.is_file() and not file.is_symlink()
+    ]
 
 
 def _worker_digest() -> str:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from photometer.analysis.judge import Criteria, judge_replicates
+from photometer.analysis.judge import Criteria
 from photometer.analysis.ladder import Ladder, build_ladder, rung_pairs
 from photometer.analysis.verdict import Verdict
 from photometer.comparing.fork_sampler import Contestants, ForkSampler
+from photometer.comparing.verdict_loop import verdicts_to_precision
 from photometer.errors import PhotometerError
 from photometer.instruments.replicate import Side
 from photometer.model.instruction_counts import InstructionCounts
@@ -28,8 +29,9 @@ from photometer.worker.messages import Prepare
 # The judge's default assumes that replicates scatter by about a per cent, as with two similar sides. A rung may take 50
 # times as long as the one below, and scatter more: do not assume it, at the price of somewhat wider intervals.
 _CRITERIA = Criteria(reference_scale=100.0)
-# With eight replicates of a tenth of a second the interval is about half a per cent of the lower rung either way.
-REPLICATES = 8
+# With eight replicates of a tenth of a second the interval is about half a per cent either way.
+PRECISION = 0.005
+MOST_REPLICATES = 8
 REPLICATE_SECONDS = 0.1
 
 OnRung = Callable[[str, str | None], object]
@@ -46,7 +48,7 @@ def measure_ladder(
     session: Session,
     *,
     instructions: Mapping[str, float] | None = None,
-    replicates: int = REPLICATES,
+    most_replicates: int = MOST_REPLICATES,
     on_rung: OnRung = lambda *_: None,
 ) -> Ladder:
     """Measure all rungs. `instructions` are per run, by order id. A rung that fails is kept without figures."""
@@ -56,15 +58,20 @@ def measure_ladder(
         for pair in pairs
         if pair.below is not None and pair.order.args.language is Language.PYTHON
     ]
-    sampler = ForkSampler([_contestants(session, *rung) for rung in rungs], seconds=REPLICATE_SECONDS)
     verdicts: dict[str, Verdict] = {}
-    for index, (order, _) in enumerate(rungs):
+    for order, below in rungs:
+        sampler = ForkSampler([_contestants(session, order, below)], seconds=REPLICATE_SECONDS)
         try:
-            taken = [sampler.sample(index, turn).estimates[0] for turn in range(max(replicates, 1))]
+            (verdicts[order.id],) = verdicts_to_precision(
+                sampler,
+                1,
+                _CRITERIA,
+                precision=PRECISION,
+                most_replicates=most_replicates,
+            )
         except PhotometerError as error:
             on_rung(order.title, error.message)
             continue
-        verdicts[order.id] = judge_replicates(taken, _CRITERIA, forecast=False)
         on_rung(order.title, None)
     return build_ladder(pairs, verdicts, instructions or {})
 
@@ -72,7 +79,7 @@ def measure_ladder(
 def _contestants(session: Session, order: WorkOrder, below: WorkOrder) -> Contestants:
     """Return the lower rung as the first side."""
     sides = [
-        Side(session, Prepare(each.args.stmt, each.args.setup, num_threads=each.args.num_threads))
+        Side(session, Prepare(each.args.stmt, each.args.setup, num_threads=each.args.num_threads, seed=each.seed))
         for each in (below, order)
     ]
     return Contestants(tuple(sides), order.timeout_seconds)

@@ -1,41 +1,44 @@
-"""Memory of both sides of a comparison: exact, so one measurement is enough, even on a busy machine."""
+"""Memory of all sides of a comparison: exact, so one measurement is enough, even on a busy machine."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from photometer.analysis.memory_change import MemoryChange, memory_change
 from photometer.comparing.observer import Observer
-from photometer.comparing.preflight import CheckedPlan, StartedSides
+from photometer.comparing.source import CheckedPlan, StartedSide
 from photometer.errors import PhotometerError
-from photometer.execution.memory_order import take_memory
+from photometer.instruments.memory import take_memory
+from photometer.model.memory_measurement import MemoryMeasurement
 
 
 @dataclasses.dataclass(frozen=True)
 class MemorySuite:
-    """The change of each order by id; `warnings` say what could not be measured."""
+    """What one run allocates, by order id and position of the side; `warnings` say what could not be measured."""
 
-    changes: Mapping[str, MemoryChange] = dataclasses.field(default_factory=dict)
+    uses: Mapping[tuple[str, int], MemoryMeasurement] = dataclasses.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    errors: tuple[PhotometerError, ...] = ()
+
+    def change(self, order_id: str, place: int) -> MemoryChange | None:
+        """Return a side against the reference, if both were measured."""
+        base, branch = self.uses.get((order_id, 0)), self.uses.get((order_id, place))
+        return None if base is None or branch is None else memory_change(base, branch)
 
 
-def measure_memory_of(sides: StartedSides, checked: CheckedPlan, observer: Observer) -> MemorySuite:
-    """Measure what one run of every order allocates on both sides."""
-    observer.stage("measuring the memory of both sides")
-    changes: dict[str, MemoryChange] = {}
-    problems = 0
+def measure_memory_of(sides: Sequence[StartedSide], checked: CheckedPlan, observer: Observer) -> MemorySuite:
+    """Measure what one run of every order allocates on every side where it runs."""
+    observer.stage("measuring memory")
+    uses: dict[tuple[str, int], MemoryMeasurement] = {}
+    errors: list[PhotometerError] = []
     for done, order in enumerate(checked.orders, start=1):
         try:
-            base, branch = (
-                take_memory(side.session, prepared.ready[order.id])
-                for side, prepared in zip(sides, checked.prepared, strict=True)
-            )
-        except PhotometerError:
+            for place, ready in sorted(checked.ready[order.id].items()):
+                uses[order.id, place] = take_memory(sides[place].session, ready)
+        except PhotometerError as error:
             # It ran before: timing it will show what is wrong.
-            problems += 1
-            continue
-        changes[order.id] = memory_change(base, branch)
+            errors.append(error)
         observer.step(done, len(checked.orders))
-    lacking = "1 benchmark" if problems == 1 else f"{problems} benchmarks"
-    return MemorySuite(changes, (f"the memory of {lacking} could not be measured",) if problems else ())
+    lacking = "1 benchmark" if len(errors) == 1 else f"{len(errors)} benchmarks"
+    return MemorySuite(uses, (f"the memory of {lacking} could not be measured",) if errors else (), tuple(errors))

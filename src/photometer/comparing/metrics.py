@@ -1,43 +1,39 @@
-"""Custom metrics of both sides of a comparison. In: two started sides and a checked plan. Out: MetricChanges."""
+"""Custom metrics of all sides of a comparison. In: started sides and a checked plan. Out: MetricChanges."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from photometer.analysis.metric_change import MetricChange, judge_metric
 from photometer.comparing.observer import Observer
-from photometer.comparing.preflight import CheckedPlan, StartedSides
+from photometer.comparing.source import CheckedPlan, StartedSide
 from photometer.errors import PhotometerError
-from photometer.execution.compile_order import kind_of, preparation_of
-from photometer.execution.figure_pass import METRIC_RUNS
-from photometer.plan.work_order import WorkOrder
-from photometer.worker.figure_messages import Observe
+from photometer.instruments.declaration import Asked
+from photometer.instruments.observed import observe_metrics
+from photometer.instruments.ready_order import ReadyOrder
 
 
 def compare_metrics(
-    sides: StartedSides, checked: CheckedPlan, titles: dict[str, str], observer: Observer
+    sides: Sequence[StartedSide], checked: CheckedPlan, titles: Mapping[str, str], observer: Observer
 ) -> tuple[MetricChange, ...]:
-    """Return the change of every metric, except those that cannot be read on a side."""
+    """Return the change of every metric against the reference, except those that cannot be read on a side."""
     wanted = [order for order in checked.orders if order.figures is not None and order.figures.metrics]
     if wanted:
-        observer.stage("reading metrics on both sides")
+        observer.stage("reading metrics")
     changes: list[MetricChange] = []
     for done, order in enumerate(wanted, start=1):
         try:
-            base, branch = (_values(sides, checked, order, place) for place in (0, 1))
+            values = {place: _values(sides[place], ready) for place, ready in sorted(checked.ready[order.id].items())}
         except PhotometerError:
-            # Preflight has run it on both sides; what fails now is a metric that is not a number, which `run` reports.
+            # It has run on all sides; what fails now is a metric that is not a number, which `run` reports.
             continue
         assert order.figures is not None
-        for name, ours, theirs in zip(order.figures.metrics, base, branch, strict=True):
-            changes.append(judge_metric(order.id, titles[order.id], name, ours, theirs))
+        for place in (place for place in values if place):
+            for name, ours, theirs in zip(order.figures.metrics, values[0], values[place], strict=True):
+                changes.append(judge_metric(order.id, titles[order.id], name, ours, theirs, place))
         observer.step(done, len(wanted))
     return tuple(changes)
 
 
-def _values(sides: StartedSides, checked: CheckedPlan, order: WorkOrder, place: int) -> list[list[float]]:
-    assert order.figures is not None
-    ready = checked.prepared[place].ready[order.id]
-    session = sides[place].session
-    prepare = preparation_of(session, ready)
-    with session.child(kind_of(order)) as child:
-        child.ask(prepare, order.timeout_seconds)
-        return child.ask(Observe(order.figures.metrics, METRIC_RUNS), order.timeout_seconds).values
+def _values(side: StartedSide, ready: ReadyOrder) -> list[tuple[float, ...]]:
+    return [metric.values for metric in observe_metrics(side.session, Asked(ready)).metrics]

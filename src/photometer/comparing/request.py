@@ -1,28 +1,33 @@
 """ComparisonRequest: what a user wants to compare, in the program's terms.
 
-In: descriptions of two sides, a suite, and how to compare. Out: specs of the sides, orders with their probes, settings.
+In: descriptions of sides, a suite, and how to compare. Out: specs of the sides, orders with their probes, settings.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from photometer.analysis.gate import Gate
 from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, DEFAULT_MARGIN, Criteria, default_margin
+from photometer.analysis.suite_judge import Question
 from photometer.ci.acceptance import Acceptance
-from photometer.ci.benchmark_pattern import names_benchmark
+from photometer.comparing.comparison_file import Destination
 from photometer.definition.loading import load_suite
 from photometer.definition.suite import Suite
 from photometer.environments.spec import EnvironmentSpec, parse_environment
+from photometer.environments.worktree import check_revisions
 from photometer.errors import DefinitionError
 from photometer.model.environment import Environment
+from photometer.model.order_name import label_text
 from photometer.plan import WorkOrders, materialize, select
+from photometer.plan.benchmark_pattern import names_benchmark
 from photometer.plan.suggestion import selection_sentences
-from photometer.plan.work_order import LABEL_SEPARATOR, WorkOrder
+from photometer.plan.work_order import WorkOrder
 
 SuiteLike = str | Suite | Mapping[Any, Any]
 EnvironmentLike = str | Environment
@@ -56,6 +61,13 @@ class ComparisonSettings:
     margin_by_benchmark: tuple[tuple[str, float], ...] = ()
     # For a share of a suite: how many benchmarks are compared elsewhere, so that the rate holds for all of them.
     judged_elsewhere: int = 0
+    # Other instruments whose figures are exact, by the names of their options: {"cache": True}.
+    options: Mapping[str, bool] = dataclasses.field(default_factory=dict)
+    # Of random data, in all processes of all sides; None is a fixed one for counts and another for each replicate.
+    seed: int | None = None
+    # The rules that the verdicts will be judged by: a benchmark that may be slower by 5 % is measured until it is known
+    # whether it is. None asks for the verdicts themselves.
+    gate: Gate | None = None
 
     def __post_init__(self) -> None:
         if self.budget_seconds is not None and not self.budget_seconds > 0:
@@ -86,7 +98,7 @@ class ComparisonSettings:
 
     def margin_of(self, order: WorkOrder) -> float:
         """Return the first that exists: the margin for its name, its own, the largest of its tags, the general one."""
-        title = LABEL_SEPARATOR.join(order.label)
+        title = label_text(order.label)
         for pattern, margin in reversed(self.margin_by_benchmark):
             if names_benchmark(pattern, title):
                 return margin
@@ -94,6 +106,11 @@ class ComparisonSettings:
             return order.margin
         otherwise = default_margin(order.args.num_threads) if self.margin is None else self.margin
         return max((self.margin_by_tag[tag] for tag in order.tags if tag in self.margin_by_tag), default=otherwise)
+
+    def question_of(self, order: WorkOrder, title: str) -> Question:
+        """Return what is asked of a benchmark's time."""
+        allowed = None if self.gate is None else self.gate.allowed_slowdown(title, order)
+        return Question(self.margin_of(order), allowed)
 
     @property
     def common_margin(self) -> float:
@@ -108,10 +125,12 @@ class ComparisonSettings:
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonRequest:
-    """`output` is a folder for samples and verdicts; with `resume` an interrupted comparison there is continued."""
+    """Two or more sides, the reference first, and what to compare on them.
 
-    base: EnvironmentLike
-    branch: EnvironmentLike
+    `output` is a folder for samples and verdicts; with `resume` an interrupted comparison there is continued.
+    """
+
+    sides: Sequence[EnvironmentLike]
     suite: SuiteLike | None = None
     settings: ComparisonSettings = dataclasses.field(default_factory=ComparisonSettings)
     expression: str | None = None
@@ -124,17 +143,33 @@ class ComparisonRequest:
     # What the branch's author accepts: shown beside the verdicts.
     accepted: tuple[Acceptance, ...] = ()
 
+    def __post_init__(self) -> None:
+        if len(self.sides) < 2:
+            raise DefinitionError("there is only one side", remedy="Give the reference and at least one other side.")
+
     @cached_property
-    def specs(self) -> tuple[EnvironmentSpec, EnvironmentSpec]:
-        return spec_of(self.base), spec_of(self.branch)
+    def specs(self) -> tuple[EnvironmentSpec, ...]:
+        return tuple(map(spec_of, self.sides))
+
+    @property
+    def destination(self) -> Destination:
+        return Destination(self.output, self.resume, store=self.store)
 
     @cached_property
     def planned(self) -> PlannedSuite | None:
-        return None if self.suite is None else plan_suite(self.suite, self.expression, self.tags)
+        if self.suite is None:
+            return None
+        return plan_suite(self.suite, self.expression, self.tags).seeded(self.settings.seed)
+
+    def check(self) -> None:
+        """Raise what is known to be wrong before anything is made or started: suite, revisions, output folder."""
+        _ = self.planned
+        check_revisions(spec.git for spec in self.specs)
+        self.destination.check()
 
     @property
     def is_live(self) -> bool:
-        """Return whether both sides can be started; a results file cannot."""
+        """Return whether all sides can be started; a results file cannot."""
         return all(spec.results is None for spec in self.specs)
 
 
@@ -146,6 +181,15 @@ class PlannedSuite:
     probes: Mapping[str, WorkOrder]
     # Sentences about the selection, if there was one.
     selection: tuple[str, ...] = ()
+    # Folders that are first on the path of every side: the code of a suite of another tool.
+    folders: tuple[str, ...] = ()
+
+    def seeded(self, seed: int | None) -> PlannedSuite:
+        """Return the suite with the user's seed of random data, if there is one."""
+        if seed is None:
+            return self
+        probes = {order_id: dataclasses.replace(probe, seed=seed) for order_id, probe in self.probes.items()}
+        return dataclasses.replace(self, plan=self.plan.seeded(seed), probes=probes)
 
 
 def spec_of(environment: EnvironmentLike) -> EnvironmentSpec:
@@ -170,4 +214,5 @@ def plan_suite(suite: SuiteLike, expression: str | None, tags: Collection[str]) 
         for order in materialize(loaded, probe=True)
         if order.id in measured and order.args != measured[order.id]
     }
-    return PlannedSuite(plan, probes, tuple(selection_sentences(whole, plan, expression, tags)))
+    folders = loaded.folders if isinstance(loaded, Suite) else ()
+    return PlannedSuite(plan, probes, tuple(selection_sentences(whole, plan, expression, tags)), folders)

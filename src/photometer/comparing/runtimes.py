@@ -7,25 +7,26 @@ either time. All children, eager ones too, are forks of servers that have import
 from __future__ import annotations
 
 import dataclasses
-import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from photometer.analysis.judge import Criteria, judge_replicates
+from photometer.analysis.judge import Criteria
 from photometer.analysis.speedup import RuntimeGroup, Speedup, runtime_groups
-from photometer.comparing.fork_sampler import estimated
+from photometer.comparing.fork_sampler import Contestants, ForkSampler
+from photometer.comparing.verdict_loop import verdicts_to_precision
 from photometer.errors import PhotometerError
-from photometer.execution.compile_order import preparation_of
 from photometer.execution.prepare import Preparation
-from photometer.instruments.replicate import Side, take_replicate
+from photometer.instruments.ready_order import preparation_of
+from photometer.instruments.replicate import Side
 from photometer.model.language import Language
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.cores import quietest_core
-from photometer.session.session import Session, compiling
+from photometer.session.session import Session
 from photometer.worker.messages import TorchFacts
 
 # Each replicate compiles again, from its cache: a second or two. With five, the interval is a few per cent wide.
-REPLICATES = 5
+PRECISION = 0.01
+MOST_REPLICATES = 5
 REPLICATE_SECONDS = 0.2
 # As for ladders: the sides may have quite different speeds, and then replicates scatter by more than about a per cent.
 _CRITERIA = Criteria(reference_scale=100.0)
@@ -51,7 +52,6 @@ def measure_speedups(
     """
     preparation = Preparation(plan, facts)
     core = quietest_core()
-    order = random.Random(0)
     groups = [
         (group, others)
         for group in runtime_groups(plan)
@@ -61,10 +61,10 @@ def measure_speedups(
     for done, (group, others) in enumerate(groups):
 
         def on_replicate(taken: int, done: int = done, group: RuntimeGroup = group) -> None:
-            on_order(done * REPLICATES + taken, len(groups) * REPLICATES, f"{group.name}, beside eager")
+            on_order(done * MOST_REPLICATES + taken, len(groups) * MOST_REPLICATES, f"{group.name}, beside eager")
 
         try:
-            for speedup in _speedups(group, others, session, preparation, core, order, on_replicate):
+            for speedup in _speedups(group, others, session, preparation, core, on_replicate):
                 keep(speedup)
         except PhotometerError as error:
             on_problem(group.name, error.message)
@@ -82,26 +82,19 @@ def _speedups(
     session: Session,
     preparation: Preparation,
     core: int | None,
-    order: random.Random,
     on_replicate: Callable[[int], object],
 ) -> list[Speedup]:
-    sides = [_side(session, preparation, each) for each in (group.eager, *others)]
-    samples = []
-    for number in range(REPLICATES):
-        on_replicate(number)
-        taken = take_replicate(
-            sides,
-            kind=compiling(group.eager.auto.device),
-            core=core,
-            order=order,
-            seconds=REPLICATE_SECONDS,
-            timeout_seconds=max(each.timeout_seconds for each in (group.eager, *others)),
-        )
-        samples.append(estimated(0, taken.seconds_per_run, taken.measuring_seconds).estimates)
-    verdicts = [
-        judge_replicates([sample[place] for sample in samples], _CRITERIA, forecast=False)
-        for place in range(len(others))
-    ]
+    sides = tuple(_side(session, preparation, each) for each in (group.eager, *others))
+    timeout_seconds = max(each.timeout_seconds for each in (group.eager, *others))
+    on_replicate(0)
+    verdicts = verdicts_to_precision(
+        ForkSampler([Contestants(sides, timeout_seconds)], core=core, seconds=REPLICATE_SECONDS, seed=0),
+        len(others),
+        _CRITERIA,
+        precision=PRECISION,
+        most_replicates=MOST_REPLICATES,
+        on_replicate=on_replicate,
+    )
     return [Speedup.of(each, group.eager, verdict) for each, verdict in zip(others, verdicts, strict=True)]
 
 

@@ -10,44 +10,35 @@ budget is spent. docs/ab.md has the table of ways, and when to use which.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
-from photometer.analysis.judge import Criteria, default_margin
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.verdict import Verdict
 from photometer.ci.project_store import place_to_write, store_of
-from photometer.comparing.ab_findings import AbFindings
-from photometer.comparing.callables import open_source
+from photometer.comparing.ab_findings import AbFindings, StatementCount
+from photometer.comparing.ab_request import AbRequest, criteria_for, default_budget
+from photometer.comparing.comparison import Comparison
+from photometer.comparing.comparison_file import Destination
 from photometer.comparing.contenders import Contender, Stmt, gather_contenders
-from photometer.comparing.device_statements import ANY, DeviceSettings, rank_on_device
-from photometer.comparing.fork_sampler import Contestants, ForkSampler
-from photometer.comparing.many import OnLook, Stopping, rank_side_by_side
-from photometer.errors import BuildError, DefinitionError, PhotometerError, SnippetError
-from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
+from photometer.comparing.device_statements import ANY, DeviceSettings
+from photometer.comparing.observer import Observer
+from photometer.comparing.rank import OnLook, Stopping
+from photometer.comparing.source import Contest
+from photometer.comparing.statement_source import StatementSource
+from photometer.errors import DefinitionError, PhotometerError, SnippetError
 from photometer.instruments.device.options import SourceChoice
-from photometer.instruments.replicate import REPLICATE_SECONDS, Side
 from photometer.model.environment import Environment
 from photometer.model.language import Language
-from photometer.session.session import Session
+from photometer.model.task import TaskSpec
+from photometer.plan.data_seed import checked_seed
 from photometer.statement_arguments import whole_number
-from photometer.worker.messages import Prepare
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-# Seconds per statement after the first.
-DEFAULT_BUDGET_SECONDS = 10.0
-# An accelerator's clock is steadier than a host's: most verdicts are final after a second.
-DEFAULT_DEVICE_BUDGET_SECONDS = 5.0
-# A bias that all replicates of one process may share, because the addresses of their objects do not change.
-# benchmarks/ab_ways.py shows how much the estimates of several processes differ.
-ONE_PROCESS_BIAS = 0.002
-# Text that reaches an accelerator: the clock must wait for its queue.
-_ACCELERATOR_TEXT = re.compile(r"\b(cuda|xpu|accelerator)\b")
 
 
 class AbOptions(TypedDict, total=False):
@@ -71,36 +62,6 @@ class AbOptions(TypedDict, total=False):
     callback: Callable[[Any], Any] | None
     seed: int | None
     store: str | None
-
-
-@dataclasses.dataclass(frozen=True)
-class AbRequest:
-    """A complete and checked request for a comparison. The command builds one, too."""
-
-    contenders: tuple[Contender, ...]
-    stopping: Stopping
-    language: Language = Language.PYTHON
-    global_setup: str = ""
-    num_threads: int = 1
-    device: DeviceSettings | None = None
-    environment: Environment | None = None
-    seed: int | None = None
-
-    def __post_init__(self) -> None:
-        needs_objects = any(contender.names for contender in self.contenders)
-        if self.language is Language.PYTHON and self.global_setup:
-            raise DefinitionError("global_setup is for C++ only", remedy="Move it into `setup`.")
-        if self.language is Language.CPP and needs_objects:
-            raise DefinitionError("callables and globals are Python", remedy="Give the C++ statements as text.")
-        if self.language is Language.CPP and self.device is not None:
-            raise DefinitionError(
-                "device time is measured only for Python statements", remedy="Wrap the C++ in an operator."
-            )
-        if self.environment is not None and (needs_objects or self.device is not None):
-            raise DefinitionError(
-                "callables, globals and device time are measured in this process, not in another environment",
-                remedy="Give the statements as text, or leave `environment` out.",
-            )
 
 
 @overload
@@ -157,13 +118,15 @@ def ab(
         source: with `device`: "events", "profiler", or "auto".
         environment: the interpreter to run text in; by default this one.
         callback: called after each replicate with the Verdict, or Ranking, so far.
-        seed: seed of the order of blocks and of the memory layouts.
+        seed: seed of the order of blocks, of the memory layouts, and of random data: all processes then start from it.
+            By default all sides of a replicate have the same data, and each replicate others.
         store: the history store to write to, a path or a URL; "none" for none. By default PHOTOMETER_STORE, or the
             project's, if it has one.
 
     """
     if cold and device is None:
         raise DefinitionError("cold is for device time", remedy='Give device="cuda" too.')
+    seed = checked_seed(seed)
     contenders = gather_contenders(statements, setup=setup, setup_b=setup_b, args=args, kwargs=kwargs, globals=globals)
     request = AbRequest(
         contenders,
@@ -184,7 +147,7 @@ def ab(
     place = _place_of(store)
     ranking = compare(request, on_look=_calling(callback, only_two))
     if place is not None:
-        AbFindings(request, ranking).store(place)
+        AbFindings(request, ranking).keep(Destination(store=place))
     return ranking.pairs[0].verdict if only_two else ranking
 
 
@@ -206,31 +169,74 @@ def ab_device(*statements: Any, **options: Any) -> Verdict | Ranking:
     return found
 
 
+@contextlib.contextmanager
+def open_ab(
+    request: AbRequest, observer: Observer | None = None, *, instructions: bool = False, memory: bool = False
+) -> Iterator[AbStages]:
+    """Yield the stages of a comparison of statements. Its session exists while the block runs."""
+    source = StatementSource(request, instructions=instructions, memory=memory)
+    with Comparison(source, source.settings, observer=observer) as comparison:
+        yield AbStages(request, source, comparison)
+
+
 def compare(request: AbRequest, *, on_look: OnLook | None = None) -> Ranking:
     """Run a comparison. Raise the error of a statement, with its name."""
-    try:
-        if request.device is not None:
-            return rank_on_device(
-                request.contenders,
-                request.device,
-                request.stopping,
-                num_threads=request.num_threads,
-                on_look=on_look,
+    with open_ab(request) as stages:
+        return stages.rank(on_look).ranking
+
+
+class AbStages:
+    """What `ab` measures, one stage after the other; each returns what is known by then."""
+
+    def __init__(self, request: AbRequest, source: StatementSource, comparison: Comparison) -> None:
+        self._request, self._source, self._comparison = request, source, comparison
+        self._checked = comparison.check()
+
+    def rank(self, on_look: OnLook | None = None) -> AbFindings:
+        """Take replicates until every pair of statements is decided, or the time is spent."""
+        try:
+            return AbFindings(self._request, self._source.rank(self._comparison.sides, self._checked, on_look))
+        except SnippetError as error:
+            raise _with_advice(error, self._request) from None
+
+    def count(self, found: AbFindings) -> AbFindings:
+        """Count the instructions of each statement, in forks of one server under Valgrind."""
+        counted = self._comparison.count(self._checked)
+        order = self._checked.orders[0]
+        counts = []
+        for place, contender in enumerate(self._request.contenders):
+            side = counted.counts[order.id, place]
+            spec = dataclasses.replace(
+                side.counts.task_spec, label=None, sub_label=_own_name(contender), description=None, stmt=contender.stmt
             )
-        if any(contender.names for contender in request.contenders):
-            return _in_this_process(request, on_look)
-        return _in_servers(request, on_look)
-    except SnippetError as error:
-        raise _with_advice(error, request) from None
+            is_identical = place > 0 and counted.is_identical(order, Contest(0, place))
+            counts.append(
+                StatementCount(dataclasses.replace(side.counts, task_spec=spec), side.functions, is_identical)
+            )
+        return dataclasses.replace(found, counted=tuple(counts))
+
+    def measure_memory(self, found: AbFindings) -> AbFindings:
+        """Measure what one run of each statement allocates; on its accelerator, too, if it uses one."""
+        order = self._checked.orders[0]
+        uses = self._comparison.measure_memory(self._checked)
+        for error in uses.errors:
+            raise error
+        memories = []
+        for place, contender in enumerate(self._request.contenders):
+            use = uses.uses[order.id, place]
+            spec = TaskSpec(
+                contender.stmt,
+                contender.setup,
+                self._request.global_setup,
+                description=_own_name(contender),
+                num_threads=self._request.num_threads,
+            )
+            memories.append(dataclasses.replace(use, task_spec=spec))
+        return dataclasses.replace(found, memories=tuple(memories))
 
 
-def default_budget(statements: int, device: str | None = None) -> float:
-    each = DEFAULT_BUDGET_SECONDS if device is None else DEFAULT_DEVICE_BUDGET_SECONDS
-    return each * max(statements - 1, 1)
-
-
-def criteria_for(margin: float | None, num_threads: int) -> Criteria:
-    return Criteria(margin=default_margin(num_threads) if margin is None else margin)
+def _own_name(contender: Contender) -> str | None:
+    return contender.name if contender.name != contender.stmt else None
 
 
 def _place_of(store: str | None) -> str | None:
@@ -252,72 +258,6 @@ def _calling(callback: Callable[[Any], Any] | None, only_two: bool) -> OnLook | 
     if callback is None:
         return None
     return lambda ranking, _: callback(ranking.pairs[0].verdict if only_two else ranking)
-
-
-def _in_servers(request: AbRequest, on_look: OnLook | None) -> Ranking:
-    prepare = preparations(request)
-    with Session(request.environment) as session:
-        sides = tuple(Side(session, each) for each in prepare)
-        sampler = ForkSampler([Contestants(sides)], seconds=_replicate_seconds(request), seed=request.seed)
-        return rank_side_by_side(
-            [contender.name for contender in request.contenders],
-            sampler,
-            request.stopping,
-            on_look=on_look,
-        )
-
-
-def _in_this_process(request: AbRequest, on_look: OnLook | None) -> Ranking:
-    opened = open_source(
-        request.contenders,
-        num_threads=request.num_threads,
-        seconds=_replicate_seconds(request),
-        seed=request.seed,
-    )
-    stopping = request.stopping
-    if not opened.is_forked:
-        bias = max(stopping.criteria.shared_bias, ONE_PROCESS_BIAS)
-        stopping = dataclasses.replace(stopping, criteria=dataclasses.replace(stopping.criteria, shared_bias=bias))
-    return rank_side_by_side(
-        [contender.name for contender in request.contenders],
-        opened.source,
-        stopping,
-        on_look=on_look,
-        measured_by=opened.measured_by,
-    )
-
-
-def _replicate_seconds(request: AbRequest) -> float:
-    """Return the seconds per replicate that give each statement as many blocks as if there were two."""
-    return min(REPLICATE_SECONDS * len(request.contenders) / 2, request.stopping.budget)
-
-
-def preparations(request: AbRequest) -> list[Prepare]:
-    """Return what each side's child prepares; C++ is compiled first, all statements together."""
-    threads = request.num_threads
-    if request.language is Language.PYTHON:
-        waits = any(_ACCELERATOR_TEXT.search(f"{each.setup}\n{each.stmt}") for each in request.contenders)
-        return [Prepare(each.stmt, each.setup, num_threads=threads, synchronize=waits) for each in request.contenders]
-    return [
-        Prepare(library=str(built.library), symbol=built.symbol, num_threads=threads)
-        for built in built_snippets(request)
-    ]
-
-
-def built_snippets(request: AbRequest) -> list[BuiltSnippet]:
-    """Compile all statements together. Raise the error of the first that does not compile."""
-    from photometer.instruments.cpp.build import build_snippets
-
-    snippets = [
-        CppSnippet(each.stmt, "" if each.setup == "pass" else each.setup, request.global_setup)
-        for each in request.contenders
-    ]
-    built = []
-    for outcome in build_snippets(snippets):
-        if isinstance(outcome, BuildError):
-            raise outcome
-        built.append(outcome)
-    return built
 
 
 def _with_advice(error: SnippetError, request: AbRequest) -> SnippetError:

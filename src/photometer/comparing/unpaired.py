@@ -16,22 +16,21 @@ from photometer.analysis.guards import left_out_warning, machine_warnings
 from photometer.analysis.judge import correct_for_suite, judge_unpaired
 from photometer.analysis.memory_change import MemoryChange, memory_change
 from photometer.comparing.observer import Observer
-from photometer.comparing.preflight import failure_of
 from photometer.comparing.request import ComparisonRequest
 from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import EnvironmentSpec
 from photometer.environments.worktree import Worktrees
 from photometer.errors import DefinitionError, PhotometerError
 from photometer.execution.local_executor import LocalExecutor
-from photometer.execution.memory_order import take_memory
-from photometer.execution.order_record import LABEL_SEPARATOR
 from photometer.execution.prepare import prepare
-from photometer.execution.run_settings import DEFAULT_MIN_RUN_TIME
-from photometer.execution.visit_order import visit_in_rounds
+from photometer.execution.rounds import visit_in_rounds
+from photometer.instruments.declaration import DEFAULT_MIN_RUN_TIME
 from photometer.instruments.machine_facts import gather_machine
+from photometer.instruments.memory import take_memory
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
 from photometer.model.memory_measurement import MemoryMeasurement
+from photometer.model.order_name import title_text
 from photometer.model.records import from_record
 from photometer.model.results_reader import load_results
 from photometer.plan import WorkOrders
@@ -66,11 +65,14 @@ class TimedSide:
 
 def compare_unpaired(request: ComparisonRequest, observer: Observer) -> EnvironmentComparison:
     """Compare the files; first measure a side that is not a file."""
-    specs, settings = request.specs, request.settings
+    if len(request.specs) > 2:
+        raise DefinitionError(
+            "results files are compared two at a time", remedy="Give two sides, or environments only."
+        )
+    specs, settings = (request.specs[0], request.specs[1]), request.settings
     plan = None if request.planned is None else request.planned.plan
     sides = [
-        _from_file(spec, plan) if spec.results is not None else _measured(spec, plan, observer, request.install)
-        for spec in specs
+        _from_file(spec, plan) if spec.results is not None else _measured(spec, request, observer) for spec in specs
     ]
     shared, without_times = _shared(sides[0], sides[1], specs)
     verdicts = [
@@ -90,8 +92,7 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
     if only:
         warnings.append(f"{only} benchmarks are on one side only and are left out")
     return EnvironmentComparison(
-        base=specs[0].text,
-        branch=specs[1].text,
+        names=(specs[0].text, specs[1].text),
         suite="" if plan is None else plan.suite,
         results=tuple(
             ComparisonResult(key, sides[0].titles[key], verdict, memory=_memory(sides[0], sides[1], key))
@@ -154,18 +155,19 @@ def _from_file(spec: EnvironmentSpec, plan: WorkOrders | None) -> TimedSide:
     return TimedSide(measured, titles, loaded.machine, is_frozen, memory=memory)
 
 
-def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer, install: str | None) -> TimedSide:
-    if plan is None:
+def _measured(spec: EnvironmentSpec, request: ComparisonRequest, observer: Observer) -> TimedSide:
+    if request.planned is None:
         raise DefinitionError(
             f"{spec.text} must be measured, but no suite is given", remedy="Name what to run: --suite SUITE."
         )
+    plan = request.planned.plan
     titles = short_titles(plan.orders)
     found: dict[str, tuple[Measurement, ...]] = {}
     failures: list[ComparisonFailure] = []
     memory: dict[str, MemoryMeasurement] = {}
     with Worktrees() as worktrees:
-        side = resolve_environment(spec, worktrees, install=install)
-        with Session(side.environment) as session:
+        side = resolve_environment(spec, worktrees, install=request.install)
+        with Session(side.environment.with_code(request.planned.folders)) as session:
             observer.stage(f"preparing {spec.text}")
             prepared = prepare(plan, LocalExecutor(session), session.facts())
             observer.stage(f"measuring {spec.text}")
@@ -181,7 +183,9 @@ def _measured(spec: EnvironmentSpec, plan: WorkOrders | None, observer: Observer
                 except PhotometerError as error:
                     problem = error
                 if problem is not None:
-                    failures.append(failure_of(order.id, titles, spec.text, problem))
+                    failures.append(
+                        ComparisonFailure(order.id, titles[order.id], spec.text, problem.message, problem.log or "")
+                    )
     is_frozen = freezing().refused_because is None
     return TimedSide(found, titles, gather_machine(), is_frozen, tuple(failures), len(prepared.no_device), memory)
 
@@ -216,6 +220,5 @@ def _task_key(measurement: Measurement) -> str:
 
 def _title(order: Any, measurement: Measurement) -> str:
     if isinstance(order, Mapping) and isinstance(order.get("label"), list):
-        words = LABEL_SEPARATOR.join(str(word) for word in order["label"])
-        return f"{words} [{measurement.task_spec.description or ''}]"
+        return title_text((str(word) for word in order["label"]), [measurement.task_spec.description or ""])
     return measurement.task_spec.title

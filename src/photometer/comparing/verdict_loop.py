@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, Criteria
-from photometer.analysis.suite_judge import SuiteJudge
+from photometer.analysis.suite_judge import PrecisionJudge, SuiteJudge
 from photometer.analysis.verdict import Verdict
 from photometer.errors import DefinitionError, PhotometerError, WorkerCrashed, WorkerTimeout
 from photometer.instruments.replicate import REPLICATE_SECONDS
@@ -22,10 +22,10 @@ from photometer.stats.replicate import ReplicateEstimate
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """One replicate of one benchmark: estimates of every other side against the first, and its measuring seconds."""
+    """One replicate of one benchmark: an estimate per contest (None if it is impossible), and its measuring seconds."""
 
     benchmark: int
-    estimates: tuple[ReplicateEstimate, ...]
+    estimates: tuple[ReplicateEstimate | None, ...]
     seconds: float
 
 
@@ -72,6 +72,14 @@ class LoopOutcome:
     measuring_seconds: float
 
 
+class LoopStopped(KeyboardInterrupt):
+    """Ctrl-C, or another signal that ends a command, came while the loop ran; the judge has what is known by then."""
+
+    def __init__(self, outcome: LoopOutcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
 def run_to_verdicts(
     benchmarks: int,
     sampler: Sampler,
@@ -89,46 +97,53 @@ def run_to_verdicts(
 
     A benchmark with several `others` besides its first side has one contest for each: for the judge, benchmark b is
     contests b·others to (b+1)·others - 1. `known` are samples of a resumed comparison. The budget may depend on how
-    many benchmarks the gate has not settled.
+    many benchmarks the gate has not settled. Raise LoopStopped if a signal ends it.
     """
     turns = [0] * benchmarks
     seconds = [0.0] * benchmarks
     spent = 0.0
     failed: dict[int, PhotometerError] = {}
 
+    def is_settled(benchmark: int) -> bool:
+        return all(judge.is_settled(benchmark * others + other) for other in range(others))
+
     def add(sample: Sample) -> None:
         nonlocal spent
         turns[sample.benchmark] += 1
         seconds[sample.benchmark] += sample.seconds
         spent += sample.seconds
-        spent_on_unsettled = sum(each for place, each in enumerate(seconds) if not judge.is_settled(place * others))
+        spent_on_unsettled = sum(each for place, each in enumerate(seconds) if not is_settled(place))
         for other, estimate in enumerate(sample.estimates):
             contest = sample.benchmark * others + other
-            on_verdict(contest, judge.add(contest, estimate, sample.seconds), spent_on_unsettled)
+            if estimate is not None:
+                on_verdict(contest, judge.add(contest, estimate, sample.seconds), spent_on_unsettled)
 
     for sample in known:
         add(sample)
-    while True:
-        gate.update()
-        # Benchmarks that the gate has settled do not count against the budget.
-        timed = [each for each in range(benchmarks) if not judge.is_settled(each * others)]
-        budget = budget_seconds(len(timed)) if callable(budget_seconds) else budget_seconds
-        left = budget - sum(seconds[each] for each in timed)
-        held = gate.held()
-        contest = judge.next(min(left, wall_seconds_left()), held)
-        if contest is None:
-            if wall_seconds_left() > 0.0 and (gate.wait() or gate.held() != held):
+    try:
+        while True:
+            gate.update()
+            # Benchmarks that the gate has settled do not count against the budget.
+            timed = [each for each in range(benchmarks) if not is_settled(each)]
+            budget = budget_seconds(len(timed)) if callable(budget_seconds) else budget_seconds
+            left = budget - sum(seconds[each] for each in timed)
+            held = gate.held()
+            contest = judge.next(min(left, wall_seconds_left()), held)
+            if contest is None:
+                if wall_seconds_left() > 0.0 and (gate.wait() or gate.held() != held):
+                    continue
+                break
+            benchmark = contest // others
+            try:
+                sample = _with_retries(sampler, benchmark, turns[benchmark], retries(benchmark))
+            except PhotometerError as error:
+                failed[benchmark] = error
+                for other in range(others):
+                    judge.give_up(benchmark * others + other)
                 continue
-            break
-        benchmark = contest // others
-        try:
-            sample = _with_retries(sampler, benchmark, turns[benchmark], retries(benchmark))
-        except PhotometerError as error:
-            failed[benchmark] = error
-            for other in range(others):
-                judge.give_up(benchmark * others + other)
-            continue
-        add(sample)
+            add(sample)
+    except KeyboardInterrupt as stop:
+        raise LoopStopped(LoopOutcome(failed, spent)) from stop
     return LoopOutcome(failed, spent)
 
 
@@ -157,6 +172,34 @@ def verdict_of_one(
     (verdict,) = judge.verdicts()
     assert verdict is not None
     return verdict
+
+
+def verdicts_to_precision(
+    sampler: Sampler,
+    others: int,
+    criteria: Criteria,
+    *,
+    precision: float,
+    most_replicates: int,
+    on_replicate: Callable[[int], object] = lambda _: None,
+) -> tuple[Verdict, ...]:
+    """Return the verdicts of one benchmark's other sides against the first, whose sizes are the question.
+
+    Stop if all intervals are within `precision` of their ratios, or after `most_replicates`; `on_replicate` gets how
+    many are taken. Raise the error if the benchmark fails.
+    """
+    judge = PrecisionJudge(others, criteria, precision=precision, most_replicates=most_replicates)
+    outcome = run_to_verdicts(
+        1,
+        sampler,
+        judge,
+        budget_seconds=math.inf,
+        others=others,
+        on_verdict=lambda _, verdict, __: on_replicate(verdict.replicates),
+    )
+    if outcome.failed:
+        raise outcome.failed[0]
+    return tuple(verdict for verdict in judge.verdicts() if verdict is not None)
 
 
 def check_budget(budget: float) -> None:

@@ -12,7 +12,7 @@ import ast
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from photometer.definition.grouped import GroupedBenchmark
 from photometer.definition.place import definition_error
@@ -20,6 +20,7 @@ from photometer.definition.size_expression import SizeExpression
 from photometer.definition.suite import Suite, SuiteEntry
 from photometer.definition.sweep import SizePoint, SizeValue, size_points
 from photometer.errors import DefinitionError
+from photometer.model.order_name import label_text
 
 _AXIS_FORM = "Write -L n=1,2,4 or -L n=16..4096*2 (times 2 at each step) or -L n=100..500+100 (plus 100 at each step)."
 # More points are measured for hours.
@@ -148,7 +149,7 @@ def _swept(entry: SuiteEntry, axes: Sequence[SweepAxis], where: Where | None) ->
         points = kept_points(points, where)
     if len(points) > MOST_POINTS:
         raise definition_error(
-            f"{' › '.join(entry.label)} would have {len(points):,} points", remedy="Give fewer values, or a filter."
+            f"{label_text(entry.label)} would have {len(points):,} points", remedy="Give fewer values, or a filter."
         )
     return dataclasses.replace(entry, benchmark=dataclasses.replace(benchmark, sizes=points))
 
@@ -194,8 +195,3 @@ def _value(text: str) -> SizeValue:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
     return value if isinstance(value, bool | int | float | str) else text
-
-
-def sizes_line(point: Mapping[str, SizeValue] | SizePoint) -> str:
-    """Return the point as assignments in Python, for the top of a set-up."""
-    return "\n".join(f"{name} = {value!r}" for name, value in dict(point).items())

@@ -149,7 +149,7 @@ class GroupedBenchmark:
         cls,
         py_stmt: str | None = None,
         cpp_stmt: str | None = None,
-        setup: GroupedSetup = GroupedSetup(),  # noqa: B008 - frozen, so sharing it is safe
+        setup: GroupedSetup = GroupedSetup(),
         signature: str | None = None,
         torchscript: bool = False,
         autograd: bool = False,
@@ -193,7 +193,7 @@ class GroupedBenchmark:
         cls,
         py_model_setup: str | None = None,
         cpp_model_setup: str | None = None,
-        setup: GroupedSetup = GroupedSetup(),  # noqa: B008 - frozen, so sharing it is safe
+        setup: GroupedSetup = GroupedSetup(),
         signature: str | None = None,
         torchscript: bool = False,
         autograd: bool = False,

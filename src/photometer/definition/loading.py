@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
+from photometer.definition.loaders import LOADERS, load_by_prefix
 from photometer.definition.place import excerpt
 from photometer.definition.suite import Suite
 from photometer.errors import DefinitionError
@@ -24,8 +25,12 @@ from photometer.model.author_code import running_author_code, source_text
 from photometer.model.own_code import HOW_TO_ADD, searched_folders
 
 DEFAULT_NAME = "BENCHMARKS"
+PRELOAD_NAME = "PRELOAD"
 _SHIPPED_PACKAGE = "photometer.suites"
-_FORMS = "Name a file with BENCHMARKS (my_suite.py), `package.module:NAME`, or a shipped suite: "
+_FORMS = (
+    "Name a file with BENCHMARKS (my_suite.py), `package.module:NAME`, "
+    f"a suite of another tool ({', '.join(f'{prefix}:PATH' for prefix in LOADERS)}), or a shipped suite: "
+)
 
 
 def shipped_suites() -> tuple[str, ...]:
@@ -35,7 +40,13 @@ def shipped_suites() -> tuple[str, ...]:
 
 
 def load_suite(spec: str) -> Suite:
-    """Return the suite that `spec` names; `file.py:NAME` and `module:NAME` choose another variable than BENCHMARKS."""
+    """Return the suite that `spec` names; `file.py:NAME` and `module:NAME` choose another variable than BENCHMARKS.
+
+    `asv:PATH`, `operator_benchmark:PATH` and `triton:PATH` are suites of other tools.
+    """
+    theirs = load_by_prefix(spec)
+    if theirs is not None:
+        return theirs
     place, _, variable = spec.rpartition(":") if ":" in spec else (spec, "", "")
     variable = variable or DEFAULT_NAME
     if place.endswith(".py"):
@@ -90,7 +101,8 @@ def _suite_in(module: ModuleType, variable: str, name: str, spec: str) -> Suite:
         place = _place_of(source, tree, variable)
     # The author's dicts may be of a class of their own.
     with running_author_code(place):
-        suite = Suite.from_benchmarks(value, name=name, source=spec, place=place)
+        preload = getattr(module, PRELOAD_NAME, ())
+        suite = Suite.from_benchmarks(value, name=name, source=spec, place=place, preload=preload)
     if not suite.entries:
         raise DefinitionError(f"{variable} in {spec} is empty", remedy="Define at least one benchmark.")
     return suite

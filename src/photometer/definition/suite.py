@@ -17,6 +17,7 @@ from typing import Any
 from photometer.definition.grouped import GroupedBenchmark, Label
 from photometer.definition.place import caller_place, definition_error
 from photometer.definition.timer_args import TimerArgs
+from photometer.model.order_name import label_text
 from photometer.model.records import to_record
 
 Benchmark = TimerArgs | GroupedBenchmark
@@ -47,20 +48,44 @@ class Suite:
     name: str
     entries: tuple[SuiteEntry, ...]
     source: str = dataclasses.field(default="", compare=False)
+    # Modules that set-ups import deeper than at their top level: imported once, before the forks.
+    preload: tuple[str, ...] = ()
+    # Of a suite of another tool: folders that must be first on the path of every process, and what was left out of it.
+    folders: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+    notes: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
     @classmethod
     def from_benchmarks(
-        cls, benchmarks: Mapping[Any, Any], name: str = "suite", source: str = "", place: str | None = None
+        cls,
+        benchmarks: Mapping[Any, Any],
+        name: str = "suite",
+        source: str = "",
+        place: str | None = None,
+        preload: object = (),
     ) -> Suite:
         """Make a suite from the (nested) dict that an author writes; `place` is the file and line it is from."""
         flat = flatten(benchmarks, place)
-        return cls(name, tuple(SuiteEntry(label, benchmark) for label, benchmark in flat.items()), source)
+        entries = tuple(SuiteEntry(label, benchmark) for label, benchmark in flat.items())
+        return cls(name, entries, source, _modules(preload, place))
 
     @property
     def fingerprint(self) -> str:
         """A hash of what is measured: file names, tags and places in files are not in it."""
         records = sorted([list(entry.label), _content(entry.benchmark)] for entry in self.entries)
         return content_hash(records)
+
+
+def _modules(preload: object, place: str | None) -> tuple[str, ...]:
+    """Return the names of modules in an author's PRELOAD."""
+    names = tuple(preload) if isinstance(preload, list | tuple) else (preload,)
+    for name in names:
+        if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
+            raise definition_error(
+                f"PRELOAD has {reprlib.repr(name)}, which is not the name of a module",
+                remedy='Write it as a list of names: PRELOAD = ["package.module"].',
+                place=place,
+            )
+    return names
 
 
 def flatten(tree: Mapping[Any, Any], place: str | None = None) -> dict[Label, Benchmark]:
@@ -127,7 +152,7 @@ def _label_of(key: object, prefix: Label, place: str) -> Label:
 
 def _shown(label: Label) -> str:
     few = label if len(label) <= MOST_LABELS_SHOWN else (*label[:MOST_LABELS_SHOWN], "…")
-    return " › ".join(few) if label else "the top"
+    return label_text(few) if label else "the top"
 
 
 def content_hash(value: object) -> str:

@@ -5,18 +5,31 @@ In: nothing but the machine. Out: an Examination. `quick_look` takes a quarter o
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from photometer.doctor.finding import Examination, Finding, State
 from photometer.doctor.gpu import find_gpus, gpu_findings
-from photometer.doctor.kernel import kernel_findings
 from photometer.doctor.noise_test import DEFAULT_SECONDS, NoiseTest, Work, take_noise_test
 from photometer.doctor.processor import Look, neighbour_findings, processor_findings
 from photometer.doctor.system_files import SystemFiles
-from photometer.doctor.tools import tool_findings
 from photometer.doctor.torch_report import torch_findings
+from photometer.errors import ToolMissing
+from photometer.instruments.cpp.compiler import find_compiler
+from photometer.instruments.cpp.snippet import CppOptions
+from photometer.instruments.processor_instructions import perf_refusal
+from photometer.instruments.py_spy import find_py_spy, refusal_remedy
+from photometer.model.code_folder import cache_root
+from photometer.model.units import GIB, percent
 from photometer.session.cores import allowed_cores, usable_cores
+from photometer.session.layout import freezing
+from photometer.session.valgrind import find_valgrind
 
 LOOK_SECONDS = 1.0
 QUICK_LOOK_SECONDS = 0.25
@@ -64,9 +77,9 @@ def noise_findings(noise: NoiseTest) -> list[Finding]:
     findings = []
     for work in Work:
         share, interrupted = noise.best_share(work), noise.interrupted_share(work)
-        slow = [f"{state.slowdown - 1:.0%} slower for {state.share:.0%}" for state in noise.states(work)[1:4]]
-        fact = f"at its best speed for {share:.0%} of the time" + (f"; {', '.join(slow)} of it" if slow else "")
-        fact += f"; {interrupted:.1%} of the blocks interrupted"
+        slow = [f"{percent(state.slowdown - 1)} slower for {percent(state.share)}" for state in noise.states(work)[1:4]]
+        fact = f"at its best speed for {percent(share)} of the time" + (f"; {', '.join(slow)} of it" if slow else "")
+        fact += f"; {percent(interrupted)} of the blocks interrupted"
         state = State.GOOD if share >= BEST_SHARE_WANTED else State.NOTE
         state = State.MEND if share < BEST_SHARE_NEEDED else state
         advice = "" if state is State.GOOD else f"Stop other work, or use a quieter machine. {_PAIRED}"
@@ -83,3 +96,152 @@ def summary_line(examination: Examination) -> str:
     more = f" and {len(mend) - 2} more" if len(mend) > 2 else ""
     named = "; ".join(f"{finding.topic}: {finding.fact}" for finding in mend[:2])
     return f"machine: {named}{more}. `photometer doctor` says what to do."
+
+
+HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
+# A server under Valgrind with torch takes about one, a compiler of torch's headers 1.5.
+LEAST_FREE_MEMORY_GIB = 3.0
+
+
+def kernel_findings(files: SystemFiles) -> list[Finding]:
+    found = (_randomisation(), _huge_pages(files), _memory(files), _swap(files), _quota(files), _perf(files))
+    return [finding for finding in found if finding is not None]
+
+
+def _randomisation() -> Finding:
+    refused = freezing().refused_because
+    if refused is None:
+        return Finding("address layout", State.GOOD, "randomisation can be turned off for what is measured")
+    return Finding(
+        "address layout",
+        State.MEND,
+        refused,
+        "Times then differ by some per cent from process to process. In Docker: --security-opt seccomp=unconfined.",
+    )
+
+
+def _huge_pages(files: SystemFiles) -> Finding | None:
+    chosen = re.search(r"\[(\w+)\]", files.read(HUGE_PAGES) or "")
+    if chosen is None:
+        return None
+    return Finding("huge pages", State.GOOD, f"{chosen.group(1)}; turned off for what photometer measures")
+
+
+def _memory(files: SystemFiles) -> Finding | None:
+    available = files.field("/proc/meminfo", "MemAvailable")
+    if available is None:
+        return None
+    free = available * 1024 / GIB
+    limit, used = files.number("/sys/fs/cgroup/memory.max"), files.number("/sys/fs/cgroup/memory.current")
+    within = ""
+    if limit is not None and used is not None:
+        free, within = min(free, max(limit - used, 0) / GIB), f", limited to {limit / GIB:.1f} GiB here"
+    state = State.GOOD if free >= LEAST_FREE_MEMORY_GIB else State.MEND
+    advice = "" if state is State.GOOD else "Counting and compiling take 1 to 1.5 GiB each: free some."
+    return Finding("memory", state, f"{free:.1f} GiB free{within}", advice)
+
+
+def _swap(files: SystemFiles) -> Finding | None:
+    total, free = files.field("/proc/meminfo", "SwapTotal"), files.field("/proc/meminfo", "SwapFree")
+    if total is None or free is None:
+        return None
+    if total == 0:
+        return Finding("swap", State.GOOD, "none")
+    used = (total - free) / 1024**2
+    if used < 0.1:
+        return Finding("swap", State.GOOD, "not in use")
+    return Finding(
+        "swap", State.NOTE, f"{used:.1f} GiB in use", "Pages that come back from disk delay a run. Free some memory."
+    )
+
+
+def _quota(files: SystemFiles) -> Finding | None:
+    """Judge a limit of CPU time: the kernel then stops all threads for the rest of every period, some 0.1 s."""
+    limit = _quota_cores(files)
+    if limit is None:
+        return None
+    throttled = files.field("/sys/fs/cgroup/cpu.stat", "nr_throttled") or 0
+    stopped = f"; stopped {throttled:,} times so far" if throttled else ""
+    return Finding(
+        "container limits",
+        State.MEND,
+        f"{limit:g} cores' worth of time per period{stopped}",
+        "The kernel pauses what exceeds it, in the midst of a run. Give the container cores instead: --cpuset-cpus.",
+    )
+
+
+def _quota_cores(files: SystemFiles) -> float | None:
+    words = (files.read("/sys/fs/cgroup/cpu.max") or "").split()
+    if len(words) == 2 and words[0].isdigit():
+        return int(words[0]) / int(words[1])
+    folder = "/sys/fs/cgroup/cpu"
+    quota, period = files.number(f"{folder}/cpu.cfs_quota_us"), files.number(f"{folder}/cpu.cfs_period_us")
+    return quota / period if quota is not None and period and quota > 0 else None
+
+
+def _perf(files: SystemFiles) -> Finding:
+    level = files.read("/proc/sys/kernel/perf_event_paranoid")
+    shown = "" if level is None else f" (perf_event_paranoid {level})"
+    refused = perf_refusal()
+    if refused is None:
+        return Finding("perf counters", State.GOOD, f"the processor's counter of instructions works{shown}")
+    return Finding("perf counters", State.NOTE, f"not usable{shown}", refused)
+
+
+PY_SPY_SECONDS = 20.0
+# Scripted models, compiled snippets, counts and a checkout: a GiB or so in daily use.
+LEAST_FREE_DISK_GIB = 2.0
+
+
+def tool_findings() -> list[Finding]:
+    return [_valgrind(), _compiler(), _py_spy(), _disk()]
+
+
+def _valgrind() -> Finding:
+    try:
+        valgrind = find_valgrind()
+    except ToolMissing as missing:
+        return Finding("Valgrind", State.MEND, missing.message, missing.remedy or "")
+    return Finding("Valgrind", State.GOOD, f"{valgrind.version_string} ({valgrind.path})")
+
+
+def _compiler() -> Finding:
+    try:
+        # What it finds out about the compiler is remembered there; a doctor writes nothing.
+        with tempfile.TemporaryDirectory() as folder:
+            compiler = find_compiler(CppOptions(), Path(folder))
+    except ToolMissing as missing:
+        return Finding("C++ compiler", State.MEND, missing.message, missing.remedy or "")
+    return Finding("C++ compiler", State.GOOD, compiler.identity)
+
+
+def _py_spy() -> Finding:
+    """Try it on this process: whether it may look is decided by capabilities, Yama and seccomp together."""
+    try:
+        program = find_py_spy()
+    except ToolMissing as missing:
+        return Finding("py-spy", State.MEND, missing.message, missing.remedy or "")
+    command = [program, "dump", "--pid", str(os.getpid())]
+    try:
+        tried = subprocess.run(
+            command, capture_output=True, text=True, timeout=PY_SPY_SECONDS, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("py-spy", State.MEND, f"does not run: {error}", "Install it again: pip install py-spy.")
+    if tried.returncode == 0:
+        return Finding("py-spy", State.GOOD, "may look into processes (ptrace)")
+    return Finding("py-spy", State.MEND, "may not look into other processes (ptrace)", refusal_remedy())
+
+
+def _disk() -> Finding:
+    places = {"the cache": _existing(cache_root()), "temporary files": Path(tempfile.gettempdir())}
+    free = {name: shutil.disk_usage(place).free / GIB for name, place in places.items()}
+    shown = ", ".join(f"{gib:.1f} GiB for {name}" for name, gib in free.items())
+    if min(free.values()) >= LEAST_FREE_DISK_GIB:
+        return Finding("free disk", State.GOOD, shown)
+    advice = "Free some: `photometer cache` shows what photometer keeps. PHOTOMETER_CACHE and TMPDIR name other places."
+    return Finding("free disk", State.MEND, shown, advice)
+
+
+def _existing(path: Path) -> Path:
+    return next(folder for folder in (path, *path.parents) if folder.exists())

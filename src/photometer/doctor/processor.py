@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from photometer.doctor.finding import Finding, State
 from photometer.doctor.system_files import SystemFiles
 from photometer.instruments.noise_watch import Ticks, busy_share, read_ticks, stolen_share
+from photometer.model.units import percent
 from photometer.session.cores import usable_cores
 
 GOVERNOR_FILE = "cpufreq/scaling_governor"
@@ -121,16 +122,16 @@ def neighbour_findings(before: Look, after: Look, files: SystemFiles) -> list[Fi
         which = "a core is" if busy == 1 else f"{busy} cores are"
         names = _busiest_processes(before, after, files)
         by = f": {', '.join(names)}" if names else ""
-        fact = f"{which} busy with other work, up to {busiest:.0%} of the time{by}"
+        fact = f"{which} busy with other work, up to {percent(busiest)} of the time{by}"
         findings.append(Finding("neighbours", State.MEND, fact, "Stop it, or wait until it has finished."))
     else:
-        findings.append(Finding("neighbours", State.GOOD, f"other work took at most {busiest:.0%} of a core"))
+        findings.append(Finding("neighbours", State.GOOD, f"other work took at most {percent(busiest)} of a core"))
     stolen = stolen_share(first, last)
     if stolen is not None:
         bad = stolen > STOLEN_SHARE
         advice = "The host is overbooked: use a machine with cores of its own." if bad else ""
         state = State.MEND if bad else State.GOOD
-        findings.append(Finding("steal time", state, f"{stolen:.1%} of the cores' time just now", advice))
+        findings.append(Finding("steal time", state, f"{percent(stolen)} of the cores' time just now", advice))
     return findings
 
 

@@ -16,6 +16,7 @@ import sys
 from typing import Any
 
 from photometer.doctor.finding import Finding, State
+from photometer.worker.accelerators import device_names, open_device
 
 COMMAND = (sys.executable, "-m", "photometer.doctor.torch_report")
 # Importing torch from a cold disk takes long.
@@ -69,9 +70,7 @@ def judge_torch(report: TorchReport, cores: int) -> list[Finding]:
 def main() -> None:
     """Be the far side."""
     torch: Any = importlib.import_module("torch")
-    names = []
-    if torch.cuda.is_available():
-        names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    names = [open_device(torch, name).name for name in device_names(torch) if ":" in name]
     report = TorchReport(
         version=str(torch.__version__),
         debug=bool(torch.version.debug),

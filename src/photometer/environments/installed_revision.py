@@ -24,7 +24,7 @@ from photometer.errors import EnvironmentSpecError
 
 SOURCE_NAME = "source"
 # Raised if what is in a kept environment changes: older ones are then not found any more.
-_FORM = 1
+_FORM = 2
 # Quoted text of a command, and what a shell would act on outside of it, or inside double quotes. The command is run
 # without a shell, and these would reach it as plain words.
 _QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\$`]|\\.)*"|\\.""", re.DOTALL)
@@ -51,14 +51,14 @@ def installed_revision(
 ) -> Iterator[InstalledRevision]:
     """Yield the revision in an environment that sees the packages of `interpreter`; it stays while the block runs."""
     words = install_words(command_text)
-    copied = worktrees.check_out(source) if source.revision == WORKTREE else None
+    copied = worktrees.check_out(source, may_be_kept=False) if source.revision == WORKTREE else None
     identified = copied or Checkout(Path(), worktrees.commit_of(source))
     variables = sorted((name, value) for name, value in os.environ.items() if _BUILD_VARIABLE.fullmatch(name))
     state = identified.tree_digest or identified.commit
     key = key_of("revision", _FORM, state, words, interpreter.packages_digest(), variables)
 
     def make(folder: Path) -> None:
-        checkout = copied or worktrees.check_out(source)
+        checkout = copied or worktrees.check_out(source, may_be_kept=False)
         _install(interpreter, checkout.folder, folder, words)
 
     about = [("commit", identified.name), ("installed by", command_text), ("Python", interpreter.version)]
@@ -93,6 +93,7 @@ def _install(interpreter: Interpreter, checkout: Path, folder: Path, words: list
     environment = [interpreter.executable, "-m", "venv", "--system-site-packages", str(folder)]
     run_command(environment, variables=variables, remedy="Python's venv is needed (Debian: python3-venv).")
     _show_parent_packages(interpreter, folder)
+    _leave_setuptools_to_parent(interpreter, folder)
     source = folder / SOURCE_NAME
     shutil.move(checkout, source)
     path = f"{folder / 'bin'}{os.pathsep}{variables.get('PATH', os.defpath)}"
@@ -111,6 +112,17 @@ def _show_parent_packages(interpreter: Interpreter, folder: Path) -> None:
     own = Path(describe(str(folder / "bin" / "python")).site_folders[0])
     lines = [f"import site; site.addsitedir({folder!r})" for folder in interpreter.site_folders]
     (own / "photometer_parent.pth").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _leave_setuptools_to_parent(interpreter: Interpreter, folder: Path) -> None:
+    """Remove the setuptools that Python's venv brought, if there is one below: a build without isolation means that."""
+    if not any(Path(site, "setuptools").is_dir() for site in interpreter.site_folders):
+        return
+    for site in folder.glob("lib/python*/site-packages"):
+        for pattern in ("setuptools", "setuptools-*.dist-info", "pkg_resources", "_distutils_hack"):
+            for found in site.glob(pattern):
+                shutil.rmtree(found)
+        (site / "distutils-precedence.pth").unlink(missing_ok=True)
 
 
 def is_imported_from(environment: Path, source: Path) -> bool:

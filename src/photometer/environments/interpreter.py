@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from photometer.environments.command import run_command, variables_without_python_path
+from photometer.environments.packages import normal_name
 from photometer.environments.uv import find_uv
 from photometer.errors import EnvironmentSpecError
 from photometer.instruments.cpp.torch_build import build_fingerprint
@@ -35,6 +36,20 @@ print(json.dumps({
     "site_folders": site.getsitepackages(),
     "torch_file": None if torch is None else torch.origin,
 }))
+"""
+
+
+# The version of torch, and the packages that are imported from a folder of sources, which may change at any time.
+_INSTALLED = """
+import importlib.metadata, json
+torch, editable = None, []
+for found in importlib.metadata.distributions():
+    name = found.metadata["Name"] or ""
+    if name == "torch":
+        torch = torch or found.version
+    if json.loads(found.read_text("direct_url.json") or "{}").get("dir_info", {}).get("editable"):
+        editable.append(name)
+print(json.dumps({"torch": torch, "editable": editable}))
 """
 
 
@@ -62,6 +77,23 @@ class Interpreter:
     def torch_digest(self) -> str | None:
         """Return what tells its torch from any other build: version, headers, libraries, ABI. None without torch."""
         return None if self.torch_folder is None else build_fingerprint(Path(self.torch_folder))
+
+
+@dataclasses.dataclass(frozen=True)
+class Installed:
+    """What something laid over an interpreter must know of the packages there."""
+
+    torch: str | None
+    editable: frozenset[str]
+
+
+def installed_in(interpreter: Interpreter) -> Installed:
+    """Ask an interpreter which torch it has, and which packages are installed from a folder that may change."""
+    reported = run_command(
+        [interpreter.executable, "-c", _INSTALLED], folder=Path("/"), variables=variables_without_python_path()
+    )
+    facts = json.loads(reported)
+    return Installed(facts["torch"], frozenset(map(normal_name, facts["editable"])))
 
 
 def describe(python: str) -> Interpreter:

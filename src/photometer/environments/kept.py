@@ -19,13 +19,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from photometer.environments.command import CommandStopped, stops
 from photometer.environments.shared_files import drop_unshared
-from photometer.instruments.code_folder import cache_root, make_code_folder
+from photometer.model.code_folder import cache_root, make_code_folder
 from photometer.model.folder_lock import flock_or_warn
 from photometer.model.whole_file import write_text_whole
 
 # Some ten builds of torch with CUDA, which share most files, or a hundred without.
 MOST_BYTES = 40 * 1024**3
+# How often to look whether another process has done what this one waits for.
+WAIT_SECONDS = 0.1
 # All names have one length: that of a path shifts what lies in memory after it.
 _KEY = re.compile(r"[0-9a-f]{16}")
 
@@ -51,9 +54,17 @@ class KeptEnvironment:
 class KeptEnvironments:
     """Those in one folder, by default `environments` in photometer's cache."""
 
-    def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        most_bytes: int = MOST_BYTES,
+        on_make: Callable[[str], object] = lambda title: None,
+    ) -> None:
+        """`on_make` is told the title of what has to be made, in the thread that makes it."""
         self.folder = cache_root() / "environments" if folder is None else folder
         self.most_bytes = most_bytes
+        self._on_make = on_make
         make_code_folder(self.folder)
 
     @contextlib.contextmanager
@@ -62,17 +73,30 @@ class KeptEnvironments:
     ) -> Iterator[Path]:
         """Yield the folder, made by `make` if it is not there; nobody removes it while the block runs."""
         with self._opened(key) as lock:
-            flock_or_warn(lock, self.folder, shared=True)
+            self._wait_for(lock, shared=True)
             while not self._is_whole(key):
                 # Released and taken anew by the kernel: another process may come between, hence the loop.
-                flock_or_warn(lock, self.folder)
+                self._wait_for(lock)
                 if not self._is_whole(key):
+                    self._on_make(title)
                     self._make(key, title, make, about)
                     self.trim(keep=key)
-                flock_or_warn(lock, self.folder, shared=True)
+                self._wait_for(lock, shared=True)
             with contextlib.suppress(FileNotFoundError):
                 os.utime(self._record(key))
             yield self.folder / key
+
+    def _wait_for(self, lock: int, *, shared: bool = False) -> None:
+        """Wait until whoever makes or removes it is done; no longer if commands are stopped."""
+        stops_before = stops()
+        while True:
+            try:
+                flock_or_warn(lock, self.folder, wait=False, shared=shared)
+                return
+            except BlockingIOError:
+                if stops() != stops_before:
+                    raise CommandStopped("waiting for another process that makes it: it was stopped") from None
+                time.sleep(WAIT_SECONDS)
 
     def present(self) -> list[KeptEnvironment]:
         """Return all that are whole, the last used first. A file that several have is counted for the first of them."""

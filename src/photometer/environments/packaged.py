@@ -10,7 +10,7 @@ import dataclasses
 import re
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from photometer.environments.command import CommandStopped
@@ -19,7 +19,7 @@ from photometer.environments.interpreter import Interpreter
 from photometer.environments.kept import KeptEnvironments, key_of
 from photometer.environments.packages import PackageRequest
 from photometer.errors import EnvironmentSpecError
-from photometer.instruments.code_folder import make_code_folder
+from photometer.model.code_folder import make_code_folder
 from photometer.model.whole_file import write_text_whole
 
 # Raised if what is in a kept environment changes: older ones are then not found any more.
@@ -44,8 +44,9 @@ def packaged(
     request: PackageRequest, interpreter: Interpreter, kept: KeptEnvironments, installer: Installer
 ) -> Iterator[Packaged]:
     """Yield the environment; it stays while the block runs."""
-    lock = _lock(request, interpreter, kept, installer)
-    files = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in _local_archives(request)]
+    asked = key_of("request", _FORM, installer.name, request.digest(), interpreter.base, interpreter.version)
+    lock = lock_or_last(asked, kept, lambda: installer.lock(request, interpreter))
+    files = local_archives(request)
     key = key_of("packages", _FORM, installer.name, lock, interpreter.base, interpreter.version, interpreter.abi, files)
     torch = torch_in(lock)
     about = [("Python", interpreter.version), ("torch", torch or "none"), ("made by", installer.name)]
@@ -55,16 +56,24 @@ def packaged(
 
 
 def torch_in(lock: str) -> str | None:
-    """Return the version of torch that a lock names, in the form of uv or of pip."""
-    found = re.search(r"^torch(?:==(\S+)| @ \S*/torch-([^-/]+)-)", lock, re.MULTILINE)
+    """Return the version of torch that a lock names."""
+    return version_in(lock, "torch")
+
+
+def version_in(lock: str, name: str) -> str | None:
+    """Return the version of a package that a lock names, in the form of uv or of pip."""
+    spelled = re.escape(name).replace(r"\-", "[-_.]+")
+    found = re.search(
+        rf"^{spelled}(?:==(\S+)| @ \S*/{spelled}-([^-/]+?)(?:-|\.tar\.gz|\.zip))", lock, re.MULTILINE | re.IGNORECASE
+    )
     return None if found is None else (found.group(1) or found.group(2)).replace("%2B", "+")
 
 
-def _lock(request: PackageRequest, interpreter: Interpreter, kept: KeptEnvironments, installer: Installer) -> str:
-    key = key_of("request", _FORM, installer.name, request.digest(), interpreter.base, interpreter.version)
-    memory = kept.folder / "locks-of-requests" / f"{key}.txt"
+def lock_or_last(request_key: str, kept: KeptEnvironments, resolve: Callable[[], str]) -> str:
+    """Return the lock of a request; if it cannot be resolved now, the one that it had last, with a warning."""
+    memory = kept.folder / "locks-of-requests" / f"{request_key}.txt"
     try:
-        lock = installer.lock(request, interpreter)
+        lock = resolve()
     except CommandStopped:
         raise
     except EnvironmentSpecError as error:
@@ -78,6 +87,7 @@ def _lock(request: PackageRequest, interpreter: Interpreter, kept: KeptEnvironme
     return lock
 
 
-def _local_archives(request: PackageRequest) -> list[Path]:
+def local_archives(request: PackageRequest) -> list[tuple[str, int, int]]:
     """Return the wheels and archives of the request itself: their content may change under one name."""
-    return [file for file in request.files if str(file) in request.lines]
+    named = [(file, file.stat()) for file in request.files if str(file) in request.lines]
+    return [(str(file), status.st_size, status.st_mtime_ns) for file, status in named]

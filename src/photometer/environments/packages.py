@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 import shlex
 from pathlib import Path
 
@@ -24,6 +25,8 @@ _SOURCES = {
 _WHEELS_AND_ARCHIVES = (".whl", ".tar.gz", ".zip")
 # What stands between a package and its version, perhaps with spaces around it.
 _OPERATORS = ("<", ">", "=", "!", "~", ",")
+# The name that a requirement begins with; a URL or path has no such beginning.
+_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?=$|[\[<>=!~;@# ])")
 _REMEDY = (
     'Give requirements (pip:torch==2.12.1, pip:"torch numpy<2"), -r FILE, -c FILE, --index-url URL, '
     "--extra-index-url URL, --find-links PLACE, --no-index or --pre."
@@ -47,10 +50,44 @@ class PackageRequest:
     def text(self) -> str:
         return "".join(f"{line}\n" for line in self.lines)
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the lines that say where to look for packages."""
+        return tuple(line for line in self.lines if line.startswith("--"))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the packages that are asked for by name, also in files, in the form in which names are compared."""
+        lines = [line for line in self.lines if not line.startswith("-")]
+        wanted = {line.removeprefix("-r ") for line in self.lines if line.startswith("-r ")}
+        for file in self.files:
+            if str(file) in wanted:
+                lines += file.read_text(encoding="utf-8", errors="replace").splitlines()
+        found = [_name_in(line) for line in lines]
+        return tuple(dict.fromkeys(name for name in found if name))
+
+    @property
+    def names_torch(self) -> bool:
+        return "torch" in self.names
+
     def digest(self) -> str:
         """Return what tells this request from others, with the content of the files that it names."""
         contents = [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in self.files]
         return hashlib.sha256(repr((self.lines, self.prereleases, contents)).encode()).hexdigest()
+
+
+def normal_name(name: str) -> str:
+    """Return a package's name in the form in which names are compared."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _name_in(line: str) -> str:
+    """Return the package that a requirement names, or whose wheel it is; empty if there is none."""
+    found = _NAME.match(line)
+    if found is not None:
+        return normal_name(found.group(1))
+    file = line.rpartition("/")[2]
+    return normal_name(file.partition("-")[0]) if file.endswith(_WHEELS_AND_ARCHIVES) else ""
 
 
 def parse_packages(rest: str, part: str, folder: Path) -> PackageRequest:

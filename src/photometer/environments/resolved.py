@@ -7,24 +7,33 @@ what exactly will run (the commit, the packages, the build of torch), for report
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+import math
+import queue
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from photometer.environments.command import stop_commands
+from photometer.environments.command import last_lines, stop_commands
 from photometer.environments.installed_revision import install_words, installed_revision
 from photometer.environments.installers import Installer, find_installer
 from photometer.environments.interpreter import Interpreter, describe, find_python
 from photometer.environments.kept import KeptEnvironments
+from photometer.environments.overlay import Overlay, overlay
 from photometer.environments.packaged import Packaged, packaged
 from photometer.environments.spec import EnvironmentSpec
-from photometer.environments.worktree import Checkout, Worktrees
-from photometer.errors import EnvironmentSpecError
+from photometer.environments.worktree import Checkout, Worktrees, check_revisions
+from photometer.errors import EnvironmentSpecError, LimitReached
 from photometer.model.environment import Environment
 from photometer.session.layout import of_fixed_length
 
+# How a line about what is being made begins.
+MAKING = "making"
 # How often those that are still at work are stopped, after one has failed: one may just be between two commands.
 STOPPING_SECONDS = 0.2
+# How often to look what is done, and how often to say what still is not.
+LOOK_SECONDS = 0.2
+TELL_SECONDS = 15.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +45,7 @@ class ResolvedEnvironment:
     checkout: Checkout | None = None
     is_installed: bool = False
     packages: Packaged | None = None
+    overlay: Overlay | None = None
     # Version, headers, libraries and ABI of its torch; None if it has none of its own.
     torch_build: str | None = None
 
@@ -45,17 +55,26 @@ class ResolvedEnvironment:
         return self.checkout is not None and not self.is_installed
 
     @property
+    def has_locked_packages(self) -> bool:
+        """Whether its packages have names under which nothing changes: those of a lock, and nothing else below them."""
+        return self.packages is not None or (self.overlay is not None and not self.overlay.is_over_sources)
+
+    @property
     def name(self) -> str:
-        """As it was typed, with the commit behind a revision and the torch that was found, if it was not named."""
+        """As it was typed, with the commit behind a revision, and versions that were found without being named."""
         found = [] if self.checkout is None else [self.checkout.name]
         torch = None if self.packages is None else self.packages.torch
         if torch is not None and torch not in self.spec.text:
             found.append(f"torch {torch}")
+        laid = () if self.overlay is None else self.overlay.found
+        found += [f"{name} {version}" for name, version in laid if version not in self.spec.text]
         return f"{self.spec.text} ({', '.join(found)})" if found else self.spec.text
 
     def identity(self) -> dict[str, Any]:
         """Return what must be equal for a comparison to be resumed; temporary folders are not in it."""
+        laid = {} if self.overlay is None else {"overlay": self.overlay.key}
         return {
+            **laid,
             "spec": self.spec.text,
             "python": self.environment.python if self.packages is not None else self.spec.interpreter,
             "variables": [list(pair) for pair in self.spec.variables],
@@ -67,24 +86,69 @@ class ResolvedEnvironment:
         }
 
 
+@dataclasses.dataclass(frozen=True)
+class Making:
+    """What surrounds the making of environments: who is told what is done, and how long it may take."""
+
+    tell: Callable[[str], object] = lambda text: None
+    seconds_left: Callable[[], float] = lambda: math.inf
+
+
 def resolve_environments(
-    specs: Sequence[EnvironmentSpec], worktrees: Worktrees, *, install: str | None = None
+    specs: Sequence[EnvironmentSpec],
+    worktrees: Worktrees,
+    *,
+    install: str | None = None,
+    making: Making = Making(),
 ) -> list[ResolvedEnvironment]:
     """Make all of them, at the same time; the first that fails ends the others."""
-    installer = find_installer() if any(spec.packages is not None for spec in specs) else None
+    check_revisions(spec.git for spec in specs)
+    installer = find_installer() if any(spec.packages or spec.overlay for spec in specs) else None
+    made: queue.SimpleQueue[str] = queue.SimpleQueue()
+    needs_kept = installer is not None or install is not None
+    kept = KeptEnvironments(on_make=made.put) if needs_kept else None
     with ThreadPoolExecutor(max(len(specs), 1)) as threads:
         running = [
-            threads.submit(resolve_environment, spec, worktrees, install=install, installer=installer) for spec in specs
+            threads.submit(resolve_environment, spec, worktrees, install=install, kept=kept, installer=installer)
+            for spec in specs
         ]
         try:
-            for each in wait(running, return_when=FIRST_EXCEPTION).done:
-                # The first that failed is raised, not one that is stopped because of it.
-                each.result()
+            _wait_for(running, specs, made, making)
             return [each.result() for each in running]
         except BaseException:
             while wait(running, timeout=STOPPING_SECONDS).not_done:
                 stop_commands()
             raise
+
+
+def _wait_for(
+    running: Sequence[Future[ResolvedEnvironment]],
+    specs: Sequence[EnvironmentSpec],
+    made: queue.SimpleQueue[str],
+    making: Making,
+) -> None:
+    """Wait until all are made, and tell what is being made and what its commands print. Raise the first error."""
+    began = told = time.monotonic()
+    while not_done := [each for each in running if not each.done()]:
+        done = wait(not_done, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED).done
+        for each in done:
+            # The first that failed is raised, not one that is stopped because of it.
+            each.result()
+        while not made.empty():
+            making.tell(f"{MAKING} {made.get()}")
+            told = time.monotonic()
+        left = [spec.text for spec, each in zip(specs, running, strict=True) if not each.done()]
+        if left and making.seconds_left() <= 0.0:
+            raise LimitReached(
+                f"the time limit was reached after {time.monotonic() - began:.0f} s of making {', '.join(left)}; "
+                "nothing was measured",
+                log="\n".join(last_lines()),
+                remedy="Give more with --limit. What was made is kept, and the next comparison begins there.",
+            )
+        if left and time.monotonic() - told >= TELL_SECONDS:
+            told = time.monotonic()
+            printed = "".join(f": {line}" for line in last_lines()[-1:])
+            making.tell(f"{MAKING} {', '.join(left)} ({told - began:.0f} s){printed}")
 
 
 def resolve_environment(
@@ -107,14 +171,16 @@ def resolve_environment(
         # Before the checkout, which takes a while.
         install_words(install)
     interpreter = _interpreter(
-        spec, is_base=spec.packages is not None or (spec.git is not None and install is not None)
+        spec, is_base=bool(spec.packages or spec.overlay) or (spec.git is not None and install is not None)
     )
-    packages = None
+    packages = laid = None
     if spec.packages is not None and interpreter is not None:
         kept = kept or KeptEnvironments()
         packages = worktrees.hold(packaged(spec.packages, interpreter, kept, installer or find_installer()))
         interpreter = describe(packages.python)
-    _need_torch(spec, interpreter)
+    if spec.overlay is not None and interpreter is not None:
+        kept = kept or KeptEnvironments()
+        laid = worktrees.hold(overlay(spec.overlay, interpreter, kept, installer or find_installer()))
     # A venv's python is a link; what it is called in the spec or in the cache is what starts it.
     python = _as_named(spec, interpreter, packages)
     paths = tuple(of_fixed_length(folder) for folder in spec.path)
@@ -125,10 +191,12 @@ def resolve_environment(
     elif spec.git is not None:
         checkout = worktrees.check_out(spec.git)
         paths = (*checkout.import_paths, *paths)
+    if laid is not None:
+        paths = (*paths, str(laid.folder))
     environment = Environment(python, paths, spec.variables, spec.text)
     build = None if interpreter is None else interpreter.torch_digest()
     return ResolvedEnvironment(
-        spec, environment, checkout, checkout is not None and install is not None, packages, build
+        spec, environment, checkout, checkout is not None and install is not None, packages, laid, build
     )
 
 
@@ -148,16 +216,3 @@ def _as_named(spec: EnvironmentSpec, interpreter: Interpreter | None, packages: 
     if packages is not None:
         return packages.python
     return interpreter.executable if interpreter is not None and spec.python_version else spec.interpreter
-
-
-def _need_torch(spec: EnvironmentSpec, interpreter: Interpreter | None) -> None:
-    """Say at once that an environment asked for by its packages or its version has no torch; others may find one."""
-    asked = spec.packages is not None or spec.python_version is not None
-    if interpreter is None or not asked or spec.git is not None or spec.path:
-        return
-    if interpreter.torch_folder is None:
-        version = spec.python_version or interpreter.version
-        raise EnvironmentSpecError(
-            f"{spec.text}: Python {interpreter.version} has no torch there",
-            remedy=f'Ask for it: "python:{version} + pip:torch==VERSION".',
-        )

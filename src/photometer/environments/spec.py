@@ -5,6 +5,7 @@
     git:REV                    a revision of the repository here; git:REV@PATH of the one there
     git:merge-base:BRANCH      where this branch left BRANCH;  git:WORKTREE  the working tree as it is
     pip:torch==2.12.1          an environment with these packages, made if need be and kept; also pip:-r FILE
+    pip:einops==0.6.0          packages without a torch are laid over the interpreter that the rest names
     python:3.12                an interpreter of that version; with pip:… the one that the packages are for
     env:NAME=VALUE  path:DIR   this interpreter with a variable, with a folder first on its path
     FILE.json                  a results file of an earlier run
@@ -54,7 +55,10 @@ class EnvironmentSpec:
     variables: tuple[tuple[str, str], ...] = ()
     path: tuple[str, ...] = ()
     results: Path | None = None
+    # With a torch among them: a whole environment is made.
     packages: PackageRequest | None = None
+    # Without: they are laid over the interpreter, or over that environment.
+    overlay: PackageRequest | None = None
     python_version: str | None = None
 
     @property
@@ -112,7 +116,9 @@ def _with_path(spec: EnvironmentSpec, rest: str, part: str, folder: Path) -> Env
 
 def _with_packages(spec: EnvironmentSpec, rest: str, part: str, folder: Path) -> EnvironmentSpec:
     wanted = parse_packages(rest, part, folder)
-    return dataclasses.replace(spec, packages=wanted if spec.packages is None else spec.packages + wanted)
+    if wanted.names_torch:
+        return dataclasses.replace(spec, packages=wanted if spec.packages is None else spec.packages + wanted)
+    return dataclasses.replace(spec, overlay=wanted if spec.overlay is None else spec.overlay + wanted)
 
 
 def _with_version(spec: EnvironmentSpec, rest: str, part: str, folder: Path) -> EnvironmentSpec:

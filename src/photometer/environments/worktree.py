@@ -3,31 +3,39 @@
 In: a GitSource. Out: a Checkout. All folders lie in one private temporary folder, have names of one length (the length
 of a path shifts what lies in memory after it), and are gone when the block ends, also after Ctrl-C. What a killed
 photometer left registered with git is removed by the next one.
+
+If servers stay warm, the next command must find the files that they have imported: revisions are then kept in the
+cache, each in a folder named by its content, which is exported without being registered with git.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
 import threading
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
+from photometer.environments.kept import KeptEnvironments, key_of
 from photometer.environments.spec import MERGE_BASE, WORKTREE, GitSource
 from photometer.errors import EnvironmentSpecError
-from photometer.session.left_behind import make_folder
+from photometer.git import git_text
+from photometer.model.code_folder import cache_root
+from photometer.session.left_behind import make_folder, private_folder
+from photometer.session.warm import keep_seconds
 
-# Checking out a large repository from a slow disk takes minutes; git that asks for a password would wait for ever.
-GIT_SECONDS = 600.0
 # Compiled extensions lie ignored in a developer's tree, and the tree does not run without them.
 EXTENSION_SUFFIXES = (".so", ".pyd", ".dylib")
+# Of revisions that servers which stay warm have imported.
+MOST_KEPT_BYTES = 4 * 1024**3
 _PREFIX = "photometer-"
 
 _Made = TypeVar("_Made")
@@ -57,9 +65,10 @@ class Checkout:
 
 
 class Worktrees:
-    """Use as a context manager."""
+    """Use as a context manager. `purpose` keeps apart what is kept of one revision, if something is added to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, purpose: str = "") -> None:
+        self.purpose = purpose
         self.folder = make_folder()
         self._added: list[tuple[Path, Path]] = []
         self._count = 0
@@ -77,22 +86,28 @@ class Worktrees:
         """Return the full name of the commit that a revision names."""
         return resolve(top_of(source), source.revision)
 
-    def check_out(self, source: GitSource) -> Checkout:
-        """Return the files of the revision; of WORKTREE a copy, so that the user may go on editing meanwhile."""
+    def check_out(self, source: GitSource, *, may_be_kept: bool = True) -> Checkout:
+        """Return the files of the revision; of WORKTREE a copy, so that the user may go on editing meanwhile.
+
+        They are kept for the next command if servers are; nobody may change such a folder.
+        """
         # One at a time: sides are made in parallel, and git does not add two worktrees to one repository at once.
         with self._changes:
-            return self._check_out(source)
+            return self._check_out(source, is_kept=may_be_kept and keep_seconds() > 0)
 
-    def _check_out(self, source: GitSource) -> Checkout:
+    def _check_out(self, source: GitSource, *, is_kept: bool) -> Checkout:
         top = top_of(source)
         _forget_left_behind(top)
         if source.revision == WORKTREE:
-            return self._copy(top)
+            return self._copy(top, is_kept=is_kept)
         commit = resolve(top, source.revision)
+        if is_kept:
+            key = key_of("checkout", str(top), commit, self.purpose)
+            make = functools.partial(_export, top, commit)
+            return Checkout(self.hold(kept_checkouts().use(key, f"{top.name} {commit[:10]}", make)), commit)
         folder = self.new_folder()
         self._added.append((top, folder))
-        # No hooks: a post-checkout hook is the user's own business, in the user's own tree.
-        _git(top, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", "--detach", str(folder), commit)
+        git_text(top, "worktree", "add", "--quiet", "--detach", str(folder), commit)
         return Checkout(folder, commit)
 
     def new_folder(self) -> Path:
@@ -104,30 +119,30 @@ class Worktrees:
         for repository, folder in self._added:
             # The folder goes below in any case; this is for git's own list of worktrees.
             with contextlib.suppress(EnvironmentSpecError):
-                _git(repository, "worktree", "remove", "--force", "--force", str(folder))
+                git_text(repository, "worktree", "remove", "--force", "--force", str(folder))
         self._added.clear()
         self._held.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _copy(self, top: Path) -> Checkout:
+    def _copy(self, top: Path, *, is_kept: bool) -> Checkout:
         commit = resolve(top, "HEAD")
-        changed = bool(_git(top, "status", "--porcelain"))
-        listed = _git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-        ignored = _git(top, "ls-files", "-z", "--others", "--ignored", "--exclude-standard")
+        changed = bool(git_text(top, "status", "--porcelain"))
+        listed = git_text(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        ignored = git_text(top, "ls-files", "-z", "--others", "--ignored", "--exclude-standard")
         names = {name for name in listed.split("\0") if name}
         names |= {name for name in ignored.split("\0") if name.endswith(EXTENSION_SUFFIXES)}
+        # A file deleted and not yet staged is still listed; a submodule is listed as a folder.
+        files = [name for name in sorted(names) if (top / name).is_symlink() or (top / name).is_file()]
+        if is_kept:
+            digest = _digest(top, files)
+            key = key_of("working tree", str(top), commit, digest, self.purpose)
+            with contextlib.suppress(_ChangedMeanwhile):
+                make = functools.partial(_copy_same, top, files, digest)
+                folder = self.hold(kept_checkouts().use(key, f"{top.name} working tree", make))
+                return Checkout(folder, commit, changed, digest)
         folder = self.new_folder()
-        folder.mkdir()
-        digest = hashlib.sha256()
-        for name in sorted(names):
-            file, copy = top / name, folder / name
-            # A file deleted and not yet staged is still listed; a submodule is listed as a folder.
-            if file.is_symlink() or file.is_file():
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(file, copy, follow_symlinks=False)
-                content = os.fsencode(copy.readlink()) if copy.is_symlink() else copy.read_bytes()
-                digest.update(os.fsencode(name) + b"\0" + hashlib.sha256(content).digest())
-        return Checkout(folder, commit, changed, digest.hexdigest()[:16])
+        _copy_files(top, files, folder)
+        return Checkout(folder, commit, changed, _digest(folder, files))
 
     def __enter__(self) -> Worktrees:
         return self
@@ -138,9 +153,59 @@ class Worktrees:
         self.close()
 
 
+class _ChangedMeanwhile(Exception):
+    """A file of the working tree was changed while it was copied."""
+
+
+def kept_checkouts() -> KeptEnvironments:
+    """Return the revisions that are kept for servers that stay warm."""
+    return KeptEnvironments(cache_root() / "checkouts", most_bytes=MOST_KEPT_BYTES)
+
+
+def _export(repository: Path, commit: str, folder: Path) -> None:
+    """Write the files of a commit, through an index of their own: git keeps no record of it."""
+    folder.mkdir(mode=0o700)
+    with private_folder("index") as place:
+        own_index = {"GIT_INDEX_FILE": str(place / "index")}
+        git_text(repository, "read-tree", commit, variables=own_index)
+        git_text(repository, "checkout-index", "--all", f"--prefix={folder}/", variables=own_index)
+
+
+def _copy_same(top: Path, files: Sequence[str], digest: str, folder: Path) -> None:
+    folder.mkdir(mode=0o700)
+    _copy_files(top, files, folder)
+    if _digest(folder, files) != digest:
+        raise _ChangedMeanwhile
+
+
+def _copy_files(top: Path, files: Sequence[str], folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for name in files:
+        copy = folder / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(top / name, copy, follow_symlinks=False)
+
+
+def _digest(folder: Path, files: Sequence[str]) -> str:
+    """Return a digest of the names and contents of files."""
+    digest = hashlib.sha256()
+    for name in files:
+        file = folder / name
+        content = os.fsencode(file.readlink()) if file.is_symlink() else file.read_bytes()
+        digest.update(os.fsencode(name) + b"\0" + hashlib.sha256(content).digest())
+    return digest.hexdigest()[:16]
+
+
 def top_of(source: GitSource) -> Path:
     """Return the top folder of the repository that a source is of."""
-    return Path(_git(source.repository, "rev-parse", "--show-toplevel"))
+    return Path(git_text(source.repository, "rev-parse", "--show-toplevel"))
+
+
+def check_revisions(sources: Iterable[GitSource | None]) -> None:
+    """Raise EnvironmentSpecError if a revision does not exist, before anything is checked out or installed."""
+    for source in sources:
+        if source is not None:
+            resolve(top_of(source), "HEAD" if source.revision == WORKTREE else source.revision)
 
 
 def has_modules(folder: Path) -> bool:
@@ -156,47 +221,15 @@ def resolve(repository: Path, revision: str) -> str:
     """Return the full name of the commit that a revision names; `merge-base:BRANCH` is where HEAD left BRANCH."""
     if revision.startswith(MERGE_BASE):
         branch = resolve(repository, revision.removeprefix(MERGE_BASE))
-        return _git(repository, "merge-base", "HEAD", branch)
-    return _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
+        return git_text(repository, "merge-base", "HEAD", branch)
+    return git_text(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
 
 
 def _forget_left_behind(repository: Path) -> None:
     """Take worktrees of ours whose folder is gone off git's list; the user's own are left alone."""
     temporary = Path(tempfile.gettempdir()).resolve()
-    for line in _git(repository, "worktree", "list", "--porcelain").splitlines():
+    for line in git_text(repository, "worktree", "list", "--porcelain").splitlines():
         folder = Path(line.removeprefix("worktree "))
         ours = folder.parent.name.startswith(_PREFIX) and folder.parent.parent.resolve() == temporary
         if line.startswith("worktree ") and ours and not folder.exists():
-            _git(repository, "worktree", "remove", "--force", "--force", str(folder))
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    # No optional locks: looking at a repository must not write into it.
-    command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="surrogateescape",
-            stdin=subprocess.DEVNULL,
-            timeout=GIT_SECONDS,
-            env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-            check=False,
-        )
-    except FileNotFoundError as error:
-        raise EnvironmentSpecError("git is not installed", remedy="Install git, or name an interpreter.") from error
-    except subprocess.TimeoutExpired as error:
-        raise EnvironmentSpecError(
-            f"git did not finish within {GIT_SECONDS:g} s", command=command, remedy="Check out the revision yourself."
-        ) from error
-    if done.returncode != 0:
-        raise EnvironmentSpecError(
-            f"git found nothing for {arguments[-1]!r} in {folder}",
-            command=command,
-            exit_status=done.returncode,
-            log=done.stderr,
-            remedy="Name a revision of a git repository: git:REV, or git:REV@PATH for one elsewhere.",
-        )
-    # -z output ends in NUL and keeps its spaces; lines lose their end.
-    return done.stdout.removesuffix("\n")
+            git_text(repository, "worktree", "remove", "--force", "--force", str(folder))

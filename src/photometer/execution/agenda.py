@@ -8,23 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from photometer.execution.executor import Step
 from photometer.execution.rounds import Rounds, VisitBook
+from photometer.execution.steps import BUILD, SCRIPT, TIME, Step
 from photometer.model.language import Language
-from photometer.plan.auto_labels import RuntimeMode
 from photometer.plan.work_order import ScriptingJob, WorkOrder, WorkOrders
 
-# Steps during which nothing else may run on the same cores.
-QUIET_STEPS = frozenset({Step.TIME, Step.DEVICE})
 # With this many cores timings and other work go on at the same time.
 MANY_CORES = 4
-# Steps that are a result of an order each, and so count as progress.
-MEASURING_STEPS = (Step.COMPILE, Step.TIME, Step.COUNT, Step.DEVICE, Step.MEMORY, Step.PROBE)
-# Work that timings wait for, and that which comes after them.
-EARLY_STEPS = (Step.BUILD, Step.SCRIPT, Step.COMPILE)
-LATE_STEPS = (Step.PROBE, Step.MEMORY)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +36,7 @@ class Job:
     def title(self) -> str:
         if self.order is not None:
             return self.order.short_title
-        return "TorchScript models" if self.step is Step.SCRIPT else "C++"
+        return "TorchScript models" if self.step == SCRIPT else "C++"
 
 
 class Agenda:
@@ -58,14 +50,16 @@ class Agenda:
         finished: Collection[tuple[str, str]] = (),
         cores: int = 1,
         book: VisitBook | None = None,
+        options: Mapping[str, bool] | None = None,
     ) -> None:
+        self._options = options or {}
         self._cores = cores
         self._book = book
         self._visits: dict[str, int] = {}
         self._todo: dict[str, list[Step]] = {}
         self._needs: dict[str, set[str]] = {}
         self._waiting: dict[str, list[WorkOrder]] = {}
-        self._queues: dict[Step, deque[Job]] = {step: deque() for step in Step if step not in QUIET_STEPS}
+        self._queues: dict[Step, deque[Job]] = {}
         # Timings by the number of cores: for a single one, and for several.
         self._narrow, self._wide = Rounds[Job](), Rounds[Job]()
         self.left: Counter[Step] = Counter()
@@ -78,22 +72,22 @@ class Agenda:
         self.cpp_orders = tuple(order for order in orders if order.args.language is Language.CPP)
         if self.cpp_orders:
             # On few cores nothing is timed meanwhile; on more, half of them time and count what needs no compiler.
-            self._add(Job(Step.BUILD, cores=cores if cores < MANY_CORES else cores // 2))
+            self._add(Job(BUILD, cores=cores if cores < MANY_CORES else cores // 2))
         for model in plan.scripting_jobs:
             if model.id in self._waiting:
-                self._add(Job(Step.SCRIPT, model=model))
+                self._add(Job(SCRIPT, model=model))
         for order in orders:
             self._release(order)
 
     def _enter(self, order: WorkOrder, steps: Sequence[Step], finished: Collection[tuple[str, str]]) -> bool:
-        todo = [step for step in steps if (order.id, step.value) not in finished and _applies(step, order)]
+        todo = [step for step in steps if (order.id, step.name) not in finished and step.applies(order, self._options)]
         if not todo:
             return False
         self._todo[order.id] = todo
         self._visits[order.id] = 1 if self._book is None else max(self._book.left(order.id), 1)
         self.left.update(self._weights(order, todo))
         self.narrow_left += self._narrow_steps(todo, order)
-        needs = {Step.BUILD.value} if order.args.language is Language.CPP else set()
+        needs = {BUILD.name} if order.args.language is Language.CPP else set()
         needs |= {order.model_id} if order.model_id is not None else set()
         self._needs[order.id] = needs
         for need in needs:
@@ -112,18 +106,24 @@ class Agenda:
 
     @property
     def timings_left(self) -> int:
-        return sum(self.left[step] for step in QUIET_STEPS)
+        return sum(count for step, count in self.left.items() if step.is_quiet)
 
     def next_loud(self, *, late: bool = True, count: bool) -> Job | None:
         """Return the next other work: first what others wait for. `late` and `count` say whether it may be the rest."""
-        for step in (*EARLY_STEPS, *(LATE_STEPS if late else ()), *((Step.COUNT,) if count else ())):
-            if self._queues[step]:
+        ready = [step for step, waiting in self._queues.items() if waiting and not step.is_alone]
+        first = sorted(ready, key=lambda step: (not step.is_early, step.counts))
+        for step in first:
+            if step.is_early or (count if step.counts else late):
                 return self._queues[step][0]
         return None
 
+    def next_alone(self) -> Job | None:
+        """Return the next job beside which nothing else may run."""
+        return next((waiting[0] for step, waiting in self._queues.items() if waiting and step.is_alone), None)
+
     def take(self, job: Job) -> None:
         """Note that the job has been started."""
-        if job.step in QUIET_STEPS:
+        if job.step.is_quiet:
             self._rounds(job.cores).remove(job)
         else:
             self._queues[job.step].remove(job)
@@ -141,9 +141,9 @@ class Agenda:
         if job.order is None:
             self.left[job.step] -= 1
             return self._settle(job, failed)
-        more = self._book.left(job.order.id) if job.step is Step.TIME and self._book is not None else 0
+        more = self._book.left(job.order.id) if job.step == TIME and self._book is not None else 0
         if more:
-            self.left[Step.TIME] += more - self._visits[job.order.id]
+            self.left[TIME] += more - self._visits[job.order.id]
             self._visits[job.order.id] = more
         else:
             self._strike(job.order, 1)
@@ -152,16 +152,18 @@ class Agenda:
         return []
 
     def failed(self, job: Job) -> list[WorkOrder]:
-        """Note that a job failed for good; return the orders that come to nothing by it."""
+        """Note that a job failed for good; return the orders that it concerns. Some steps end their order."""
         if job.order is not None:
-            self._strike(job.order)
+            self._strike(job.order, None if job.step.ends_order else 1)
+            if job.order.id in self._todo:
+                self._release(job.order)
             return [job.order]
         self.left[job.step] -= 1
-        need = Step.BUILD.value if job.model is None else job.model.id
+        need = BUILD.name if job.model is None else job.model.id
         return self._settle(job, [order.id for order in self._waiting.get(need, ())])
 
     def _settle(self, job: Job, failed: Collection[str]) -> list[WorkOrder]:
-        need = Step.BUILD.value if job.model is None else job.model.id
+        need = BUILD.name if job.model is None else job.model.id
         given_up = []
         for order in self._waiting.pop(need, []):
             if order.id not in self._todo:
@@ -187,27 +189,27 @@ class Agenda:
 
     def _weights(self, order: WorkOrder, steps: Sequence[Step]) -> dict[Step, int]:
         """Return how often each step is to be done: a timing once per visit."""
-        return {step: self._visits[order.id] if step is Step.TIME else 1 for step in steps}
+        return {step: self._visits[order.id] if step == TIME else 1 for step in steps}
 
     def _narrow_steps(self, steps: Sequence[Step], order: WorkOrder) -> int:
         """Return how many of the steps are timings for a single core."""
-        return sum(step in QUIET_STEPS for step in steps) if self._width(order) == 1 else 0
+        return sum(step.is_quiet for step in steps) if self._width(order) == 1 else 0
 
     def _release(self, order: WorkOrder) -> None:
         if not self._needs[order.id]:
             step = self._todo[order.id][0]
-            visit = self._book.taken(order.id) if self._book is not None and step is Step.TIME else 0
-            self._put(Job(step, order, cores=self._width(order) if step in QUIET_STEPS else 1, visit=visit))
+            visit = self._book.taken(order.id) if self._book is not None and step == TIME else 0
+            self._put(Job(step, order, cores=self._width(order) if step.is_quiet or step.is_alone else 1, visit=visit))
 
     def _add(self, job: Job) -> None:
         self.left[job.step] += 1
         self._put(job)
 
     def _put(self, job: Job, *, last: bool = False) -> None:
-        if job.step in QUIET_STEPS:
+        if job.step.is_quiet:
             self._rounds(job.cores).add(job, last=last)
         else:
-            self._queues[job.step].append(job)
+            self._queues.setdefault(job.step, deque()).append(job)
 
     def _rounds(self, cores: int) -> Rounds[Job]:
         return self._wide if cores > 1 else self._narrow
@@ -215,30 +217,3 @@ class Agenda:
     def _width(self, order: WorkOrder) -> int:
         """Return a core per thread, as far as there are any."""
         return min(order.args.num_threads, self._cores)
-
-
-def _applies(step: Step, order: WorkOrder) -> bool:
-    if step is Step.COMPILE:
-        return order.auto.runtime is RuntimeMode.COMPILED
-    if step is Step.DEVICE:
-        return order.auto.on_device
-    # Valgrind sees only the host; the instructions of a kernel launch are not what a device's benchmark asks about.
-    return step is not Step.COUNT or (order.counts_instructions and not order.auto.on_device)
-
-
-def finished_steps(records: Iterable[Mapping[str, object]]) -> set[tuple[str, str]]:
-    """Return the steps that a results file has records of; a failure ends its order, so it counts for all of them."""
-    kinds = {
-        "measurement": (Step.TIME,),
-        "instruction_counts": (Step.COUNT,),
-        "device_measurement": (Step.DEVICE,),
-        "memory": (Step.MEMORY,),
-        "compile_report": (Step.COMPILE,),
-        "failure": (Step.TIME, Step.COUNT, Step.DEVICE, Step.MEMORY, Step.COMPILE),
-    }
-    finished = set()
-    for record in records:
-        order = record.get("order")
-        if isinstance(order, dict):
-            finished |= {(str(order.get("id")), step.value) for step in kinds.get(str(record["kind"]), ())}
-    return finished

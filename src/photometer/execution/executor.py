@@ -9,56 +9,17 @@ MeasureOrder    -> record: what a results file keeps of one step of one order; a
 from __future__ import annotations
 
 import dataclasses
-import enum
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from photometer.errors import PhotometerError, WorkerCrashed, WorkerStartError, WorkerTimeout
+from photometer.execution.steps import Step
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
-from photometer.plan.work_order import WorkOrder
-from photometer.worker.messages import Prepare, TorchFacts
+from photometer.instruments.declaration import Asked
+from photometer.worker.messages import TorchFacts
 
 # The end of a log explains the failure; a flood of output does not belong into a results file.
 LOG_KEPT_CHARACTERS = 4000
-
-
-class Step(enum.Enum):
-    """What is done for a plan, or for one order of it."""
-
-    SCRIPT = "script"
-    BUILD = "build"
-    TIME = "time"
-    COUNT = "count"
-    DEVICE = "device"
-    MEMORY = "memory"
-    COMPILE = "compile"
-    PROBE = "probe"
-
-
-@dataclasses.dataclass(frozen=True)
-class ReadyOrder:
-    """An order with all that it needs to run: its scripted model's file, or its library if it is C++."""
-
-    order: WorkOrder
-    model_path: str | None = None
-    built: BuiltSnippet | None = None
-
-    @property
-    def setup(self) -> str:
-        return self.order.with_model_path(self.model_path or "").args.setup
-
-    def preparation(self, *, device_time: bool = False) -> Prepare:
-        """Return what a child prepares. With `device_time` an accelerator times its orders itself."""
-        args, auto = self.order.args, self.order.auto
-        prepare = Prepare(
-            num_threads=args.num_threads,
-            device=auto.device if auto.on_device else "",
-            device_time=auto.on_device and device_time,
-            synchronize=auto.on_device and not device_time,
-        )
-        if self.built is not None:
-            return dataclasses.replace(prepare, library=str(self.built.library), symbol=self.built.symbol)
-        return dataclasses.replace(prepare, stmt=args.stmt, setup=self.setup)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,23 +45,13 @@ class BuildSnippets:
     cores: tuple[int, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class MeasureOrder:
-    """One measuring step of one order. A probe runs in `folder` and imports from `path`.
-
-    A timing is one visit of several (rounds.py): `min_run_time` is its share, `layout_seed` its memory layout, and
-    `runs_per_block` what the first visit has chosen, or 0 to choose it.
-    """
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MeasureOrder(Asked):
+    """One measuring step of one order. A probe runs in `folder` and imports from `path`."""
 
     step: Step
-    ready: ReadyOrder
-    min_run_time: float
-    repeats: int
     path: tuple[str, ...] = ()
     folder: str = ""
-    cores: tuple[int, ...] = ()
-    layout_seed: int = 0
-    runs_per_block: int = 0
 
 
 Work = Describe | ScriptModel | BuildSnippets | MeasureOrder

@@ -19,6 +19,7 @@ from photometer.fuzzing.prepared_input import FuzzedInput
 from photometer.instruments.clock import accelerator_in_use, choose_clock, timer
 from photometer.instruments.replicate import alternate
 from photometer.model.fuzz_trial import FuzzTrial, Plain, TensorFacts, TrialFailure
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.forks_here import can_fork, fork_here
 from photometer.stats.replicate import estimate_replicate
 from photometer.stats.summary import median
@@ -28,8 +29,6 @@ from photometer.worker.threads import set_torch_threads
 from photometer.worker.user_error import describe_exception
 
 MAKING_THE_INPUT = "making the input"
-# The slowest statements that the presets allow take a second or so a run, and a trial some fifteen runs.
-DEFAULT_TIMEOUT_SECONDS = 120.0
 _TRAITS = ("is_coalesced", "density", "sparse_dim", "is_hybrid")
 
 

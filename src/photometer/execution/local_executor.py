@@ -6,26 +6,17 @@ kept to them, so that whatever either starts runs there too.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from types import TracebackType
 
 from photometer.errors import PhotometerError
 from photometer.execution.build_process import Builder
-from photometer.execution.compile_order import compile_order
-from photometer.execution.executor import (
-    BuildSnippets,
-    Describe,
-    Done,
-    Failure,
-    MeasureOrder,
-    ScriptModel,
-    Step,
-    Work,
-)
-from photometer.execution.measure_order import count_order, measure_on_device, run_once
-from photometer.execution.memory_order import memory_order
+from photometer.execution.executor import BuildSnippets, Describe, Done, Failure, MeasureOrder, ScriptModel, Work
 from photometer.execution.prepare import script_model
-from photometer.execution.visit_order import visit_order
-from photometer.instruments.callgrind.counter import InstructionCounter
+from photometer.instruments.ready_order import run_once
+from photometer.model.records import to_record
+from photometer.model.visit import Visit
 from photometer.session.cores import on_cores
 from photometer.session.session import Session
 
@@ -35,7 +26,6 @@ class LocalExecutor:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._counter = InstructionCounter(session)
         self._builder = Builder()
         # What was timed here: how many runs fit a count's time limit depends on it.
         self._seconds_per_run: dict[str, float] = {}
@@ -59,21 +49,15 @@ class LocalExecutor:
         return Done(facts=self.session.facts())
 
     def _measure(self, work: MeasureOrder) -> Done:
-        if work.step is Step.TIME:
-            visited = visit_order(self.session, work)
-            self._seconds_per_run[work.ready.order.id] = min(visited["block_seconds"]) / visited["number_per_run"]
-            return Done(visited)
-        if work.step is Step.COUNT:
-            seconds = self._seconds_per_run.get(work.ready.order.id)
-            return Done(count_order(self._counter, work.ready, work.repeats, work.cores, seconds_per_run=seconds))
-        if work.step is Step.MEMORY:
-            return Done(memory_order(self.session, work.ready, work.cores))
-        if work.step is Step.COMPILE:
-            return Done(compile_order(self.session, work.ready, work.cores))
-        if work.step is Step.DEVICE:
-            return Done(measure_on_device(self.session, work.ready, work.min_run_time, work.cores))
-        run_once(self.session, work.ready, path=work.path, folder=work.folder, cores=work.cores)
-        return Done()
+        instrument, order_id = work.step.instrument, work.order.id
+        if instrument is None:
+            run_once(self.session, work.ready, path=work.path, folder=work.folder, cores=work.cores)
+            return Done()
+        asked = dataclasses.replace(work, seconds_per_run=self._seconds_per_run.get(order_id))
+        found = instrument.measure(self.session, asked)
+        if isinstance(found, Visit):
+            self._seconds_per_run[order_id] = min(found.block_seconds) / found.number_per_run
+        return Done(found if found is None or isinstance(found, Mapping) else to_record(found))
 
     def stop(self) -> None:
         """End everything at once, from any thread: work under way becomes a failure."""

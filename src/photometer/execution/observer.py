@@ -7,23 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Protocol
 
-from photometer.execution.agenda import QUIET_STEPS
-from photometer.execution.executor import Step
+from photometer.execution.steps import BUILD, Step
 
-# What a step takes before one of its kind has finished: seconds on a quiet machine with two cores.
-FIRST_GUESS_SECONDS = {
-    Step.SCRIPT: 0.5,
-    Step.BUILD: 60.0,
-    Step.TIME: 0.08,
-    Step.COUNT: 1.0,
-    Step.DEVICE: 10.0,
-    Step.MEMORY: 0.2,
-    Step.COMPILE: 15.0,
-    Step.PROBE: 0.3,
-}
 # The first count of a server includes its start; the average of many should not.
 STARTING_SECONDS = 15.0
 
@@ -93,18 +82,18 @@ class TimeLeft:
         self._cores = cores
         self._alone = alone
         self._quiet_lanes = quiet_lanes
-        self._spent: dict[Step, float] = dict.fromkeys(Step, 0.0)
-        self._finished: dict[Step, int] = dict.fromkeys(Step, 0)
-        self._guesses = dict(FIRST_GUESS_SECONDS)
+        self._spent: defaultdict[Step, float] = defaultdict(float)
+        self._finished: Counter[Step] = Counter()
+        self._build_seconds = BUILD.first_guess_seconds
         self._end = math.inf
 
     def expect_build(self, snippets: int) -> None:
         """Say of how many C++ snippets the build is; what is in the cache takes no time, and is not known yet."""
-        self._guesses[Step.BUILD] = BUILD_SECONDS + SNIPPET_SECONDS * snippets
+        self._build_seconds = BUILD_SECONDS + SNIPPET_SECONDS * snippets
 
     def is_overdue(self, step: Step, seconds: float) -> bool:
         expected = self.seconds_each(step)
-        if step is Step.COUNT and not self._finished[step]:
+        if step.counts and not self._finished[step]:
             expected += STARTING_SECONDS
         return seconds > max(OVERDUE_FACTOR * expected, expected + OVERDUE_SECONDS)
 
@@ -117,25 +106,27 @@ class TimeLeft:
         return max(self._end - now, 0.0)
 
     def add(self, step: Step, seconds: float) -> None:
-        if step is Step.COUNT and not self._finished[step]:
-            seconds = min(seconds, FIRST_GUESS_SECONDS[step])
+        if step.counts and not self._finished[step]:
+            seconds = min(seconds, step.first_guess_seconds)
         self._spent[step] += seconds
         self._finished[step] += 1
 
     def seconds_each(self, step: Step) -> float:
         finished = self._finished[step]
-        return self._spent[step] / finished if finished else self._guesses[step]
+        guess = self._build_seconds if step == BUILD else step.first_guess_seconds
+        return self._spent[step] / finished if finished else guess
 
     def estimate_seconds(self, left: Mapping[Step, int], running: Mapping[Step, float]) -> float:
         """Estimate by kind: how many steps are left (with those that run), how long the running ones have run."""
         work = {step: count * self.seconds_each(step) for step, count in left.items() if count > 0}
         for step, elapsed in running.items():
             work[step] = max(work.get(step, 0.0) - elapsed, 0.0)
-        if work.get(Step.COUNT) and not self._finished[Step.COUNT]:
-            work[Step.COUNT] += STARTING_SECONDS
-        quiet = sum(seconds for step, seconds in work.items() if step in QUIET_STEPS)
+        for step in work:
+            if step.counts and work[step] and not self._finished[step]:
+                work[step] += STARTING_SECONDS
+        quiet = sum(seconds for step, seconds in work.items() if step.is_quiet or step.is_alone)
         everything = sum(work.values())
         if self._alone:
-            build = work.get(Step.BUILD, 0.0)
+            build = work.get(BUILD, 0.0)
             return build + quiet + (everything - build - quiet) / self._cores
-        return max(quiet / self._quiet_lanes, work.get(Step.BUILD, 0.0), everything / self._cores)
+        return max(quiet / self._quiet_lanes, work.get(BUILD, 0.0), everything / self._cores)

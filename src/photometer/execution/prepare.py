@@ -14,23 +14,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from photometer.errors import CacheError
-from photometer.execution.executor import (
-    BuildSnippets,
-    Done,
-    Executor,
-    Failure,
-    MeasureOrder,
-    ReadyOrder,
-    ScriptModel,
-    Step,
-)
-from photometer.instruments.code_folder import VARIABLE, cache_root, code_folder_locked, make_code_folder
+from photometer.execution.executor import BuildSnippets, Done, Executor, Failure, MeasureOrder, ScriptModel
+from photometer.execution.steps import Step
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
+from photometer.instruments.ready_order import ReadyOrder
+from photometer.model.code_folder import VARIABLE, cache_root, code_folder_locked, make_code_folder
 from photometer.model.language import Language
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, ScriptingJob, WorkOrder, WorkOrders
 from photometer.session.layout import of_fixed_length
 from photometer.session.left_behind import private_folder
-from photometer.session.session import Session
+from photometer.session.session import ServerKind, Session
 from photometer.worker.messages import Prepare, TorchFacts
 
 # In the child. torch.jit.script asks for the source and keeps the name of its file in the model: from linecache it gets
@@ -100,7 +93,7 @@ class Preparation:
         folder: str = "",
         cores: tuple[int, ...] = (),
     ) -> MeasureOrder:
-        return MeasureOrder(step, self.ready(order), min_run_time, repeats, path, folder, cores)
+        return MeasureOrder(self.ready(order), min_run_time, repeats, cores, step=step, path=path, folder=folder)
 
     def _model_path(self, model_id: str | None) -> str | None:
         # Of fixed length: it is in the text of set-ups, and a longer text is another state of memory.
@@ -150,8 +143,9 @@ def script_model(session: Session, work: ScriptModel) -> None:
         with private_folder("scripting") as folder:
             model = folder / "model.pt"
             setup = _SCRIPTING.format(source=work.source, model=str(model))
-            with session.child(cores=work.cores) as child:
-                child.ask(Prepare(setup=setup), work.timeout_seconds)
+            prepare = Prepare(setup=setup)
+            with session.child(ServerKind().importing(prepare), work.cores) as child:
+                child.ask(prepare, work.timeout_seconds)
             _keep_model(model, target)
     except OSError as error:
         raise CacheError(

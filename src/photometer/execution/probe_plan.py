@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from photometer.execution.agenda import Agenda, Job
-from photometer.execution.executor import Executor, Step, Work
+from photometer.execution.executor import Executor, Work
 from photometer.execution.observer import RunObserver
 from photometer.execution.prepare import Preparation
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_agenda
+from photometer.execution.steps import PROBE
 from photometer.plan.probe import PROBE_FOLDER, ProbeOutcome, with_result_path
 from photometer.plan.work_order import WorkOrders
 from photometer.session.cores import usable_cores
@@ -44,7 +45,7 @@ def probe_plan(
         def work_for(job: Job, cores: tuple[int, ...]) -> Work:
             assert job.order is not None
             return preparation.measuring(
-                Step.PROBE,
+                PROBE,
                 job.order,
                 min_run_time=settings.min_run_time,
                 repeats=1,
@@ -53,7 +54,7 @@ def probe_plan(
                 cores=cores,
             )
 
-        agenda = Agenda(named, [Step.PROBE], cores=len(cores))
+        agenda = Agenda(named, [PROBE], cores=len(cores))
         run_agenda(agenda, executor, preparation, work_for, cores, keep, observer)
         return [ProbeOutcome(order, _values(folder / order.id), errors.get(order.id)) for order in plan]
 

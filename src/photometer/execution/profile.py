@@ -11,14 +11,14 @@ import dataclasses
 from collections.abc import Callable
 
 from photometer.errors import PhotometerError, ToolMissing
-from photometer.execution.compile_order import preparation_of
-from photometer.execution.executor import Failure, ReadyOrder
+from photometer.execution.executor import Failure
 from photometer.execution.local_executor import LocalExecutor
-from photometer.execution.measure_order import count_task_of
 from photometer.execution.prepare import prepare
-from photometer.instruments.callgrind.counter import InstructionCounter
+from photometer.instruments.callgrind.count_order import count_task_of
+from photometer.instruments.callgrind.counter import InstructionCounter, count_in_time
 from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
 from photometer.instruments.py_spy import DEFAULT_DURATION_SECONDS, SampledStacks, find_py_spy, sample_loop
+from photometer.instruments.ready_order import ReadyOrder, preparation_of
 from photometer.plan.work_order import WorkOrders
 from photometer.session.session import Session
 
@@ -119,6 +119,7 @@ def _count_all(session: Session, orders: list[ReadyOrder], profiles: dict[str, P
 def _instruction_stacks(counter: InstructionCounter, ready: ReadyOrder) -> InstructionStacks:
     """Return instructions per run outside the allocator: the figure that counts and comparisons show."""
     task = count_task_of(ready)
-    counts = counter.count(task).instruction_counts()
-    stacks = fitted_stacks(counter.count(task, python_frames=True).stacks(), counts)
+    counted = count_in_time(counter, task)
+    counts = counted.instruction_counts()
+    stacks = fitted_stacks(counter.count(counted.task, python_frames=True).stacks(), counts)
     return tuple((stack, count / task.number) for stack, count in stacks)

@@ -13,16 +13,21 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from photometer.execution.order_record import task_spec_of
+from photometer.errors import PhotometerError
 from photometer.execution.run_settings import VISITS
+from photometer.instruments.declaration import Asked
+from photometer.instruments.ready_order import ReadyOrder, task_spec_of
+from photometer.instruments.visit import take_visit
+from photometer.model.diagnosis import FEWEST_VISITS
 from photometer.model.measurement import Measurement
 from photometer.model.visit import Visit, measurement_of_visits
 from photometer.plan.work_order import WorkOrder
+from photometer.session.cores import neighbours, quietest_core
+from photometer.session.session import Session
 
 # What takes long (a statement of a second, a set-up that compiles) is visited less often: as often as fits into this
 # many seconds and twice what was asked to be measured, but not less often than that.
 LONGEST_VISITS_SECONDS = 2.0
-FEWEST_VISITS = 3
 
 _LARGEST_SEED = 2**31
 
@@ -64,11 +69,12 @@ class Rounds(Generic[_Job]):
 
 @dataclasses.dataclass(frozen=True)
 class NextVisit:
-    """What the next visit of an order should do: in which layout, for how long, with how many runs per block."""
+    """What the next visit of an order should do: in which layout, for how long, runs per block, and which data."""
 
     layout_seed: int
     seconds: float
     runs_per_block: int
+    seed: int
 
 
 class VisitBook:
@@ -102,6 +108,7 @@ class VisitBook:
             # The first visits of a statement may have taken more than their share; those left are short, not empty.
             max(share, self._seconds / VISITS / 4),
             visits[0].number_per_run if visits else 0,
+            data_seed(len(visits)),
         )
 
     def add(self, order_id: str, visit: Visit) -> None:
@@ -132,3 +139,46 @@ def layout_seed(order_id: str, visit: int) -> int:
     """
     digest = hashlib.sha256(f"{order_id} {visit}".encode()).digest()
     return int.from_bytes(digest[:8], "big") % (_LARGEST_SEED - 1) + 1
+
+
+def data_seed(visit: int) -> int:
+    """Return the seed of a visit's data: others for every visit, the same for all orders and in every run.
+
+    Variants of a benchmark, and runs of two revisions, then measure the same data.
+    """
+    digest = hashlib.sha256(f"data {visit}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") % _LARGEST_SEED
+
+
+def visit_in_rounds(
+    session: Session,
+    orders: Sequence[ReadyOrder],
+    seconds_per_order: float,
+    *,
+    on_round: Callable[[int, int], object] = lambda done, rounds: None,
+) -> tuple[dict[str, Measurement], dict[str, PhotometerError]]:
+    """Time orders as a run does, on the quietest core. Return the measurements, and why others have none, by order."""
+    book = VisitBook(seconds_per_order)
+    failures: dict[str, PhotometerError] = {}
+    core = quietest_core()
+    source = random.Random()
+    for done in range(VISITS):
+        left = [ready for ready in orders if ready.order.id not in failures and book.left(ready.order.id)]
+        for ready in source.sample(left, len(left)):
+            visit = book.next_visit(ready.order.id)
+            work = Asked(
+                ready,
+                visit.seconds,
+                repeats=1,
+                cores=neighbours(core, ready.order.args.num_threads),
+                layout_seed=visit.layout_seed,
+                runs_per_block=visit.runs_per_block,
+                seed=visit.seed,
+            )
+            try:
+                book.add(ready.order.id, take_visit(session, work))
+            except PhotometerError as error:
+                failures[ready.order.id] = error
+        on_round(done + 1, VISITS)
+    timed = [ready.order for ready in orders if ready.order.id not in failures]
+    return {order.id: book.finish(order) for order in timed}, failures

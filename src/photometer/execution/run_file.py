@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from photometer.errors import DefinitionError
-from photometer.execution.agenda import finished_steps
-from photometer.execution.order_record import identified, task_spec_of
+from photometer.execution.order_record import identified
 from photometer.execution.run_settings import RunSettings
+from photometer.execution.steps import finished_steps
 from photometer.instruments.cpp.torch_build import build_fingerprint
 from photometer.instruments.machine_facts import gather_machine, short_flags
+from photometer.instruments.ready_order import task_spec_of
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
@@ -90,7 +91,7 @@ def _continue(path: Path, about: Mapping[str, Any], plan: WorkOrders, machine: M
     results = load_results(path, recover=True)
     before = results.header.get("run")
     before = before if isinstance(before, Mapping) else {}
-    for name in ("suite", "python", "torch", "torch_build"):
+    for name in ("suite", "python", "torch", "torch_build", "seed"):
         # Files of 0.1 say which version of torch, but not which build.
         if before.get(name) != about[name] and not (name == "torch_build" and name not in before):
             raise DefinitionError(
@@ -121,16 +122,19 @@ def _about(plan: WorkOrders, settings: RunSettings, facts: TorchFacts) -> dict[s
         "fingerprint": plan.fingerprint,
         "python": facts.executable,
         "torch": facts.torch,
-        "torch_build": build_fingerprint(Path(facts.torch_folder)),
+        "torch_build": build_fingerprint(Path(facts.torch_folder)) if facts.torch else None,
         "min_run_time": settings.min_run_time,
         "repeats": settings.repeats,
+        "seed": settings.seed,
         # The order of the suite, in which tables show them; they are measured in another.
         "orders": [order.id for order in plan],
     }
 
 
 def machine_of(facts: TorchFacts) -> Machine:
-    """Return this machine, with the Python and the torch that are measured."""
+    """Return this machine, with the Python and the torch that are measured; there may be none."""
+    if not facts.torch:
+        return dataclasses.replace(gather_machine(), python=facts.python, torch=None)
     build = facts.build
     capability = re.search(r"CPU capability usage: (\S+)", build)
     torch = TorchBuild(

@@ -3,68 +3,72 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from photometer.definition.axes import SweepAxis
 from photometer.errors import DefinitionError
+from photometer.instruments.declaration import DEFAULT_MIN_RUN_TIME, DEFAULT_REPEATS
+from photometer.instruments.registry import asked_for, options
 from photometer.model.environment import Environment
 
-# torch's default for blocked_autorange.
-DEFAULT_MIN_RUN_TIME = 0.2
 # Each order's time is measured in this many visits, spread over the run. See docs/repeatability.md.
 VISITS = 8
-# They start from one state and are equal; the second shows a statement that draws something at random.
-DEFAULT_REPEATS = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class RunSettings:
-    """`cores` are the numbers of the logical processors to use; none means all that this process may use."""
+    """`options` switch instruments on and off, by the names that their options have: `{"memory": True}`.
 
-    wall: bool = True
-    instructions: bool = True
+    `cores` are the numbers of the logical processors to use; none means all that this process may use.
+    """
+
+    options: Mapping[str, bool] = dataclasses.field(default_factory=dict)
     min_run_time: float = DEFAULT_MIN_RUN_TIME
     repeats: int = DEFAULT_REPEATS
     cores: tuple[int, ...] = ()
     environment: Environment = dataclasses.field(default_factory=Environment.current)
     # Of a suite of rungs: each measured live beside the one it stands on, after all else.
     ladder: bool = True
-    # What a run allocates; exact, and cheap beside the rest.
-    memory: bool = False
     # Of compiled variants: their report, and how they compare with the eager one, measured in pairs.
     compiled: bool = True
-    # What compiling took and met; without it only the comparison is made.
-    compile_report: bool = True
-    # The work of each order beside its time, and the machine's peak; the energy that a GPU takes.
-    rates: bool = False
-    energy: bool = False
     # Values in place of a suite's own sizes, and a filter of the points.
     axes: tuple[SweepAxis, ...] = ()
     where: str | None = None
+    # Of random data, in all processes; None is a fixed one for all but times, which have another for each visit.
+    seed: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.wall and not self.instructions and not self.memory:
+        known = {option.name: option for option in options()}
+        unknown = self.options.keys() - known.keys()
+        if unknown:
+            raise DefinitionError(
+                f"there is no instrument with the option {', '.join(sorted(unknown))}",
+                remedy=f"Known are {', '.join(sorted(known))}.",
+            )
+        if not any(each.option is not None for each in asked_for(self.options)):
             raise DefinitionError("neither wall time nor instructions are asked for", remedy="Leave one of them on.")
         if not self.min_run_time > 0:
             raise DefinitionError("min_run_time must be positive", remedy="Give seconds, such as 0.2.")
         if self.repeats < 1:
             raise DefinitionError("repeats must be at least 1", remedy=f"Give a number such as {DEFAULT_REPEATS}.")
 
+    def asks(self, option: str) -> bool:
+        """Return whether an option is on."""
+        default = next(each.default for each in options() if each.name == option)
+        return self.options.get(option, default)
+
     @property
     def steps(self) -> tuple[str, ...]:
         """Return what is measured of every order, in this order."""
-        return (
-            *(("compile",) if self.compiled and self.compile_report and self.wall else ()),
-            *(("time", "device") if self.wall else ()),
-            *(("memory",) if self.memory else ()),
-            *(("count",) if self.instructions else ()),
-        )
+        chosen = self.options if self.compiled else {**self.options, "compile_report": False}
+        return tuple(each.name for each in asked_for(chosen))
 
     @property
     def measures_speedups(self) -> bool:
         """Return whether compiled variants are compared with eager ones."""
-        return self.wall and self.compiled
+        return self.asks("wall") and self.compiled
 
     @property
     def measures_ladder(self) -> bool:
         """Return whether the rungs of a ladder are compared with each other."""
-        return self.wall and self.ladder
+        return self.asks("wall") and self.ladder

@@ -12,17 +12,18 @@ import contextlib
 import dataclasses
 import queue
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from photometer.execution.agenda import MEASURING_STEPS, QUIET_STEPS, Agenda, Job
-from photometer.execution.executor import Done, Executor, Failure, Step, Work
+from photometer.execution.agenda import Agenda, Job
+from photometer.execution.executor import Done, Executor, Failure, Work
 from photometer.execution.observer import NullObserver, RunObserver, RunState, TimeLeft
 from photometer.execution.order_record import failure_record, identified
 from photometer.execution.prepare import Preparation
 from photometer.execution.rounds import VisitBook
 from photometer.execution.run_settings import RunSettings
+from photometer.execution.steps import BUILD, TIME, Step
 from photometer.execution.workplace import LocalWorkplace, Slot, Workplace
 from photometer.model.records import from_record, to_record
 from photometer.model.visit import Visit
@@ -36,7 +37,7 @@ COUNTS_WORTH_A_SERVER = 20
 LOOK_SECONDS = 0.25
 # Nor does it hear of more than anybody can read: a cluster finishes a thousand steps per second.
 LEAST_SECONDS_BETWEEN_LOOKS = 0.02
-# An order that was lost with this many nodes has brought them down itself: out of memory, most likely.
+# What was lost with this many nodes has brought them down itself: out of memory, most likely.
 MOST_LOSSES = 3
 
 Running = dict["Future[Done | Failure]", tuple[Job, Slot, float]]
@@ -62,7 +63,8 @@ def run_plan(  # noqa: PLR0913 - a run has many parts, and one caller
     cores = () if workplace is not None else usable_cores(settings.cores)
     widest = len(cores) if workplace is None else workplace.widest
     book = book or VisitBook(settings.min_run_time)
-    agenda = Agenda(plan, [Step(name) for name in settings.steps], finished=finished, cores=widest, book=book)
+    steps = [Step(name) for name in settings.steps]
+    agenda = Agenda(plan, steps, finished=finished, cores=widest, book=book, options=settings.options)
     preparation = Preparation(plan, facts)
 
     def work_for(job: Job, cores: tuple[int, ...]) -> Work:
@@ -70,7 +72,8 @@ def run_plan(  # noqa: PLR0913 - a run has many parts, and one caller
         work = preparation.measuring(
             job.step, job.order, min_run_time=settings.min_run_time, repeats=settings.repeats, cores=cores
         )
-        if job.step is not Step.TIME:
+        work = dataclasses.replace(work, options=settings.options)
+        if job.step != TIME:
             return work
         visit = book.next_visit(job.order.id)
         return dataclasses.replace(
@@ -78,6 +81,7 @@ def run_plan(  # noqa: PLR0913 - a run has many parts, and one caller
             min_run_time=visit.seconds,
             layout_seed=visit.layout_seed,
             runs_per_block=visit.runs_per_block,
+            seed=visit.seed,
         )
 
     place = workplace or LocalWorkplace(executor, cores, uses_device=agenda.uses_device)
@@ -139,7 +143,7 @@ class Scheduler:
         # On a cluster: which nodes an order that is being timed has visited.
         self._visited: dict[str, list[str]] = {}
         self._most_counting = 1
-        self._all_steps = sum(agenda.left[step] for step in MEASURING_STEPS)
+        self._all_steps = _results(agenda.left)
         self._told = 0.0
         self.failed_orders = 0
 
@@ -159,22 +163,22 @@ class Scheduler:
 
     def _start(self, job: Job, slot: Slot) -> None:
         self._agenda.take(job)
-        self._quiet_running += job.step in QUIET_STEPS
-        self._counting += job.step is Step.COUNT
+        self._quiet_running += job.step.is_quiet
+        self._counting += job.step.counts
         future = self._workplace.submit(self._work(job, slot.cores), slot)
         self._running[future] = (job, slot, time.monotonic())
         future.add_done_callback(self._ended.put)
 
     def _end(self, future: Future[Done | Failure]) -> None:
         job, slot, start = self._running.pop(future)
-        self._quiet_running -= job.step in QUIET_STEPS
-        self._counting -= job.step is Step.COUNT
+        self._quiet_running -= job.step.is_quiet
+        self._counting -= job.step.counts
         self._workplace.give_back(job, slot)
         self._time_left.add(job.step, time.monotonic() - start)
         self._conclude(job, slot, future.result())
 
     def _work(self, job: Job, cores: tuple[int, ...]) -> Work:
-        if job.step is Step.BUILD:
+        if job.step == BUILD:
             return self._preparation.building(self._agenda.cpp_orders, cores)
         if job.model is not None:
             return self._preparation.scripting(job.model, cores)
@@ -182,6 +186,16 @@ class Scheduler:
 
     def _next(self) -> tuple[Job, Slot] | None:
         """Return a job to start now, with its slot."""
+        if any(job.step.is_alone for job, _, _ in self._running.values()):
+            return None
+        found = self._next_beside_others()
+        if found is None and not self._running:
+            job = self._agenda.next_alone()
+            slot = None if job is None else self._workplace.take(job)
+            return None if job is None or slot is None else (job, slot)
+        return found
+
+    def _next_beside_others(self) -> tuple[Job, Slot] | None:
         if not self._workplace.times_beside_others:
             return self._next_alone()
         place = self._workplace
@@ -223,14 +237,14 @@ class Scheduler:
         return None if job is None or slot is None else (job, slot)
 
     def _may_count(self) -> bool:
-        worth = self._agenda.left[Step.COUNT] // COUNTS_WORTH_A_SERVER
+        worth = sum(count for step, count in self._agenda.left.items() if step.counts) // COUNTS_WORTH_A_SERVER
         self._most_counting = max(self._most_counting, min(worth, self._counting + 1))
         return self._counting < self._most_counting
 
     def _conclude(self, job: Job, slot: Slot, outcome: Done | Failure) -> None:
         if isinstance(outcome, Failure):
             self._conclude_failure(job, outcome)
-        elif job.step is Step.BUILD:
+        elif job.step == BUILD:
             failures = self._preparation.keep_built(outcome.outcomes)
             for order in self._agenda.done(job, failures):
                 self._give_up(order, job, failures[order.id])
@@ -239,7 +253,7 @@ class Scheduler:
 
     def _conclude_success(self, job: Job, slot: Slot, outcome: Done) -> None:
         record = outcome.record
-        if job.order is None or job.step is not Step.TIME or self._book is None:
+        if job.order is None or job.step != TIME or self._book is None:
             self._agenda.done(job)
         else:
             self._book.add(job.order.id, from_record(Visit, record))
@@ -284,7 +298,7 @@ class Scheduler:
             elapsed[job.step] = elapsed.get(job.step, 0.0) + now - start
         self._observer.progressed(
             RunState(
-                self._all_steps - sum(left[step] for step in MEASURING_STEPS),
+                self._all_steps - _results(left),
                 self._all_steps,
                 self.failed_orders,
                 self._time_left.falling(self._time_left.estimate_seconds(left, elapsed), now),
@@ -297,3 +311,7 @@ class Scheduler:
                 ),
             )
         )
+
+
+def _results(left: Mapping[Step, int]) -> int:
+    return sum(count for step, count in left.items() if step.is_result)

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from photometer.errors import ResultsFileError
-from photometer.execution.executor import Step
 from photometer.execution.rounds import VisitBook
 from photometer.execution.run_file import RunFile
+from photometer.execution.steps import TIME
 from photometer.model.records import from_record, to_record
 from photometer.model.results_format import decode, encode_line
 from photometer.model.visit import Visit
@@ -28,7 +28,7 @@ LARGEST_JOURNAL_BYTES = 256 * 1024 * 1024
 def kept_visits(file: RunFile, seconds_per_order: float) -> Iterator[VisitBook]:
     """Yield a book whose visits are kept beside the results file until the block ends well; it has those of before."""
     journal = VisitJournal(file.path.parent, file.run_id)
-    timed = {order_id for order_id, step in file.finished if step == Step.TIME.value}
+    timed = {order_id for order_id, step in file.finished if step == TIME.name}
     earlier = journal.read(timed)
     if not earlier:
         journal.remove()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
-from photometer.execution.agenda import MANY_CORES, QUIET_STEPS, Job
+from photometer.execution.agenda import MANY_CORES, Job
 from photometer.execution.executor import Done, Executor, Failure, Work
 from photometer.execution.observer import NodeState
 from photometer.session.cores import CorePool, on_cores, share_no_core
@@ -103,7 +103,7 @@ class LocalWorkplace:
         return False
 
     def take(self, job: Job) -> Slot | None:
-        cores = self._pool.take(job.cores, from_top=job.step in QUIET_STEPS)
+        cores = self._pool.take(job.cores, from_top=(job.step.is_quiet or job.step.is_alone))
         return None if cores is None else Slot(cores)
 
     def may_pass(self, job: Job) -> bool:

@@ -12,6 +12,7 @@ import itertools
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from photometer.analysis.verdict import CHANGED_WORDS
 from photometer.history.nouns import Benchmark, Commit, Curve, CurvePoint, Machine, Metric, StoredComparison
 from photometer.history.points import INSTRUCTIONS
 
@@ -19,8 +20,6 @@ from photometer.history.points import INSTRUCTIONS
 NEARBY = 2
 # Metrics that follow from others, so that a change of them would be reported twice.
 FOLLOWING = frozenset({"time", "all_instructions", "allocator_calls", "allocated_memory", "device_allocated_memory"})
-# What a live comparison must have said for a step in time to be the code's.
-_CHANGED = ("slower", "faster")
 
 
 class Cause(enum.Enum):
@@ -155,22 +154,25 @@ def _of_noisy(curve: Curve, counted: Sequence[tuple[Level, Level]] | None, compa
         earliest, latest = levels[max(found.index - NEARBY, 0)], levels[min(found.index + NEARBY, len(levels) - 1)]
         nearby = earliest.commit.place, latest.commit.place
         comparison = compared.get((last.commit.sha, first.commit.sha, curve.benchmark.id))
-        cause = _cause_of(counted, nearby, found.after > found.before, comparison)
+        cause = _cause_of(counted, nearby, found.after / found.before, comparison)
         yield Change(*_whose(curve), last, first, found.before, found.after, cause, p=found.p, comparison=comparison)
 
 
 def _cause_of(
     counted: Sequence[tuple[Level, Level]] | None,
     nearby: tuple[tuple[int, int, str], tuple[int, int, str]],
-    more: bool,
+    ratio: float,
     comparison: StoredComparison | None,
 ) -> Cause:
-    if comparison is not None:
-        return Cause.CONFIRMED if comparison.verdict in _CHANGED else Cause.REFUTED
+    if comparison is not None and comparison.verdict in CHANGED_WORDS:
+        return Cause.CONFIRMED
+    if comparison is not None and not comparison.may_be(ratio):
+        return Cause.REFUTED
     if counted is None:
         return Cause.OPEN
     explained = any(
-        nearby[0] <= first.commit.place <= nearby[1] and (first.value > last.value) == more for last, first in counted
+        nearby[0] <= first.commit.place <= nearby[1] and (first.value > last.value) == (ratio > 1.0)
+        for last, first in counted
     )
     return Cause.CODE if explained else Cause.MACHINE
 

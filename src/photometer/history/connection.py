@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from photometer.errors import StoreError, ToolMissing
+from photometer.session.remarks import remark
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
 
 # Eight writers that each hold the file for some milliseconds; a `prune` of millions of rows takes seconds.
 BUSY_SECONDS = 60.0
+# Whoever waits longer than this is told what for.
+SILENT_SECONDS = 2.0
 CONNECT_SECONDS = 10
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+]*://")
 # Names of a URL's options whose values are secret.
@@ -41,6 +44,8 @@ def parse_place(place: str | Path) -> URL:
             remedy="pip install 'photometer[history]'",
         ) from error
     text = str(place)
+    if "\0" in text:
+        raise StoreError("the store's place has a zero byte in it", remedy="Give a path, or a URL.")
     if not is_url(text):
         return URL.create("sqlite", database=str(Path(text).expanduser()))
     try:
@@ -87,7 +92,7 @@ def _hide(text: str, url: URL) -> str:
 
 
 def make_engine(url: URL, *, read_only: bool = False) -> Engine:
-    from sqlalchemy import create_engine, event
+    from sqlalchemy import create_engine, event, exc
 
     if url.get_backend_name() == "postgresql":
         try:
@@ -118,9 +123,27 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Any) -> None:
         # A transaction that will write takes its lock at once: one that upgrades a read lock later may have to fail.
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
+        if not connection.get_execution_options().get("writes"):
+            connection.exec_driver_sql("BEGIN")
+            return
+        _wait_at_most(connection, SILENT_SECONDS)
+        try:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        except exc.OperationalError as error:
+            if "locked" not in str(error.orig):
+                raise
+            remark(f"{shown(url)}: another program is writing to it; waiting for up to {BUSY_SECONDS:g} s")
+            _wait_at_most(connection, BUSY_SECONDS)
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        finally:
+            _wait_at_most(connection, BUSY_SECONDS)
 
     return engine
+
+
+def _wait_at_most(connection: Any, seconds: float) -> None:
+    """Set how long SQLite waits for a lock. It waits in C, and says nothing meanwhile."""
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
 
 @contextlib.contextmanager
@@ -134,6 +157,12 @@ def guarded(url: URL) -> Iterator[None]:
         cause = error.orig if isinstance(error, exc.DBAPIError) and error.orig is not None else error
         lines = _hide(str(cause), url).strip().splitlines() or [type(cause).__name__]
         raise StoreError(f"{shown(url)}: {lines[0]}", log="\n".join(lines[1:]), remedy=_remedy(str(cause))) from None
+    except UnicodeDecodeError:
+        # SQLite repeats names of a damaged schema in its messages, and Python cannot decode those.
+        raise StoreError(
+            f"{shown(url)}: is damaged: its header or its schema holds bytes that are no text",
+            remedy="Restore a copy of it, or make a new store and add the results files to it with `history add`.",
+        ) from None
 
 
 def _remedy(message: str) -> str:

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.history.nouns import Suite
-
-_GIB = 1024**3
+from photometer.model.order_name import name_of_record, sizes_of_record, title_text
+from photometer.model.units import GIB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,7 @@ def machine_fingerprint(header: Mapping[str, Any]) -> Fingerprint:
     facts = {
         "cpu_model": machine.get("cpu_model"),
         "logical_cores": machine.get("logical_cores"),
-        "memory_gib": round(memory / _GIB) if isinstance(memory, int | float) else None,
+        "memory_gib": round(memory / GIB) if isinstance(memory, int | float) else None,
         "hypervisor": machine.get("hypervisor"),
     }
     words = [machine.get("cpu_model"), f"{facts['logical_cores']} cores" if facts["logical_cores"] else None]
@@ -129,7 +129,7 @@ def benchmark_of(record: Mapping[str, Any]) -> BenchmarkIdentity | None:
     tags = order.get("tags")
     return BenchmarkIdentity(
         key,
-        _title(label, flat, task) or str(record.get("title") or key),
+        _title(label, order, task) or str(record.get("title") or key),
         label,
         flat,
         tuple(str(tag) for tag in tags) if isinstance(tags, Sequence) and not isinstance(tags, str) else (),
@@ -145,33 +145,18 @@ def started_at(header: Mapping[str, Any]) -> int:
         return 0
 
 
-# The plainest variant is named by its label alone.
-_USUAL = {
-    "runtime": ("eager", "explicit"),
-    "autograd": ("forward", "explicit"),
-    "language": ("python",),
-    "num_threads": ("1",),
-    "device": ("cpu",),
-}
-
-
-def _title(label: tuple[str, ...], flat: Mapping[str, Any], task: Mapping[str, Any]) -> str:
-    words = [
-        f"{value} threads" if name == "num_threads" else str(value) if name in _USUAL else f"{name}={value}"
-        for name, value in flat.items()
-        if str(value).lower() not in _USUAL.get(name, ())
-    ]
-    words += [str(task["description"])] if not flat and task.get("description") else []
-    return " › ".join(label) + (f" [{', '.join(words)}]" if words and label else "")
+def _title(label: tuple[str, ...], order: Mapping[str, Any], task: Mapping[str, Any]) -> str:
+    if not label:
+        return ""
+    if order.get("auto"):
+        return name_of_record({**order, "label": label}).title
+    return title_text(label, [str(task.get("description") or "")])
 
 
 def _flat(auto: Mapping[str, Any]) -> dict[str, Any]:
     """Return automatic labels as one level: sizes of a sweep are labels of their own."""
     flat = {name: value for name, value in auto.items() if name != "sizes" and not isinstance(value, (dict, list))}
-    sizes = auto.get("sizes")
-    pairs = sizes.items() if isinstance(sizes, Mapping) else sizes if isinstance(sizes, list | tuple) else ()
-    flat.update({str(pair[0]): pair[1] for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2})
-    return flat
+    return {**flat, **dict(sizes_of_record(auto))}
 
 
 def _fingerprint(facts: Mapping[str, Any], words: Sequence[str | None], unknown: str) -> Fingerprint:

@@ -16,6 +16,7 @@ from photometer.history.nouns import Added, Commit
 from photometer.history.repository import Repository
 from photometer.history.store import Store
 from photometer.history.writing import Origin
+from photometer.model.comparison_sides import header_of_side, records_of_side, sides_in
 from photometer.model.results_reader import load_results
 
 LIVE = "live"
@@ -33,10 +34,18 @@ def add_file(
     """Add a results file. `commit` is a revision that it is about, if the file does not say or says it wrongly."""
     path = Path(path)
     results = load_results(path, recover)
-    origin = origin_of(results.header, Repository.find(), commit=commit, branch=branch, source=path.name)
-    if project:
-        origin = dataclasses.replace(origin, project=project)
-    return store.add_run(results.header, results.records, origin)
+    sides = sides_in(results.header)
+    added = []
+    # A store keeps comparisons of two sides: one of more is kept as several.
+    for place in range(1, max(sides, 2)):
+        header, records = results.header, results.records
+        if sides > 2:
+            header, records = header_of_side(header, place), tuple(records_of_side(records, place))
+        origin = origin_of(header, Repository.find(), commit=commit, branch=branch, source=path.name)
+        if project:
+            origin = dataclasses.replace(origin, project=project)
+        added.append(store.add_run(header, records, origin))
+    return Added(added[0].run_id, sum(each.new for each in added), sum(each.known for each in added))
 
 
 def origin_of(

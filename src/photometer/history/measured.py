@@ -14,12 +14,10 @@ from photometer.history.connection import guarded
 from photometer.history.identity import machine_fingerprint
 from photometer.history.store import Store
 from photometer.instruments.machine_facts import gather_machine
+from photometer.instruments.registry import BY_NAME
 from photometer.model.machine import Machine
 from photometer.model.records import to_record
 from photometer.plan.work_order import WorkOrder
-
-# What a step of a run leaves in its file. A failure ends its benchmark, so it stands for all of them.
-_KINDS = {"time": "measurement", "memory": "memory", "count": "instruction_counts"}
 
 
 def has_all(
@@ -35,10 +33,9 @@ def has_all(
     """
     found = _kinds_by_benchmark(store, sha, machines or (gather_machine(),))
     for order in orders:
-        wanted = {
-            kind for step, kind in _KINDS.items() if step in steps and not (step == "count" and order.auto.on_device)
-        }
+        wanted = {BY_NAME[step].kind for step in steps if BY_NAME[step].applies(order, {})}
         kinds = found.get(order.id, set())
+        # A failure ends its benchmark, so it stands for all of them.
         if "failure" not in kinds and not wanted <= kinds:
             return False
     return True

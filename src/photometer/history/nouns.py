@@ -6,6 +6,7 @@ Nothing here knows SQL. Ids are numbers of one store; keys, full names of commit
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -161,6 +162,23 @@ class StoredComparison:
     machine_id: int = 0
     # Counts and memory of both sides; only if they were asked for.
     figures: tuple[ComparedFigure, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Return the verdict as it is shown, with the bound of "same", which its interval tells."""
+        from photometer.analysis.judge import bound_of
+        from photometer.analysis.verdict_reason import bound_text
+
+        if self.verdict != "same" or not self.low or not self.high:
+            return self.verdict
+        bound = bound_of((math.log(self.low), math.log(self.high)), margin=0.0)
+        return self.verdict if bound is None else f"same within {bound_text(bound)}"
+
+    def may_be(self, ratio: float) -> bool:
+        """Return whether the interval leaves open that this is the true ratio."""
+        if self.verdict == "identical":
+            return False
+        return (self.low is None or self.low <= ratio) and (self.high is None or ratio <= self.high)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from photometer.analysis.declared_figures import values_of
+from photometer.errors import ResultsFileError
 from photometer.history.nouns import ComparedFigure, Metric
+from photometer.instruments.registry import BY_KIND
+from photometer.model.records import from_record
 
 # What a statement takes when it is not disturbed: on one machine the medians of two runs agreed within 2 % for 50 of
 # 168 benchmarks, this quantile for 106.
@@ -25,8 +29,17 @@ PEAK_MEMORY = Metric("peak_memory", "bytes", is_exact=True)
 DEVICE_PEAK_MEMORY = Metric("device_peak_memory", "bytes", is_exact=True)
 # Fields of a run's memory, and the metrics they are.
 MEMORY_FIELDS = (("peak_bytes", "peak_memory"), ("allocated_bytes", "allocated_memory"), ("allocations", "allocations"))
-# Where to look for a change of the work, of the time, of memory.
-MAIN_METRICS = {"instructions": INSTRUCTIONS, "time": UNDISTURBED, "memory": PEAK_MEMORY}
+# A record may say anything.
+_NOT_UNDERSTOOD = (
+    ResultsFileError,
+    KeyError,
+    TypeError,
+    ValueError,
+    ZeroDivisionError,
+    OverflowError,
+    AttributeError,
+    IndexError,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,12 +52,10 @@ class Point:
 
 def points_of(record: Mapping[str, Any]) -> tuple[Point, ...]:
     """Return what a record adds to curves."""
-    read = _READERS.get(str(record.get("kind")))
-    if read is None:
-        return ()
+    read = _READERS.get(str(record.get("kind")), _of_declared)
     try:
         found = tuple(read(record))
-    except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError, IndexError):
+    except _NOT_UNDERSTOOD:
         return ()
     return tuple(point for point in found if all(map(math.isfinite, (point.value, point.low, point.high))))
 
@@ -64,6 +75,8 @@ def _compared(record: Mapping[str, Any]) -> Iterator[ComparedFigure]:
         yield ComparedFigure(INSTRUCTIONS.name, float(counts["base_per_run"]), float(counts["branch_per_run"]))
         calls = (float(counts[f"{side}_allocator_calls_per_run"]) for side in ("base", "branch"))
         yield ComparedFigure(ALLOCATOR_CALLS.name, *calls)
+    for each in record.get("figures") or ():
+        yield ComparedFigure(str(each["name"]), float(each["base"]), float(each["branch"]))
     memory = record.get("memory")
     if memory:
         prefix = "device_" if memory.get("device") else ""
@@ -136,6 +149,13 @@ def _of_compilation(record: Mapping[str, Any]) -> Iterator[Point]:
     yield Point(Metric("graphs", "graphs", is_exact=True), *(float(record["graphs"]),) * 3)
     breaks = float(sum(int(each.get("count", 1)) for each in record.get("breaks") or ()))
     yield Point(Metric("graph_breaks", "breaks", is_exact=True), breaks, breaks, breaks)
+
+
+def _of_declared(record: Mapping[str, Any]) -> Iterator[Point]:
+    """Yield what the declaration of the record's instrument says; nothing of other records."""
+    instrument = BY_KIND.get(str(record.get("kind")))
+    for each in () if instrument is None else values_of(from_record(instrument.record, record)):
+        yield Point(Metric(each.figure.name, each.figure.unit, each.figure.exact), each.value, each.low, each.high)
 
 
 def _of_samples(metric: Metric, samples: Any) -> Iterator[Point]:

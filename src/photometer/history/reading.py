@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from sqlalchemy import Connection, Row, case, func, select
 
@@ -28,6 +28,15 @@ from photometer.history.nouns import (
 from photometer.history.points import compared_figures
 from photometer.model.function_counts import FunctionCounts
 
+_Row = TypeVar("_Row")
+
+
+class Rows(dict[int, _Row]):
+    """Rows by number. One that is referred to and is not there was lost: the database refuses to write such a run."""
+
+    def __missing__(self, number: int) -> NoReturn:
+        raise _damaged(f"a run refers to row {number}, which is not there")
+
 
 @dataclasses.dataclass(frozen=True)
 class Names:
@@ -43,17 +52,17 @@ class Names:
     def read(cls, connection: Connection) -> Names:
         rows = connection.execute
         return cls(
-            {row.id: row.name for row in rows(select(schema.projects))},
-            {row.id: _commit(row) for row in rows(select(schema.commits))},
-            {
-                row.id: Machine(row.id, row.fingerprint, row.name, _facts(row.facts))
+            Rows((row.id, row.name) for row in rows(select(schema.projects))),
+            Rows((row.id, _commit(row)) for row in rows(select(schema.commits))),
+            Rows(
+                (row.id, Machine(row.id, row.fingerprint, row.name, _facts(row.facts)))
                 for row in rows(select(schema.machines))
-            },
-            {
-                row.id: StoredEnvironment(row.id, row.fingerprint, row.name, _facts(row.facts))
+            ),
+            Rows(
+                (row.id, StoredEnvironment(row.id, row.fingerprint, row.name, _facts(row.facts)))
                 for row in rows(select(schema.environments))
-            },
-            {row.id: Suite(row.name, row.fingerprint) for row in rows(select(schema.suites))},
+            ),
+            Rows((row.id, Suite(row.name, row.fingerprint)) for row in rows(select(schema.suites))),
         )
 
 
@@ -210,9 +219,9 @@ def _benchmark(row: Row[Any]) -> Benchmark:
         row.id,
         row.key,
         row.title,
-        tuple(json.loads(row.label)),
+        _texts(row.label),
         _facts(row.auto),
-        tuple(json.loads(row.tags)),
+        _texts(row.tags),
         _facts(row.task),
     )
 
@@ -223,11 +232,42 @@ def _commit(row: Row[Any]) -> Commit:
         committed_at=row.committed_at,
         authored_at=row.authored_at,
         generation=row.generation,
-        parents=tuple(row.parents.split()),
+        parents=tuple(_text(row.parents).split()),
         author=row.author,
         subject=row.subject,
     )
 
 
-def _facts(text: str) -> dict[str, Any]:
-    return dict(json.loads(text))
+def _facts(text: object) -> dict[str, Any]:
+    found = _decoded(text)
+    if not isinstance(found, dict):
+        raise _damaged("what should be facts is not")
+    return found
+
+
+def _texts(text: object) -> tuple[str, ...]:
+    found = _decoded(text)
+    if not isinstance(found, list):
+        raise _damaged("what should be a list is none")
+    return tuple(str(each) for each in found)
+
+
+def _decoded(text: object) -> object:
+    try:
+        return json.loads(_text(text))
+    except (ValueError, RecursionError):
+        raise _damaged("a text that should be JSON is not") from None
+
+
+def _text(value: object) -> str:
+    """Return what is text; SQLite itself lets any type be anywhere."""
+    if not isinstance(value, str):
+        raise _damaged("what should be text is not")
+    return value
+
+
+def _damaged(problem: str) -> StoreError:
+    return StoreError(
+        f"the store is damaged: {problem}",
+        remedy="`photometer history doctor` says what can still be read; restore a copy of the store.",
+    )

@@ -5,13 +5,11 @@ It only reads. Names of remotes are shown without the user and password that a U
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 
 from photometer.errors import EnvironmentSpecError
+from photometer.git import git_text
 from photometer.history.nouns import Commit
 
 # Counting the ancestors of a commit of a large repository takes a second or two.
@@ -100,28 +98,9 @@ class Repository:
         return int(self._git("rev-list", "--count", sha))
 
     def _git(self, *arguments: str) -> str:
-        # No optional locks: looking at a repository must not write into it.
-        command = ["git", "--no-optional-locks", "-C", str(self.folder), *arguments]
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL,
-                timeout=GIT_SECONDS,
-                env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise EnvironmentSpecError(f"git could not be run: {error}", remedy="Install git.") from error
-        if done.returncode != 0:
-            raise EnvironmentSpecError(
-                f"git found nothing for {arguments[-1]!r} in {self.folder}",
-                log=done.stderr,
-                remedy="Run this in a git repository, and name revisions that it has.",
-            )
-        return done.stdout.strip("\n")
+        remedy = "Run this in a git repository, and name revisions that it has."
+        # Names of authors go into stores and pages, which take no half characters.
+        return git_text(self.folder, *arguments, seconds=GIT_SECONDS, errors="replace", remedy=remedy)
 
 
 def project_of_url(url: str) -> str:
@@ -135,9 +114,3 @@ def project_of_url(url: str) -> str:
     if rest.startswith(("/", ".")):
         return Path(rest).name.removesuffix(".git")
     return rest.partition("?")[0].removesuffix("/").removesuffix(".git")
-
-
-def known_commits(repository: Repository | None, shas: Iterable[str]) -> dict[str, Commit]:
-    """Return what is known of commits, by full name."""
-    found = {sha: None if repository is None else repository.find_commit(sha) for sha in set(shas)}
-    return {sha: commit for sha, commit in found.items() if commit is not None}

@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 
     from photometer.history.writing import Origin, RunWriter
     from photometer.model.function_counts import FunctionCounts
+from operator import attrgetter
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Select, select
+
+from photometer.history import schema
+from photometer.history.nouns import Commit, CurvePoint, Machine, StoredEnvironment
+from photometer.history.reading import Names, Rows, read_benchmarks, read_metrics
 
 
 def open_store(place: str | Path, *, create: bool = False, read_only: bool = False) -> Store:
@@ -36,16 +44,25 @@ def open_store(place: str | Path, *, create: bool = False, read_only: bool = Fal
     written: an older store is refused instead of upgraded.
     """
     url = parse_place(place)
+    new_file = None
     if url.get_backend_name() == "sqlite":
-        _see_to_file(Path(url.database or ""), create=create)
+        path = Path(url.database or "")
+        _see_to_file(path, create=create)
+        new_file = path if url.database and not path.exists() else None
     with guarded(url):
         from photometer.history.migrate import check, check_or_upgrade
 
         engine = make_engine(url, read_only=read_only)
-        if read_only:
-            check(engine)
-        else:
-            check_or_upgrade(engine, create=create)
+        try:
+            if read_only:
+                check(engine)
+            else:
+                check_or_upgrade(engine, create=create)
+        except BaseException:
+            engine.dispose()
+            if new_file is not None:
+                _remove_empty(new_file)
+            raise
     return Store(engine)
 
 
@@ -162,7 +179,7 @@ class Store:
         Runs without a commit, and of changed working trees, are not in them. A commit that was measured several times
         has several points.
         """
-        from photometer.history.curves import read_curves
+        from photometer.history.store import read_curves
 
         with self._connected() as connection:
             return tuple(read_curves(connection, [benchmark_id], None if metric is None else [metric], project=project))
@@ -175,7 +192,7 @@ class Store:
         project: str | None = None,
     ) -> Iterator[Curve]:
         """Return the curves of all benchmarks, one benchmark after the other; they are read as they are needed."""
-        from photometer.history.curves import read_curves
+        from photometer.history.store import read_curves
 
         with self._connected() as connection:
             yield from read_curves(connection, benchmark_ids, metrics, project=project)
@@ -221,3 +238,101 @@ def _see_to_file(path: Path, *, create: bool) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise StoreError(f"{path}: its folder cannot be made: {error.strerror or error}") from error
+
+
+def _remove_empty(path: Path) -> None:
+    """Remove a file that could not be made a store. One that has tables is left: another process has made it one."""
+    import sqlite3
+
+    with contextlib.suppress(sqlite3.Error, OSError):
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
+            has_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,)
+        if not has_tables:
+            for end in ("", "-wal", "-shm", "-journal"):
+                path.with_name(path.name + end).unlink(missing_ok=True)
+
+
+# Rows fetched at a time: a million at once would take a gigabyte.
+_FETCH = 20_000
+
+
+class _Series(NamedTuple):
+    """Of which runs one curve is made."""
+
+    project: str
+    machine: Machine
+    environment: StoredEnvironment
+
+
+def read_curves(
+    connection: Connection,
+    benchmark_ids: Collection[int] | None = None,
+    metrics: Sequence[str] | None = None,
+    *,
+    project: str | None = None,
+) -> Iterator[Curve]:
+    names = Names.read(connection)
+    series_of, commit_of = _runs(connection, names, project)
+    benchmarks = Rows((benchmark.id, benchmark) for benchmark in read_benchmarks(connection))
+    known = Rows(read_metrics(connection))
+    wanted = None if metrics is None else [number for number, metric in known.items() if metric.name in metrics]
+    gathered: dict[_Series, list[CurvePoint]] = {}
+    current: tuple[int, int] | None = None
+    rows = connection.execution_options(yield_per=_FETCH).execute(_query(benchmark_ids, wanted))
+    for benchmark_id, metric_id, run_id, result_id, value, low, high in rows:
+        if (benchmark_id, metric_id) != current:
+            if current is not None:
+                yield from _finished(benchmarks[current[0]], known[current[1]], gathered)
+            current, gathered = (benchmark_id, metric_id), {}
+        series = series_of.get(run_id)
+        if series is not None:
+            point = CurvePoint(commit_of[run_id], value, low, high, run_id, result_id)
+            gathered.setdefault(series, []).append(point)
+    if current is not None:
+        yield from _finished(benchmarks[current[0]], known[current[1]], gathered)
+
+
+def _query(benchmark_ids: Collection[int] | None, metric_ids: Sequence[int] | None) -> Select[Any]:
+    table = schema.points
+    query = select(
+        table.c.benchmark_id,
+        table.c.metric_id,
+        table.c.run_id,
+        table.c.result_id,
+        table.c.value,
+        table.c.low,
+        table.c.high,
+    ).order_by(table.c.benchmark_id, table.c.metric_id)
+    if benchmark_ids is not None:
+        query = query.where(table.c.benchmark_id.in_(list(benchmark_ids)))
+    if metric_ids is not None:
+        query = query.where(table.c.metric_id.in_(list(metric_ids)))
+    return query
+
+
+def _runs(connection: Connection, names: Names, project: str | None) -> tuple[dict[int, _Series], dict[int, Commit]]:
+    """Return of each run that belongs into a curve which one, and its commit."""
+    table = schema.runs
+    query = select(table.c.id, table.c.project_id, table.c.machine_id, table.c.environment_id, table.c.commit_id).where(
+        table.c.commit_id.is_not(None), table.c.is_dirty.is_(False)
+    )
+    series, commits = {}, {}
+    made: dict[tuple[int, int, int], _Series] = {}
+    for run_id, project_id, machine_id, environment_id, commit_id in connection.execute(query):
+        if project is not None and names.projects[project_id] != project:
+            continue
+        place = (project_id, machine_id, environment_id)
+        if place not in made:
+            made[place] = _Series(
+                names.projects[project_id], names.machines[machine_id], names.environments[environment_id]
+            )
+        series[run_id] = made[place]
+        commits[run_id] = names.commits[commit_id]
+    return series, commits
+
+
+def _finished(benchmark: Benchmark, metric: Metric, gathered: dict[_Series, list[CurvePoint]]) -> Iterator[Curve]:
+    place = attrgetter("commit.committed_at", "commit.generation", "commit.sha", "run_id", "result_id")
+    for series, points in gathered.items():
+        points.sort(key=place)
+        yield Curve(benchmark, metric, series.project, series.machine, series.environment, tuple(points))

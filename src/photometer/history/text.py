@@ -10,18 +10,34 @@ import math
 from collections.abc import Iterable, Sequence
 
 from photometer.analysis.cause import FunctionChange
-from photometer.analysis.verdict_reason import percent
 from photometer.history.changes import Cause, Change, Level, levels_of
 from photometer.history.nouns import Commit, Curve, Metric, StoredRun
-from photometer.model.memory_measurement import format_bytes
-from photometer.model.units import format_seconds
+from photometer.model.units import format_bytes, format_count, format_seconds, percent
 from photometer.model.visible_text import visible_line
-from photometer.report.text_width import pad, width_of
+from photometer.report.tables.as_text import render_text
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, row_of, table_of
 
 FUNCTIONS_SHOWN = 3
 # A sparkline of more characters would be wider than a terminal.
 SPARKS = 48
 _BARS = "▁▂▃▄▅▆▇█"
+RUN_COLUMNS = (
+    Column("run", "run", Kind.COUNT, priority=STAYS),
+    Column("date", "date", Kind.WORDS, priority=STAYS),
+    Column("kind", "kind", Kind.WORDS, priority=2),
+    Column("commit", "commit", Kind.WORDS, priority=STAYS),
+    Column("branch", "branch", Kind.WORDS, priority=3),
+    Column("suite", "suite", Kind.WORDS, priority=1),
+    Column("results", "results", Kind.COUNT, priority=STAYS),
+    Column("machine", "machine", Kind.WORDS, priority=4),
+)
+POINT_COLUMNS = (
+    Column("commit", "", Kind.NAME),
+    Column("date", "", Kind.WORDS, priority=STAYS),
+    Column("value", "", Kind.NUMBER, priority=STAYS),
+    Column("interval", "", Kind.NUMBER, priority=2),
+    Column("subject", "", Kind.WORDS),
+)
 _CAUSE_WORDS = {
     Cause.CODE: "the code's",
     Cause.MACHINE: "the machine's, by its counts; --confirm compares the two commits live",
@@ -38,12 +54,12 @@ def format_value(value: float, metric: Metric) -> str:
     if metric.unit == "bytes":
         return format_bytes(value)
     if metric.unit == "instructions":
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.2f}".rstrip("0").rstrip(".")
+        return format_count(value)
     return f"{value:,.6g}" + (f" {metric.unit}" if metric.unit else "")
 
 
 def format_change(relative: float) -> str:
-    return ("+" if relative > 0 else "") + percent(relative) if math.isfinite(relative) else "new"
+    return percent(relative, signed=True) if math.isfinite(relative) else "new"
 
 
 def format_day(seconds: int) -> str:
@@ -53,37 +69,52 @@ def format_day(seconds: int) -> str:
         return "unknown"
 
 
-def render_runs(runs: Sequence[StoredRun]) -> str:
-    """Return a line per run."""
-    heads = ("run", "date", "kind", "commit", "branch", "suite", "results", "machine")
-    return table(heads, [_run_cells(run) for run in runs], right=("run", "results"))
+def render_runs(runs: Sequence[StoredRun], width: int | None = None) -> str:
+    """Return a row per run."""
+    return render_text(table_of(RUN_COLUMNS, [_run_row(run) for run in runs]), width)
 
 
-def _run_cells(run: StoredRun) -> tuple[str, ...]:
+def _run_row(run: StoredRun) -> Row:
     commit = "" if run.commit is None else run.commit.short + ("+" if run.is_dirty else "")
     if run.base_commit is not None:
         commit = f"{run.base_commit.short}..{commit}"
     failed = f" ({run.failures} failed)" if run.failures else ""
     open_end = "" if run.is_complete else ", not finished"
-    day = format_day(run.started_at)
-    return (
-        str(run.id), day, run.kind, commit, run.branch, run.suite.name, f"{run.results}{failed}{open_end}",
-        f"{run.machine.name}; {run.environment.name}",
-    )  # fmt: skip
+    return row_of(
+        {
+            "run": Cell(run.id, str(run.id)),
+            "date": format_day(run.started_at),
+            "kind": run.kind,
+            "commit": commit,
+            "branch": run.branch,
+            "suite": run.suite.name,
+            "results": Cell(run.results, after=f"{failed}{open_end}"),
+            "machine": f"{run.machine.name}; {run.environment.name}",
+        }
+    )
 
 
-def render_curve(curve: Curve, *, with_points: int = 0) -> str:
+def render_curve(curve: Curve, *, with_points: int = 0, width: int | None = None) -> str:
     """Return the curve as a line of bars with its ends, and the last values by commit if asked for."""
     levels = levels_of(curve)
     head = f"  {curve.metric.name}: {len(levels)} commit{'' if len(levels) == 1 else 's'}, {curve.machine.name}"
     ends = f"{_at(levels[0], curve.metric)} … {_at(levels[-1], curve.metric)}" if len(levels) > 1 else ""
     lines = [f"{head}; {curve.environment.name}", f"    {sparks([level.value for level in levels])}  {ends}".rstrip()]
-    rows = [
-        (level.commit.short, format_day(level.commit.committed_at), format_value(level.value, curve.metric),
-         _interval(level, curve.metric), level.commit.subject)
-        for level in reversed(levels[-with_points:] if with_points else [])
-    ]  # fmt: skip
-    return visible_block(lines) + (table((), rows, indent=4) if rows else "")
+    rows = [_level_row(level, curve.metric) for level in reversed(levels[-with_points:] if with_points else [])]
+    points = render_text(table_of(POINT_COLUMNS, rows), width, indent="    ") if rows else ""
+    return visible_block(lines) + points
+
+
+def _level_row(level: Level, metric: Metric) -> Row:
+    return row_of(
+        {
+            "commit": level.commit.short,
+            "date": format_day(level.commit.committed_at),
+            "value": Cell(level.value, format_value(level.value, metric)),
+            "interval": Cell((level.low, level.high), _interval(level, metric)) if _interval(level, metric) else None,
+            "subject": level.commit.subject,
+        }
+    )
 
 
 def _at(level: Level, metric: Metric) -> str:
@@ -139,22 +170,6 @@ def where(change: Change) -> str:
 
 def _named(commit: Commit) -> str:
     return f"{commit.short} {commit.subject}".rstrip() + (f" ({commit.author})" if commit.author else "")
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), indent: int = 0) -> str:
-    """Return aligned columns; the last one is not padded. Text of users is made harmless."""
-    shown = [[visible_line(cell) for cell in row] for row in ([heads] if heads else [])] + [
-        [visible_line(cell) for cell in row] for row in rows
-    ]
-    widths = [max(width_of(row[place]) for row in shown) for place in range(len(shown[0]))] if shown else []
-    lines = []
-    for row in shown:
-        cells = [
-            cell.rjust(widths[place]) if heads and heads[place] in right else pad(cell, widths[place])
-            for place, cell in enumerate(row)
-        ]
-        lines.append(" " * indent + "  ".join(cells).rstrip())
-    return "".join(line + "\n" for line in lines)
 
 
 def visible_block(lines: Iterable[str]) -> str:

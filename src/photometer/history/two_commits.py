@@ -17,7 +17,19 @@ from photometer.history.nouns import Curve, Machine, StoredEnvironment
 from photometer.history.points import INSTRUCTIONS
 from photometer.history.repository import Repository
 from photometer.history.store import Store
-from photometer.history.text import FUNCTIONS_SHOWN, format_change, format_value, table, visible_block
+from photometer.history.text import FUNCTIONS_SHOWN, format_change, format_value, visible_block
+from photometer.model.units import format_count
+from photometer.report.tables.as_text import render_text
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, row_of, table_of
+
+COLUMNS = (
+    Column("change", "change", Kind.NUMBER, priority=STAYS),
+    Column("benchmark", "benchmark", Kind.NAME),
+    Column("metric", "metric", Kind.WORDS, priority=STAYS),
+    Column("before", "before", Kind.NUMBER, priority=1),
+    Column("after", "after", Kind.NUMBER, priority=1),
+    Column("functions", "most in", Kind.WORDS, priority=2),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +109,7 @@ def _with_functions(store: Store, row: ComparedRow) -> ComparedRow:
     return dataclasses.replace(row, functions=between_counts(*records))
 
 
-def render_comparison(rows: Sequence[ComparedRow], *, everything: bool = False) -> str:
+def render_comparison(rows: Sequence[ComparedRow], *, everything: bool = False, width: int | None = None) -> str:
     """Return a table per machine and environment; what is the same is counted unless `everything` is asked for."""
     text = ""
     places = list(dict.fromkeys((row.machine, row.environment) for row in rows))
@@ -106,20 +118,22 @@ def render_comparison(rows: Sequence[ComparedRow], *, everything: bool = False) 
         shown = [row for row in here if everything or row.has_changed]
         text += visible_block([f"{machine.name}; {environment.name}"])
         if shown:
-            text += table(("change", "benchmark", "metric", "before", "after", ""), [_cells(row) for row in shown])
+            text += render_text(table_of(COLUMNS, [_row(row) for row in shown]), width)
         same = len(here) - sum(row.has_changed for row in here)
         text += f"{len(here) - same} changed, {same} the same\n"
     return text + "\nTimes were not measured side by side; `photometer compare` does that.\n"
 
 
-def _cells(row: ComparedRow) -> tuple[str, ...]:
+def _row(row: ComparedRow) -> Row:
     metric = row.curve.metric
-    named = [f"{each.function} ({each.instructions_per_run:+,.0f})" for each in row.functions[:FUNCTIONS_SHOWN]]
-    return (
-        format_change(row.relative) if row.has_changed else "same",
-        row.curve.benchmark.title,
-        metric.name,
-        format_value(row.base.value, metric),
-        format_value(row.branch.value, metric),
-        ", ".join(named),
+    named = [f"{each.function} ({format_count(each.instructions_per_run, signed=True)})" for each in row.functions]
+    return row_of(
+        {
+            "change": Cell(row.relative, format_change(row.relative) if row.has_changed else "same"),
+            "benchmark": row.curve.benchmark.title,
+            "metric": metric.name,
+            "before": Cell(row.base.value, format_value(row.base.value, metric)),
+            "after": Cell(row.branch.value, format_value(row.branch.value, metric)),
+            "functions": ", ".join(named[:FUNCTIONS_SHOWN]),
+        }
     )

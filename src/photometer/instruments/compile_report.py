@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
 
+from photometer.instruments.declaration import Asked, Instrument, Option
+from photometer.instruments.ready_order import cache_folder, is_compiled, task_spec_of
 from photometer.model.compile_report import CompileReport
 from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
@@ -17,10 +18,6 @@ from photometer.plan.work_order import WorkOrder
 from photometer.session.session import Session, compiling
 from photometer.session.shared import process_session
 from photometer.worker.messages import CompileFacts, Prepare, ReportCompile
-
-# Compiles what Inductor needs for any function.
-_FIRST = 'torch.compile(lambda x: torch.relu(x) + 1)(torch.ones(64, device="{device}"))'
-FIRST_SECONDS = 600.0
 
 
 def report_compile(
@@ -47,19 +44,9 @@ def report_compile(
     return from_record(CompileReport, record)
 
 
-def cache_folder(session: Session, key: str, device: str = "", cores: Sequence[int] = ()) -> Path:
-    """Return the folder of a benchmark's torch.compile cache."""
-
-    def fill(folder: Path) -> None:
-        setup = _FIRST.format(device=device or "cpu")
-        with session.child(compiling(device), cores) as child:
-            child.ask(Prepare("pass", setup, compile_cache=str(folder)), FIRST_SECONDS)
-
-    return session.compile_caches.of(key, device, fill)
-
-
 def _ask(session: Session, request: ReportCompile, timeout_seconds: float, cores: Sequence[int]) -> CompileFacts:
-    with session.child(compiling(request.device), cores) as child:
+    kind = compiling(request.device).importing(Prepare(request.stmt, request.setup))
+    with session.child(kind, cores) as child:
         return child.ask(request, timeout_seconds)
 
 
@@ -69,3 +56,33 @@ def report_statement(order: WorkOrder, session: Session | None = None) -> Compil
     request = ReportCompile(args.stmt, args.setup, cache="", later=order.recompile_with, num_threads=args.num_threads)
     spec = TaskSpec(stmt="\n".join(order.label), setup=args.setup, num_threads=args.num_threads)
     return report_compile(session or process_session(), request, spec, order.id, timeout_seconds=order.timeout_seconds)
+
+
+def compile_order(session: Session, asked: Asked) -> CompileReport:
+    """Compile it cold and warm, and with the other sizes of its sweep."""
+    order, prepare = asked.order, asked.ready.preparation()
+    request = ReportCompile(
+        prepare.stmt,
+        prepare.setup,
+        cache="",
+        later=order.recompile_with,
+        num_threads=prepare.num_threads,
+        device=prepare.device,
+        seed=prepare.seed,
+    )
+    return report_compile(
+        session, request, task_spec_of(order), order.id, timeout_seconds=order.timeout_seconds, cores=asked.cores
+    )
+
+
+COMPILE_REPORT = Instrument(
+    name="compile",
+    doing="torch.compile",
+    record=CompileReport,
+    measure=compile_order,
+    option=Option("compile_report", "Report what torch.compile took and met, for compiled variants.", default=True),
+    needs=("wall",),
+    applies=lambda order, options: is_compiled(order),
+    ends_order=True,
+    first_guess_seconds=15.0,
+)

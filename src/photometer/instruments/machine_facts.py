@@ -12,10 +12,11 @@ import importlib.metadata
 import os
 import platform
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+from photometer.errors import EnvironmentSpecError
+from photometer.git import git_text
 from photometer.model.machine import Machine, TorchBuild
 
 GIT_TIMEOUT_SECONDS = 5.0
@@ -48,33 +49,13 @@ def gather_machine(folder: Path | None = None) -> Machine:
 def git_commit(folder: Path) -> tuple[str | None, bool | None, str | None]:
     """Return the commit checked out in `folder`, whether tracked files differ from it, and why neither is known."""
     try:
-        commit = _git(folder, "rev-parse", "HEAD").strip()
-        changed = _git(folder, "status", "--porcelain", "--untracked-files=no").strip()
-    except FileNotFoundError:
-        return None, None, "git is not installed, or the folder is gone"
-    except subprocess.TimeoutExpired:
-        return None, None, f"git did not finish within {GIT_TIMEOUT_SECONDS:g} s"
-    except subprocess.CalledProcessError as error:
-        lines = str(error.stderr).strip().splitlines()
-        return None, None, lines[-1] if lines else f"git ended with status {error.returncode}"
-    except OSError as error:
-        return None, None, f"git could not be run: {error}"
+        commit = git_text(folder, "rev-parse", "HEAD", seconds=GIT_TIMEOUT_SECONDS)
+        changed = git_text(folder, "status", "--porcelain", "--untracked-files=no", seconds=GIT_TIMEOUT_SECONDS)
+    except EnvironmentSpecError as error:
+        said = (error.log or "").strip().splitlines()
+        ended = f"git ended with status {error.exit_status}"
+        return None, None, error.message if error.exit_status is None else said[-1] if said else ended
     return commit, bool(changed), None
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    # No optional locks: a benchmark must not write to the user's repository.
-    command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
-    finished = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=GIT_TIMEOUT_SECONDS,
-        check=True,
-        stdin=subprocess.DEVNULL,
-    )
-    return finished.stdout
 
 
 def stolen_share(proc_stat: str | None) -> float | None:

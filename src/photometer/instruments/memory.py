@@ -1,4 +1,4 @@
-"""Memory of a statement, in a child of a session or in this process. Exact, even on a busy machine."""
+"""Memory of a statement or an order, in a child of a session or in this process. Exact, even on a busy machine."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from photometer.instruments.cpp.snippet import BuiltSnippet
+from photometer.instruments.declaration import Figure, Instrument, Option
+from photometer.instruments.ready_order import ReadyOrder, kind_of, preparation_of, task_spec_of
 from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.task import TaskSpec
-from photometer.session.child_process import DEFAULT_TIMEOUT_SECONDS, ChildProcess
+from photometer.session.child_process import LONGEST_REQUEST_SECONDS, ChildProcess
+from photometer.session.session import Session
 from photometer.session.shared import process_session
 from photometer.worker.messages import ANY_DEVICE, MeasuredMemory, MeasureMemory, Prepare
 
@@ -23,7 +26,7 @@ def memory_in_child(
     task_spec: TaskSpec,
     *,
     repeats: int = REPEATS,
-    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    timeout_seconds: float = LONGEST_REQUEST_SECONDS,
 ) -> MemoryMeasurement:
     """Prepare the statement in a fresh child and measure what its runs allocate there."""
     # No warm-up: memory that such a run leaves would later be freed without having been counted.
@@ -66,10 +69,41 @@ def memory_here(
     return memory_measurement(taken, task_spec)
 
 
-def memory_of_built(built: BuiltSnippet, task_spec: TaskSpec, *, repeats: int = REPEATS) -> MemoryMeasurement:
+def memory_of_built(
+    built: BuiltSnippet, task_spec: TaskSpec, *, repeats: int = REPEATS, seed: int | None = None
+) -> MemoryMeasurement:
     """Measure a C++ statement in a child of this process's session."""
     prepare = Prepare(
-        library=str(built.library), symbol=built.symbol, num_threads=task_spec.num_threads, device=ANY_DEVICE
+        library=str(built.library),
+        symbol=built.symbol,
+        num_threads=task_spec.num_threads,
+        device=ANY_DEVICE,
+        seed=seed,
     )
     with process_session().child() as child:
         return memory_in_child(child, prepare, task_spec, repeats=repeats)
+
+
+def take_memory(session: Session, ready: ReadyOrder, cores: Sequence[int] = ()) -> MemoryMeasurement:
+    """Measure what one run of a work order allocates, in a child of its own."""
+    order = ready.order
+    prepare = preparation_of(session, ready, cores)
+    if ready.waits_for_device:
+        prepare = dataclasses.replace(prepare, device=ANY_DEVICE)
+    with session.child(kind_of(order), cores) as child:
+        return memory_in_child(child, prepare, task_spec_of(order), timeout_seconds=order.timeout_seconds)
+
+
+MEMORY = Instrument(
+    name="memory",
+    doing="measuring memory",
+    record=MemoryMeasurement,
+    measure=lambda session, asked: take_memory(session, asked.ready, asked.cores),
+    figures=(
+        Figure("peak_bytes", "bytes", of=lambda use: use.peak_bytes, exact=True),
+        Figure("allocated_bytes", "bytes", of=lambda use: use.allocated_bytes, exact=True),
+        Figure("allocations", "allocations", of=lambda use: use.allocations, exact=True),
+    ),
+    option=Option("memory", "Measure what one run allocates: peak, bytes, number of blocks."),
+    first_guess_seconds=0.2,
+)

@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from photometer.errors import DefinitionError, PhotometerError, ResultsFileError, SnippetError
-from photometer.instruments.code_folder import cache_root, make_code_folder
 from photometer.instruments.machine_facts import gather_machine
+from photometer.model.code_folder import cache_root, make_code_folder
 from photometer.model.records import from_record, to_record
 from photometer.model.whole_file import write_whole
 from photometer.model.work_of_run import MachinePeak
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare, Time
 
@@ -31,11 +32,10 @@ GPU_MATRICES = (4096, 8192, 16384)
 CPU_COPY_BYTES = 128 << 20
 GPU_COPY_BYTES = 1 << 30
 # The least length of a block: shorter ones are lost in the noise.
-BLOCK_SECONDS = 0.02
+SHORTEST_BLOCK_SECONDS = 0.02
 MOST_RUNS = 200
 # A product that takes this long is large enough; a larger one would not be faster.
 LONG_SECONDS = 0.03
-TIMEOUT_SECONDS = 120.0
 # Used for types that have no matrix product.
 DEFAULT_DTYPE = "float32"
 DTYPES = ("float32", "float64", "bfloat16", "float16")
@@ -116,10 +116,10 @@ def _best_seconds(session: Session, peak: MachinePeak, stmt: str, setup: str) ->
         synchronize=accelerator,
     )
     with session.child() as child:
-        child.ask(prepare, TIMEOUT_SECONDS)
-        first = child.ask(Time(1), TIMEOUT_SECONDS).seconds
-        runs = int(min(max(BLOCK_SECONDS / max(first, 1e-9), 1), MOST_RUNS))
-        return min(child.ask(Time(runs), TIMEOUT_SECONDS).seconds for _ in range(BLOCKS)) / runs
+        child.ask(prepare, DEFAULT_TIMEOUT_SECONDS)
+        first = child.ask(Time(1), DEFAULT_TIMEOUT_SECONDS).seconds
+        runs = int(min(max(SHORTEST_BLOCK_SECONDS / max(first, 1e-9), 1), MOST_RUNS))
+        return min(child.ask(Time(runs), DEFAULT_TIMEOUT_SECONDS).seconds for _ in range(BLOCKS)) / runs
 
 
 def _hardware(device: str) -> str:

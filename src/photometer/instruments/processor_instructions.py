@@ -20,11 +20,11 @@ from pathlib import Path
 from types import TracebackType
 
 from photometer.errors import DefinitionError, ToolMissing
+from photometer.instruments.replicate import WARMUP_RUNS
 from photometer.model.processor_counts import ProcessorCounts
 from photometer.model.task import TaskSpec
 from photometer.worker.python_loop import PythonLoop
 
-WARMUP_RUNS = 100
 """As with Callgrind: CPython's specialising interpreter has settled by then."""
 
 _SYSCALL_NUMBERS = {"x86_64": 298, "aarch64": 241}

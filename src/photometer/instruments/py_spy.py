@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from photometer.errors import MeasurementError, PhotometerError, ToolMissing, ToolRefused, WorkerError
+from photometer.instruments.replicate import WARMUP_RUNS
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.child_process import ChildProcess
 from photometer.session.left_behind import private_folder
-from photometer.session.session import Session
+from photometer.session.session import ServerKind, Session
 from photometer.worker.messages import Prepare, Spin, Time
 
 DEFAULT_DURATION_SECONDS = 3.0
@@ -35,7 +37,6 @@ LONGEST_START_SECONDS = 180.0
 # The time of a run is the fastest of a few blocks: a flame graph shows shares, not fine differences.
 TIMING_BLOCKS = 20
 TIMING_BLOCK_SECONDS = 0.005
-WARMUP_RUNS = 100
 
 # The frame of the loop around the user's statement (worker/python_loop.py); a compiled one has its symbol instead.
 LOOP_FRAME = "_photometer_blocks"
@@ -89,11 +90,12 @@ def sample_loop(
     *,
     duration_seconds: float = DEFAULT_DURATION_SECONDS,
     native: bool = True,
-    timeout_seconds: float = 120.0,
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
 ) -> SampledStacks:
     """Fork a child, prepare it, and sample it with py-spy while it runs its statement repeatedly."""
     py_spy = find_py_spy()
-    with session.child() as child, private_folder("py-spy") as folder:
+    kind = ServerKind().importing(preparation)
+    with session.child(kind) as child, private_folder("py-spy") as folder:
         child.ask(dataclasses.replace(preparation, warmup_runs=1), timeout_seconds)
         seconds_per_run = _seconds_per_run(child, timeout_seconds)
         out = folder / "stacks.txt"

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from photometer.instruments.clock import Clock
 from photometer.instruments.wall_time import MOST_RUNS_PER_BLOCK, TimeBlock
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.child_process import ChildProcess
 from photometer.session.cores import neighbours
 from photometer.session.session import ServerKind
@@ -45,8 +46,7 @@ REPLICATE_SECONDS = 0.15
 # A fork that opens an accelerator takes 1 to 2 s before it measures. Keeping forks open was tried on an H200: times of
 # kernels of 2 us differ by up to 8 % between processes, so that few processes give false verdicts.
 DEVICE_REPLICATE_SECONDS = 0.5
-DEFAULT_TIMEOUT_SECONDS = 120.0
-# Seeds of memory layouts.
+# Seeds of memory layouts and of data.
 LARGEST_SEED = 2**31
 
 
@@ -102,7 +102,7 @@ def take_replicate(
     scatter: bool = True,
     runs_per_block: Sequence[int] = (),
 ) -> Replicate:
-    """Fork all sides, lay their memory out anew, warm them up, and alternate blocks for about `seconds`.
+    """Fork all sides, lay out their memory and draw their data anew, warm them up, and alternate blocks for `seconds`.
 
     One thread runs on `core`. A statement of several threads gets as many cores on each side, for on one its threads
     would only wait for each other. If the device keeps the time, the host's cores do not matter, and on one the sides
@@ -117,7 +117,8 @@ def take_replicate(
     with contextlib.ExitStack() as stack:
         # Sides of one session change servers at random: what is peculiar to a server is then noise, not a bias.
         placed = order.sample(range(len(sides)), len(sides))
-        forks = {place: stack.enter_context(sides[place].session.child(kind, cores)) for place in placed}
+        kinds = [kind.importing(side.prepare) for side in sides]
+        forks = {place: stack.enter_context(sides[place].session.child(kinds[place], cores)) for place in placed}
         children = [forks[place] for place in range(len(sides))]
         prepares = [dataclasses.replace(each, warmup_runs=1) for each in _laid_out(sides, order, scatter=scatter)]
         _prepare_all(children, prepares, timeout_seconds)
@@ -133,14 +134,25 @@ def take_replicate(
 
 
 def _laid_out(sides: Sequence[Side], order: random.Random, *, scatter: bool) -> list[Prepare]:
-    """Draw the layouts: one for all sides that have the same set-up, and another for each other set-up.
+    """Draw the seed of the data, one for all sides, and the layouts: one for all sides that have the same set-up.
 
     What executes the same set-up then lies the same, and the difference has less noise. With other set-ups it lies
     elsewhere anyway: in one layout for all, the distance would be the same in each replicate, and a statement that
     minds it (a copy whose target lies just behind its source, modulo a page) would seem slower or faster by a per cent.
+
+    Data that differ from replicate to replicate are noise, which the interval covers; data that differ between sides
+    would be a difference of the sides. A side that has its own seed (the user's) keeps it.
     """
-    seeds = {side.prepare.setup: order.randrange(1, LARGEST_SEED) if scatter else 0 for side in sides}
-    return [dataclasses.replace(side.prepare, layout_seed=seeds[side.prepare.setup]) for side in sides]
+    layouts = {side.prepare.setup: order.randrange(1, LARGEST_SEED) if scatter else 0 for side in sides}
+    drawn = order.randrange(LARGEST_SEED)
+    return [
+        dataclasses.replace(
+            side.prepare,
+            layout_seed=layouts[side.prepare.setup],
+            seed=drawn if side.prepare.seed is None else side.prepare.seed,
+        )
+        for side in sides
+    ]
 
 
 def _prepare_all(children: Sequence[ChildProcess], prepares: Sequence[Prepare], timeout_seconds: float) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from photometer.model.device_mode import DeviceMode, ModeName
 from photometer.model.task import TaskSpec
+from photometer.model.units import format_seconds
 
 if TYPE_CHECKING:
     from photometer.report.plots import Plot
@@ -161,7 +162,8 @@ class DeviceMeasurement:
         return sum(kernel.calls_per_run for kernel in self.kernels if not kernel.is_kernel)
 
     def __repr__(self) -> str:
-        times = ", ".join(f"{mode.name.value} {mode.seconds * 1e6:.3g} us" for mode in self.modes if mode.measured)
+        measured = [mode for mode in self.modes if mode.measured]
+        times = ", ".join(f"{mode.name.value} {format_seconds(mode.seconds, 3)}" for mode in measured)
         return f"<photometer.DeviceMeasurement on {self.device_name}: {times}; {self.bound}>"
 
     def __str__(self) -> str:

@@ -14,8 +14,8 @@ from functools import cached_property
 from photometer.errors import MeasurementError
 from photometer.model.units import format_seconds
 from photometer.stats.interval import median_interval
-from photometer.stats.low_quantile import low_quantile, low_quantile_interval
 from photometer.stats.summary import median
+from photometer.stats.undisturbed import low_quantile, low_quantile_interval
 
 
 class ModeName(enum.Enum):

@@ -26,3 +26,9 @@ class Environment:
     def current(cls, **changes: Any) -> Environment:
         """Return the interpreter that runs this, with what this process can import."""
         return cls(**{"python": sys.executable, "importable": importable_here(), **changes})
+
+    def with_code(self, folders: tuple[str, ...]) -> Environment:
+        """Return the environment with these folders first on its path: the code of a suite of another tool."""
+        if self.path[: len(folders)] == folders:
+            return self
+        return dataclasses.replace(self, path=(*folders, *self.path))

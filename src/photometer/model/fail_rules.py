@@ -1,4 +1,4 @@
-"""What makes a comparison fail, as it is written: `slower:5%`, `instructions:1%`, `memory:64KiB`, `undecided`, `never`.
+"""What makes a command fail, as it is written: `slower:5%`, `probable`, `instructions:1%`, `memory:64KiB`, `never`.
 
 In: the words of --fail-on, of pyproject.toml or of a suite. Out: FailRules, one per kind of change.
 """
@@ -12,14 +12,19 @@ from collections.abc import Iterable
 from typing import Literal, get_args
 
 from photometer.errors import DefinitionError
-from photometer.model.memory_measurement import format_bytes
+from photometer.model.units import format_bytes
 
-Watched = Literal["slower", "undecided", "instructions", "memory"]
+Watched = Literal["slower", "probable", "undecided", "instructions", "memory", "recompile", "graph-break"]
 WATCHED: tuple[Watched, ...] = get_args(Watched)
+# What compiled statements can fail on; they have no threshold.
+COMPILE_WORDS: tuple[Watched, ...] = ("recompile", "graph-break")
 NEVER = "never"
 _NUMBER = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>%|B|KiB|MiB|GiB)?")
 _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
-_FORMS = "Write slower, slower:5%, instructions:1%, memory:0, memory:64KiB, undecided, or never."
+_FORMS = (
+    "Write slower, slower:5%, probable, undecided, instructions:1%, memory:0, memory:64KiB, recompile, graph-break, "
+    "or never."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,8 +83,8 @@ def _rule(word: str) -> FailRule:
         raise DefinitionError(f"{word!r} is nothing to fail on", remedy=_FORMS)
     if not colon:
         return FailRule(watched)
-    if watched == "undecided":
-        raise DefinitionError(f"{word!r}: undecided has no threshold", remedy=_FORMS)
+    if watched in ("undecided", *COMPILE_WORDS):
+        raise DefinitionError(f"{word!r}: {watched} has no threshold", remedy=_FORMS)
     match = _NUMBER.fullmatch(threshold.strip())
     if match is None:
         raise DefinitionError(f"{word!r} has no threshold after the colon", remedy=_FORMS)

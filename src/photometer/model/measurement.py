@@ -19,7 +19,7 @@ from photometer.model.diagnosis import WIDE_SPREAD, Conditions, Suspicion, diagn
 from photometer.model.records import NotNegative, Positive
 from photometer.model.task import TaskSpec
 from photometer.model.torch_results import adopted
-from photometer.model.units import format_seconds, select_unit
+from photometer.model.units import format_seconds, shown_unit
 from photometer.model.visible_text import visible
 from photometer.stats.interval import median_interval
 from photometer.stats.summary import mean, quantile, standard_deviation
@@ -282,7 +282,7 @@ class Measurement:
         if n == 1:
             yield f"  {format_seconds(self.median)}"
         else:
-            unit, scale = select_unit(self.median)
+            unit, scale = shown_unit(self.median)
             low, high = self.interval
             if self.visits:
                 yield f"  Undisturbed: {self.seconds / scale:.2f} {unit}"

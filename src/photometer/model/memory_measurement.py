@@ -13,10 +13,8 @@ from typing import Annotated, ClassVar
 from photometer.errors import MeasurementError
 from photometer.model.records import AtLeast
 from photometer.model.task import TaskSpec
+from photometer.model.units import format_bytes
 from photometer.model.visible_text import visible
-
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_STEP = 1024
 
 Amount = Annotated[int, AtLeast(0)]
 
@@ -29,9 +27,6 @@ class MemoryFigures:
     allocated_bytes: Amount
     allocations: Amount
     kept_bytes: int = 0
-
-    def differs_from(self, other: MemoryFigures) -> bool:
-        return dataclasses.astuple(self) != dataclasses.astuple(other)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +92,8 @@ class MemoryMeasurement:
             lines.append(f"  {self.device}: {describe(device)}")
             if self.device_reserved_bytes is not None:
                 lines.append(f"  {self.device}: {format_bytes(self.device_reserved_bytes)} reserved at most")
+        elif self.device:
+            lines.append(f"  {self.device}: torch does not report the memory of this device")
         lines.append(f"  {'CPU: ' if self.device else ''}{describe(self.host)}")
         if self.process_peak_bytes is not None:
             lines.append(f"  the process grew by up to {format_bytes(self.process_peak_bytes)} (in whole pages)")
@@ -121,14 +118,3 @@ def most_frequent(repeats: Sequence[MemoryFigures]) -> MemoryFigures:
     """Return what most repeats have; of several such, the last: what settles, settles with time."""
     counted = Counter(repeats)
     return max(enumerate(repeats), key=lambda place: (counted[place[1]], place[0]))[1]
-
-
-def format_bytes(number: float) -> str:
-    """Return 512 B, 4.0 KiB, 1.5 MiB: one decimal, and whole bytes below a KiB."""
-    size, unit = float(abs(number)), _UNITS[0]
-    for unit in _UNITS:
-        if size < _STEP or unit == _UNITS[-1]:
-            break
-        size /= _STEP
-    sign = "-" if number < 0 else ""
-    return f"{sign}{size:.0f} B" if unit == "B" else f"{sign}{size:.1f} {unit}"

@@ -31,11 +31,20 @@ def own_folders(suites: Iterable[str | Path] = ()) -> tuple[str, ...]:
     with contextlib.suppress(OSError):  # it was removed
         folders.append(Path.cwd())
     for suite in suites:
-        place, colon, _ = str(suite).rpartition(":")
-        file = Path(place if colon and place.endswith(".py") else str(suite))
-        if file.suffix == ".py" and file.is_file():
+        file = _file_of(str(suite))
+        if file is not None:
             folders += _of_file(file.resolve())
     return tuple(dict.fromkeys(str(folder) for folder in folders))
+
+
+def _file_of(suite: str) -> Path | None:
+    """Return the file that a suite is in; of another tool's suite, such as `asv:benchmarks`, perhaps a folder."""
+    place, colon, _ = suite.rpartition(":")
+    file = Path(place if colon and place.endswith(".py") else suite)
+    if file.suffix == ".py" and file.is_file():
+        return file
+    _, colon, place = suite.partition(":")
+    return Path(place) if colon and place and Path(place).exists() else None
 
 
 def _of_file(file: Path) -> Iterator[Path]:

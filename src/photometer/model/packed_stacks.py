@@ -96,6 +96,8 @@ class ComparisonStacks:
     number_per_run: Positive
     base: Mapping[str, Any]
     branch: Mapping[str, Any]
+    # The position of the side that is compared with the reference.
+    side: int = 1
 
     def __post_init__(self) -> None:
         if not self.base_stacks or not self.branch_stacks:

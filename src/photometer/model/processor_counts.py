@@ -12,6 +12,7 @@ from typing import ClassVar
 from photometer.errors import MeasurementError
 from photometer.model.records import Positive
 from photometer.model.task import TaskSpec
+from photometer.model.units import percent
 from photometer.model.visible_text import visible
 
 
@@ -42,12 +43,12 @@ class ProcessorCounts:
         return (max(self.instructions) - min(self.instructions)) / (statistics.median(self.instructions) or 1)
 
     def __repr__(self) -> str:
-        return f"<photometer.ProcessorCounts {self.instructions_per_run:,.1f} per run, spread {self.spread:.3%}>"
+        return f"<photometer.ProcessorCounts {self.instructions_per_run:,.1f} per run, spread {percent(self.spread)}>"
 
     def __str__(self) -> str:
         repeats = f"{len(self.instructions)} repeats of {self.number_per_run} runs"
         return (
             f"{visible(self.task_spec.summarize())}\n"
             f"  {self.instructions_per_run:>14,.1f} instructions per run, counted by the processor\n"
-            f"  {repeats}, spread {self.spread:.3%}"
+            f"  {repeats}, spread {percent(self.spread)}"
         )

@@ -16,7 +16,6 @@ from typing import Any, BinaryIO
 from photometer.errors import ResultsFileError
 from photometer.model.folder_lock import flock_or_warn
 from photometer.model.machine import Machine
-from photometer.model.measurement import Measurement
 from photometer.model.results_format import (
     FILE_END,
     HEADER_END,
@@ -181,15 +180,3 @@ def _write_new(path: Path, content: bytes, overwrite: bool) -> None:
         ) from error
     except OSError as error:
         raise not_written(path, error, kept=kept) from error
-
-
-def save_measurements(
-    path: str | Path, measurements: Iterable[Measurement], *, machine: Machine | None = None
-) -> ResultsFile:
-    """Write a file with these measurements, in place of whatever stood there."""
-    return ResultsFile.create(path, machine=machine, records=measurements, overwrite=True)
-
-
-def load_measurements(path: str | Path, recover: bool = False) -> list[Measurement]:
-    """Return the measurements in a file; records of other kinds are left out."""
-    return load_results(path, recover).measurements

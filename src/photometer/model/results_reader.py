@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import gc
 import json
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,9 @@ from photometer.model.results_format import FORMAT, VERSION, Recordable, decode
 
 # Parsing takes up to five times the file in memory. A measurement is about 2 KB: this is a hundred thousand of them.
 LARGEST_FILE_BYTES = 256 * 1024 * 1024
+
+# A URL as a path: of its two slashes one is left.
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 # What may stand between a record and the line end after it.
 AFTER_RECORD = b", \t\r\n"
@@ -135,11 +139,17 @@ def read_limited(path: Path, largest_bytes: int) -> bytes:
         _check_regular(path)
         with path.open("rb") as file:
             content = file.read(largest_bytes + 1)
-    except FileNotFoundError as error:
-        raise ResultsFileError(f"{path}: there is no such file", remedy="Check the path.") from error
-    except IsADirectoryError as error:
-        raise ResultsFileError(f"{path}: is a folder, not a file", remedy="Name the file in it.") from error
     except OSError as error:
+        if _URL.match(str(path)):
+            # The chain is cut, too: it names the path, and the password in it.
+            raise ResultsFileError(
+                "a URL was given in place of a results file",
+                remedy="Name a file; `photometer history` and --store read a database.",
+            ) from None
+        if isinstance(error, FileNotFoundError):
+            raise ResultsFileError(f"{path}: there is no such file", remedy="Check the path.") from error
+        if isinstance(error, IsADirectoryError):
+            raise ResultsFileError(f"{path}: is a folder, not a file", remedy="Name the file in it.") from error
         raise ResultsFileError(f"{path}: cannot be read: {error.strerror or error}") from error
     if len(content) > largest_bytes:
         raise ResultsFileError(

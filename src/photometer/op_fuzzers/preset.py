@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from photometer.fuzzing.element_type import dtype_name
+from photometer.fuzzing.element_type import DEFAULT_DTYPE, dtype_name
 from photometer.fuzzing.fuzzer import Constraint, Fuzzer
 from photometer.fuzzing.parameter import FuzzedParameter, ParameterAlias, constructor_text
 from photometer.fuzzing.tensor import FuzzedTensor
@@ -52,6 +52,45 @@ class PresetFuzzer(Fuzzer):
     def __repr__(self) -> str:
         defaults = {name: each.default for name, each in inspect.signature(type(self)).parameters.items()}
         return constructor_text(type(self).__name__, (), {"seed": self.seed, **self._arguments}, defaults)
+
+
+class LimitedFuzzer(PresetFuzzer):
+    """A ready-made fuzzer with limits on elements and bytes; a subclass says what is drawn, and which tensors are made.
+
+    The arguments are those of torch's fuzzers, and limits.
+    """
+
+    def __init__(
+        self,
+        seed: int | None,
+        dtype: Any = DEFAULT_DTYPE,
+        cuda: bool = False,
+        *,
+        device: Any = None,
+        min_elements: int = MIN_ELEMENTS,
+        max_elements: int = MAX_ELEMENTS,
+        max_allocation_bytes: int = MAX_ALLOCATION_BYTES,
+    ) -> None:
+        limits = {
+            "dtype": dtype,
+            "cuda": cuda,
+            "device": device,
+            "min_elements": min_elements,
+            "max_elements": max_elements,
+            "max_allocation_bytes": max_allocation_bytes,
+        }
+        super().__init__(
+            self._drawn(), self._made(limits), seed=seed, arguments=limits, constraints=self._kept_constraints()
+        )
+
+    def _drawn(self) -> list[FuzzedParameter | Iterable[FuzzedParameter]]:
+        raise NotImplementedError
+
+    def _made(self, limits: dict[str, Any]) -> list[FuzzedTensor]:
+        raise NotImplementedError
+
+    def _kept_constraints(self) -> list[Constraint] | None:
+        return None
 
 
 def powers_of_two(low: int, high: int) -> dict[int, float]:

@@ -48,6 +48,14 @@ class SpectralOpFuzzer(PresetFuzzer):
         max_allocation_bytes: int = MAX_ALLOCATION_BYTES,
     ) -> None:
         dims = range(MAX_DIM)
+        limits = {
+            "dtype": dtype,
+            "cuda": cuda,
+            "device": device,
+            "min_elements": min_elements,
+            "max_elements": max_elements,
+            "max_allocation_bytes": max_allocation_bytes,
+        }
         super().__init__(
             parameters=[
                 FuzzedParameter("ndim", distribution=DIMENSIONALITY, strict=True),
@@ -77,23 +85,10 @@ class SpectralOpFuzzer(PresetFuzzer):
                     size=("k0", "k1", "k2"),
                     steps=("step_0", "step_1", "step_2"),
                     probability_contiguous=0.75,
-                    min_elements=min_elements,
-                    max_elements=max_elements,
-                    max_allocation_bytes=max_allocation_bytes,
                     dim_parameter="ndim",
-                    dtype=dtype,
-                    cuda=cuda,
-                    device=device,
+                    **limits,
                 ),
             ],
             seed=seed,
-            arguments={
-                "dtype": dtype,
-                "cuda": cuda,
-                "probability_regular": probability_regular,
-                "device": device,
-                "min_elements": min_elements,
-                "max_elements": max_elements,
-                "max_allocation_bytes": max_allocation_bytes,
-            },
+            arguments={"probability_regular": probability_regular, **limits},
         )

@@ -10,8 +10,10 @@ import enum
 from typing import ClassVar
 
 from photometer.definition.compile_variant import CompileVariant
+from photometer.definition.grouped import Label
 from photometer.definition.sweep import SizePoint
 from photometer.model.language import Language
+from photometer.model.order_name import OrderName
 
 
 class RuntimeMode(enum.Enum):
@@ -80,11 +82,18 @@ class AutoLabels:
 
     def unusual_words(self) -> tuple[str, ...]:
         """Return what differs from eager, forward, one thread, CPU: `torchscript`, `backward`, `2 threads`, `n=64`."""
-        plain = (RuntimeMode.EAGER, RuntimeMode.EXPLICIT)
-        return (
-            *(() if self.runtime in plain else (self.runtime_name,)),
-            *(("backward",) if self.autograd is AutogradMode.FORWARD_BACKWARD else ()),
-            *((f"{self.num_threads} threads",) if self.num_threads > 1 else ()),
-            *((self.device,) if self.on_device else ()),
-            *(f"{name}={value}" for name, value in self.sizes),
+        name = self.named(())
+        return (*name.variant_words, *name.size_words)
+
+    def named(self, label: Label) -> OrderName:
+        """Return the name of the variant of this label."""
+        return OrderName(
+            label,
+            language=LANGUAGE_NAMES[self.language],
+            runtime=self.runtime.value,
+            autograd=self.autograd.value,
+            compile_words=tuple(self.compile.word.split()),
+            num_threads=self.num_threads,
+            device=self.device,
+            sizes=self.sizes,
         )

@@ -47,7 +47,8 @@ def materialize(
         benchmark = entry.benchmark
         if isinstance(benchmark, TimerArgs):
             auto = AutoLabels(RuntimeMode.EXPLICIT, AutogradMode.EXPLICIT, benchmark.language, benchmark.num_threads)
-            orders.append(_order(entry, auto, benchmark, timeout_seconds=timeout_seconds, retries=retries))
+            order = _order(entry, auto, benchmark, timeout_seconds=timeout_seconds, retries=retries)
+            orders.append(dataclasses.replace(order, preload=suite.preload))
             continue
         limit = benchmark.timeout_seconds or timeout_seconds
         scripts: dict[SizePoint, ScriptingJob] = {}
@@ -63,7 +64,8 @@ def materialize(
             order = _order(entry, auto, args, timeout_seconds=limit, retries=retries)
             if probe:
                 order = dataclasses.replace(order, args=probe_args(benchmark, auto, args))
-            order = dataclasses.replace(order, recompile_with=other_sizes(benchmark, auto, args.stmt))
+            others = other_sizes(benchmark, auto, args.stmt)
+            order = dataclasses.replace(order, recompile_with=others, preload=suite.preload)
             if job is not None:
                 jobs[job.id] = job
                 order = dataclasses.replace(order, model_id=job.id)

@@ -16,6 +16,9 @@ _TOKEN = re.compile(
     r"""\s*(?:(?P<open>\()|(?P<close>\))|"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<word>[^\s()"']+))"""
 )
 
+# Parentheses and "not" inside each other. Each takes a few frames of Python's stack, which has a thousand.
+DEEPEST_NESTING = 50
+
 Matcher = Callable[[frozenset[str]], bool]
 
 
@@ -62,6 +65,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.next_position = 0
+        self.depth = 0
         self.advance()
 
     def advance(self) -> None:
@@ -96,24 +100,33 @@ class _Parser:
         return lambda names: all(part(names) for part in parts)
 
     def one(self) -> Matcher:
-        token, word = self.token, self.word.lower()
-        if token == "not":
-            self.advance()
-            inner = self.one()
-            return lambda names: not inner(names)
-        if token == "open":
-            self.advance()
-            inner = self.either()
-            if self.token != "close":
-                raise self.error("expected )")
-            self.advance()
+        if self.token in ("not", "open"):
+            if self.depth == DEEPEST_NESTING:
+                raise self.error(f"more than {DEEPEST_NESTING} parentheses or nots inside each other")
+            self.depth += 1
+            inner = self.negated() if self.token == "not" else self.enclosed()
+            self.depth -= 1
             return inner
-        if token not in ("word", "double", "single"):
+        word = self.word.lower()
+        if self.token not in ("word", "double", "single"):
             raise self.error("expected a word")
         self.advance()
         if "=" in word:
             return lambda names: word in names
         return lambda names: any(word in name for name in names)
+
+    def negated(self) -> Matcher:
+        self.advance()
+        inner = self.one()
+        return lambda names: not inner(names)
+
+    def enclosed(self) -> Matcher:
+        self.advance()
+        inner = self.either()
+        if self.token != "close":
+            raise self.error("expected )")
+        self.advance()
+        return inner
 
     def error(self, message: str) -> DefinitionError:
         return DefinitionError(

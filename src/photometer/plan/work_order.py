@@ -17,14 +17,15 @@ from photometer.definition.grouped import Label
 from photometer.definition.suite import content_hash
 from photometer.definition.timer_args import TimerArgs
 from photometer.errors import DefinitionError
+from photometer.model.order_name import OrderName, title_text
 from photometer.plan.auto_labels import AutoLabels
+from photometer.plan.data_seed import checked_seed
 from photometer.plan.order_figures import OrderFigures
 
 # The slowest order of the standard suite takes seconds, under Valgrind too; a compiled one may compile for a minute.
 DEFAULT_TIMEOUT_SECONDS = 120.0
 # One crash or time-out may be caused by the machine; two in a row are caused by the benchmark.
 DEFAULT_RETRIES = 1
-LABEL_SEPARATOR = " › "
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +67,10 @@ class WorkOrder:
     figures: OrderFigures | None = None
     # Of the first compiled size of a sweep: code that calls it with the others.
     recompile_with: tuple[str, ...] = ()
+    # Modules that are imported before its set-up runs, once for all forks: its suite's PRELOAD.
+    preload: tuple[str, ...] = ()
+    # Of its random numbers, if the user chose one; it is not part of the id.
+    seed: int | None = None
 
     @property
     def counts_instructions(self) -> bool:
@@ -86,12 +91,17 @@ class WorkOrder:
     @property
     def title(self) -> str:
         """Label and all auto labels, in one line."""
-        return f"{LABEL_SEPARATOR.join(self.label)} [{', '.join(str(value) for value in self.auto.as_dict().values())}]"
+        return title_text(self.label, [str(value) for value in self.auto.as_dict().values()])
 
     @property
     def short_title(self) -> str:
         """Label, language, and in what the variant differs from the plainest one."""
-        return f"{LABEL_SEPARATOR.join(self.label)} [{', '.join([self.auto.words()[2], *self.auto.unusual_words()])}]"
+        return title_text(self.label, [self.auto.words()[2], *self.auto.unusual_words()])
+
+    @property
+    def name(self) -> OrderName:
+        """Its label and variant in plain words, as a record of it has them too."""
+        return self.auto.named(self.label)
 
     def with_model_path(self, path: str) -> WorkOrder:
         """Return the order with the saved model's file in place of its placeholder."""
@@ -131,6 +141,13 @@ class WorkOrders:
         jobs = tuple(job for job in self.scripting_jobs if job.id in needed)
         return dataclasses.replace(self, orders=orders, scripting_jobs=jobs)
 
+    def seeded(self, seed: int | None) -> WorkOrders:
+        """Return the plan with the user's seed of random numbers in all orders; None leaves it as it is."""
+        seed = checked_seed(seed)
+        if seed is None:
+            return self
+        return dataclasses.replace(self, orders=tuple(dataclasses.replace(order, seed=seed) for order in self.orders))
+
 
 def short_titles(orders: Sequence[WorkOrder]) -> dict[str, str]:
     """Return titles by order id: the label, and the auto labels in which these orders differ.
@@ -143,7 +160,7 @@ def short_titles(orders: Sequence[WorkOrder]) -> dict[str, str]:
     titles = {}
     for order, column in zip(orders, columns, strict=True):
         words = [_word(name, column[name]) for name in differing if name in column]
-        titles[order.id] = LABEL_SEPARATOR.join(order.label) + (f" [{', '.join(words)}]" if words else "")
+        titles[order.id] = title_text(order.label, words)
     times = Counter(titles.values())
     return {order.id: titles[order.id] if times[titles[order.id]] == 1 else order.title for order in orders}
 

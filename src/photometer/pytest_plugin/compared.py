@@ -6,8 +6,11 @@ margin, with the cause in its report, or if it fails on the branch's side; a tes
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +32,7 @@ class ComparedRun:
         self._judged: list[JudgedTest] = []
         if getattr(config.option, "dist", "no") != "no" or hasattr(config, "workerinput"):
             raise pytest.UsageError("--photometer-compare runs one test at a time: leave out -n, or add -n0")
+        make_importable(config.rootpath)
         manager = config.pluginmanager
         manager.register(Fixtures(_once), "photometer-fixtures")
         if config.option.photometer_benchmark or not has_pytest_benchmark(config):
@@ -47,19 +51,20 @@ class ComparedRun:
             yield
             return
         from photometer.errors import PhotometerError
-        from photometer.pytest_plugin.paired import PairedTests
+        from photometer.pytest_plugin.paired import PairedTests, SaysMaking
 
-        try:
-            request, tree = self._request(session.items)
-            paired = PairedTests(request, tree)
-            paired.__enter__()
-        except PhotometerError as error:
-            raise pytest.UsageError(str(error)) from None
-        self._paired = paired
-        try:
-            yield
-        finally:
-            paired.__exit__(None, None, None)
+        with keeping_servers(self._config):
+            try:
+                request, tree = self._request(session.items)
+                paired = PairedTests(request, tree, SaysMaking(self._say))
+                paired.__enter__()
+            except PhotometerError as error:
+                raise pytest.UsageError(str(error)) from None
+            self._paired = paired
+            try:
+                yield
+            finally:
+                paired.__exit__(None, None, None)
 
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool:
         assert self._paired is not None
@@ -67,23 +72,40 @@ class ComparedRun:
         hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in self._reports(item, self._paired):
             hook.pytest_runtest_logreport(report=report)
+        if self._judged and self._judged[-1].test == item.nodeid:
+            self._say_verdict(self._judged[-1], self._paired.names)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self._paired is None or not self._judged:
             return
-        from photometer.report.verdict_text import render_verdicts
+        from photometer.report.comparison_text import render_comparison
 
         comparison = self._paired.conclude(self._judged)
         terminalreporter.section("benchmarks compared")
         writer = terminalreporter._tw
-        terminalreporter.write(render_verdicts(comparison, writer.fullwidth, writer.hasmarkup))
+        terminalreporter.write(render_comparison(comparison, writer.fullwidth, writer.hasmarkup))
         if self._config.option.photometer_json:
             terminalreporter.write_line(f"results: {self._config.option.photometer_json}")
 
+    def _say_verdict(self, judged: JudgedTest, names: tuple[str, ...]) -> None:
+        """Say how a test was decided as soon as it is: the table comes when all are."""
+        from photometer.pytest_plugin.compared_outcome import verdict_lines
+
+        for line in verdict_lines(judged, names):
+            self._say(f"  {line}")
+
+    def _say(self, text: str) -> None:
+        """Print a line of its own, also with -q."""
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.ensure_newline()
+            reporter.write_line(text)
+
     def _request(self, items: list[pytest.Item]) -> Any:
         from photometer.ci.acceptance import find_acceptances
+        from photometer.ci.project import read_project
         from photometer.comparing.request import BUDGET_SECONDS_PER_BENCHMARK, ComparisonSettings
         from photometer.environments.spec import parse_environment
         from photometer.environments.worktree import top_of
@@ -93,23 +115,34 @@ class ComparedRun:
         option = self._config.option
         base = parse_environment(option.photometer_compare, self._config.invocation_params.dir)
         # The working tree is copied to a place like a checkout's, so that both sides' paths have the same length.
-        asked_for = option.photometer_branch or (WORKTREE if base.git is not None else "current")
-        branch = parse_environment(asked_for, self._config.invocation_params.dir)
+        asked_for = option.photometer_branch or [WORKTREE if base.git is not None else "current"]
+        others = [parse_environment(each, self._config.invocation_params.dir) for each in asked_for]
+        specs = (base, *others)
         settings = ComparisonSettings(
             budget_seconds=option.photometer_budget or BUDGET_SECONDS_PER_BENCHMARK,
             margin=option.photometer_margin,
             instructions=not option.photometer_no_instructions,
+            seed=option.photometer_seed,
         )
         file = Path(option.photometer_json) if option.photometer_json else None
-        sources = [spec.git for spec in (base, branch) if spec.git is not None]
+        sources = [spec.git for spec in specs if spec.git is not None]
         tree = SessionTree.of(self._config, items, top_of(sources[0]) if sources else None)
-        accepted = find_acceptances((base, branch))
-        return PairedRequest((base, branch), settings, file, option.photometer_store, accepted), tree
+        accepted = find_acceptances(specs)
+        install = option.photometer_install or read_project(self._config.rootpath).install
+        return PairedRequest(specs, settings, file, option.photometer_store, accepted, install), tree
 
     def _reports(self, item: pytest.Item, paired: PairedTests) -> Generator[pytest.TestReport, None, None]:
+        from photometer.errors import CannotRun
+        from photometer.model.visible_text import visible
+
         began = time.time()
         try:
             judged = paired.judge(item.nodeid, asked_of(item))
+        except CannotRun as error:
+            # It holds for all tests: said once, with the remedy.
+            item.session.shouldfail = error.message
+            yield _report(item, "call", "failed", visible(str(error)), began)
+            return
         except (TypeError, ValueError) as error:
             yield _report(item, "call", "failed", str(error), began)
             return
@@ -120,6 +153,16 @@ class ComparedRun:
         yield _report(item, "setup", "passed", None, began)
         yield _report(item, "call", outcome.word, outcome.text, began)
         yield _report(item, "teardown", "passed", None, time.time())
+
+
+def make_importable(root: Path) -> None:
+    """Let this process collect tests that import from the root or from `src` there, as a side's checkout can.
+
+    They come last: what is installed here, or put on the path by the user, is preferred.
+    """
+    for folder in (root / "src", root):
+        if folder.is_dir() and str(folder) not in sys.path:
+            sys.path.append(str(folder))
 
 
 def _once(item: pytest.Item, asked: Asked) -> Engine:
@@ -136,3 +179,22 @@ def _report(item: pytest.Item, when: Any, outcome: Any, text: str | None, began:
     return pytest.TestReport(
         item.nodeid, item.location, keywords, outcome, longrepr, when, duration=now - began, start=began, stop=now
     )
+
+
+@contextlib.contextmanager
+def keeping_servers(config: pytest.Config) -> Iterator[None]:
+    """Keep servers warm in a terminal, as the commands do, and say on it what is to be known of them."""
+    from photometer.session.remarks import hearing
+    from photometer.session.warm import VARIABLE, keep_in_terminal
+
+    writer = config.get_terminal_writer()
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = keep_in_terminal(in_terminal=writer.hasmarkup)
+    try:
+        with hearing(lambda text: writer.line(f"photometer: {text}")):
+            yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before

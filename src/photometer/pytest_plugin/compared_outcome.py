@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Literal
 
-from photometer.analysis.comparison_result import ComparisonResult
-from photometer.model.visible_text import visible
+from photometer.analysis.comparison_result import SIDE_NAMES, ComparisonResult, side_label
+from photometer.analysis.gate import Gate
+from photometer.model.units import change, format_difference, format_seconds, span
+from photometer.model.visible_text import visible, visible_line
 from photometer.pytest_plugin.paired import JudgedTest
-from photometer.report.verdict_text import change_text, detail_lines, duration, interval_text
+from photometer.report.verdict_text import detail_lines
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,30 +20,43 @@ class ComparedOutcome:
     text: str | None = None
 
 
-def outcome_of(judged: JudgedTest, names: tuple[str, str]) -> ComparedOutcome:
-    """Return the outcome: failed if it fails or is slower on the branch; skipped if only the base cannot run it."""
+def outcome_of(judged: JudgedTest, names: Sequence[str]) -> ComparedOutcome:
+    """Return the outcome: failed if it fails or is slower on a side; skipped if only the base cannot run it."""
     if judged.skipped_because:
         return ComparedOutcome("skipped", visible(judged.skipped_because))
-    if judged.failure is not None:
-        side = f" on the {judged.failure.side} side" if judged.failure.side else ""
-        text = f"failed{side}: {judged.failure.message}\n{judged.failure.log}".strip()
-        return ComparedOutcome("failed", visible(text))
-    if judged.ended is not None and judged.ended[1].outcome == "failed":
-        text = f"failed on the branch side, after it was measured:\n{judged.ended[1].text}"
-        return ComparedOutcome("failed", visible(text))
-    if judged.result is not None and judged.result.verdict == "slower" and not judged.result.accepted:
-        return ComparedOutcome("failed", slower_text(judged.result, names))
+    # The branch's failure is of more interest than the base's.
+    for failure in sorted(judged.comparison.failures, key=lambda each: -(each.place or 0)):
+        side = f" on the {failure.side} side" if failure.side else ""
+        return ComparedOutcome("failed", visible(f"failed{side}: {failure.message}\n{failure.log}".strip()))
+    for place, ended in enumerate(judged.ended):
+        if place and ended.outcome == "failed":
+            text = f"failed on the {side_label(names, place)} side, after it was measured:\n{ended.text}"
+            return ComparedOutcome("failed", visible(text))
+    breached = {breach.side for breach in Gate().judge(judged.comparison).breaches}
+    slower = [result for result in judged.comparison if result.side in breached]
+    if slower:
+        return ComparedOutcome("failed", "\n".join(slower_text(result, names) for result in slower))
     return ComparedOutcome("passed")
 
 
-def slower_text(result: ComparisonResult, names: tuple[str, str]) -> str:
+def verdict_lines(judged: JudgedTest, names: Sequence[str]) -> list[str]:
+    """Return a line for each side that was judged: the verdict, the change, and the test."""
+    lines = []
+    for result in judged.comparison:
+        size = f" {change(result.ratio)}" if result.judged.verdict in ("slower", "faster") else ""
+        side = "" if len(names) == 2 else f" on {names[result.side]}"
+        lines.append(visible_line(f"{result.judged.verdict}{size}  {judged.test}{side}"))
+    return lines
+
+
+def slower_text(result: ComparisonResult, names: Sequence[str]) -> str:
     """Return the report of a test that has become slower."""
     judged = result.judged
+    labels = SIDE_NAMES if len(names) == 2 else ("base", "side")
     lines = [
-        f"slower by {change_text(result.ratio)} ({interval_text(result.interval)}): {duration(judged.base_seconds)} "
-        f"{duration(judged.difference_seconds, signed=True)} per run",
+        f"slower by {change(result.ratio)} ({span(result.interval)}): {format_seconds(judged.base_seconds, 3)} "
+        f"{format_difference(judged.difference_seconds)} per run",
         *detail_lines(result),
-        f"base    {names[0]}",
-        f"branch  {names[1]}",
+        *(f"{label:<7} {names[place]}" for label, place in zip(labels, (0, result.side), strict=True)),
     ]
     return visible("\n".join(lines))

@@ -42,8 +42,9 @@ class CallCounter:
         tree = SessionTree.of(config, items, None)
         # The same interpreter and packages; pytest itself finds the folders of the tests.
         environment = dataclasses.replace(Environment.current(), importable=())
-        self._session = StoppingSession(environment, tree.settings(None))
+        self._session = StoppingSession(environment, tree.settings(None), tree.imports())
         self._counter = InstructionCounter(self._session)
+        self._seed = tree.seed
 
     def count(self, bench: Bench) -> list[dict[str, Any]]:
         """Return the record of a test that has just passed; warn and return none if it cannot be counted."""
@@ -55,7 +56,7 @@ class CallCounter:
             spec = TaskSpec(
                 stopped.stmt, label=order.label[0], sub_label=order.label[1], num_threads=bench.asked.threads
             )
-            counts = self._counter.count(CountTask(spec)).instruction_counts()
+            counts = self._counter.count(CountTask(spec, seed=self._seed)).instruction_counts()
         except PhotometerError as error:
             warnings.warn(f"{test}: instructions were not counted: {error}", NotCounted, stacklevel=2)
             return []

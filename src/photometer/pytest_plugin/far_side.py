@@ -1,4 +1,4 @@
-"""Started by its path under the interpreter of one side: `python …/pytest_plugin/far_side.py`.
+"""The pytest process of one side, in place of a server: a zygote of that side's interpreter runs `main` in a fork.
 
 photometer need not be installed there: the package is loaded under a private name, and only the worker and the modules
 of this package that need nothing but pytest are used. The rest is in stopping.py.
@@ -11,17 +11,9 @@ import types
 PACKAGE = "_photometer"
 
 
-def main() -> None:
-    here = __file__.rpartition("/")[0]
-    # Python 3.10 has no -P: it puts this folder at the start of the path.
-    if here in sys.path:
-        sys.path.remove(here)
-        sys.path_importer_cache.pop(here, None)
+def main(channel: int, lifeline: int, folder: str) -> None:
+    """Take the server's descriptors and folder. Never return."""
     package = types.ModuleType(PACKAGE)
-    package.__path__ = [here.rpartition("/")[0]]
+    package.__path__ = [__file__.rpartition("/")[0].rpartition("/")[0]]
     sys.modules[PACKAGE] = package
-    importlib.import_module(f"{PACKAGE}.pytest_plugin.stopping").main(sys.argv[1:])
-
-
-if __name__ == "__main__":
-    main()
+    importlib.import_module(f"{PACKAGE}.pytest_plugin.stopping").main(channel, lifeline, folder)

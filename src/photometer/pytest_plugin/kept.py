@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Kept:
-    """Records so far. If a file or store fails, its rows are lost with a message; the tests go on."""
+    """Records so far. If a file or store fails, its rows are lost; the tests go on, and the session fails."""
 
     def __init__(self, file: str | None, store: str | None, project: str) -> None:
         self.records: list[dict[str, Any]] = []
@@ -44,6 +44,11 @@ class Kept:
                 self._file = None
             if self._recorder is not None:
                 self._recorder.add(record)
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Return whether results that were to be kept are lost."""
+        return bool(self._messages)
 
     def messages(self) -> list[str]:
         """Return what the user must know about file and store."""

@@ -184,10 +184,10 @@ def records_of(bench: Bench) -> list[dict[str, Any]]:
         record = {**to_record(taken), "test": test}
         record["task_spec"] = {**record["task_spec"], "label": order.label[0], "sub_label": order.label[1]}
         profile = {PROFILE: engine.profile} if engine.profile else {}
-        metadata = {**(record.get("metadata") or {}), **_plain(bench.extra_info), **profile}
+        metadata = {**(record.get("metadata") or {}), **plain(bench.extra_info), **profile}
         records.append(identified({**record, **({"metadata": metadata} if metadata else {})}, order))
     records += [{**to_record(ranking), "test": test} for ranking in engine.rankings]
-    return [_plain(record) for record in records]
+    return [plain(record) for record in records]
 
 
 def order_of(nodeid: str, asked: Asked, group: str | None = None) -> WorkOrder:
@@ -208,6 +208,6 @@ def order_of(nodeid: str, asked: Asked, group: str | None = None) -> WorkOrder:
     return WorkOrder(identity, (group or file, name), auto, args, margin=asked.margin)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return the value as JSON types; anything else becomes text."""
     return json.loads(json.dumps(value, default=str))

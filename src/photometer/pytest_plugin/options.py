@@ -10,10 +10,14 @@ import argparse
 import dataclasses
 import importlib.util
 import math
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ..worker.seeds import LARGEST_SEED
 
 # The same as in `photometer run` and `Timer.blocked_autorange`.
 DEFAULT_MIN_TIME_SECONDS = 0.2
@@ -45,13 +49,14 @@ IGNORED_WITH_VALUE = (
     "columns",
     "name",
     "time-unit",
-    "storage",
-    "save",
-    "compare-fail",
     "cprofile-loops",
 )
-IGNORED_FLAGS = ("disable-gc", "verbose", "quiet", "autosave", "save-data")
-IGNORED_EITHER = ("warmup", "compare", "histogram", "netrc", "cprofile-dump")
+IGNORED_FLAGS = ("disable-gc", "verbose", "quiet")
+IGNORED_EITHER = ("warmup", "histogram", "netrc", "cprofile-dump")
+# Gates of pytest-benchmark on times that were measured at another time: refused, so that none is green for ever.
+REFUSED = ("compare", "compare-fail")
+# What asks for a file in pytest-benchmark's format.
+FILES = ("json", "save", "autosave")
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -82,7 +87,14 @@ def add_options(parser: pytest.Parser) -> None:
     add(
         "--photometer-branch",
         metavar="BRANCH",
-        help="With --photometer-compare: the other side (default: the working tree).",
+        action="append",
+        help="With --photometer-compare: the other side (default: the working tree); repeat it for more sides.",
+    )
+    add(
+        "--photometer-install",
+        metavar="COMMAND",
+        help="With --photometer-compare: command that installs a git revision into a fresh environment, such as "
+        "'pip install .' (default: install in [tool.photometer]).",
     )
     add(
         "--photometer-margin",
@@ -95,6 +107,13 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="SECONDS",
         type=seconds,
         help="With --photometer-compare: seconds to measure per benchmark at most (default: 10).",
+    )
+    add(
+        "--photometer-seed",
+        metavar="N",
+        type=seed,
+        help="With --photometer-compare: seed of random data on both sides (default: a fixed one for each test and "
+        "for counts, another for each replicate of times).",
     )
     add(
         "--photometer-no-instructions",
@@ -119,7 +138,13 @@ def _add_foreign_options(parser: pytest.Parser) -> None:
         help="Run each benchmark once more under cProfile, and show its functions by this column.",
     )
     group.addoption("--benchmark-cprofile-top", metavar="COUNT", type=int, default=25, help=argparse.SUPPRESS)
-    group.addoption("--benchmark-json", metavar="FILE", help=argparse.SUPPRESS)
+    group.addoption("--benchmark-json", metavar="FILE", help="Write a file in pytest-benchmark's format.")
+    group.addoption("--benchmark-save", metavar="NAME", help="Keep such a file in .benchmarks, under this name.")
+    group.addoption("--benchmark-autosave", action="store_true", help="Keep such a file under the time of day.")
+    group.addoption("--benchmark-save-data", action="store_true", help="Kept files have all rounds.")
+    group.addoption("--benchmark-storage", metavar="FOLDER", help="Folder of kept files (default: .benchmarks).")
+    group.addoption("--benchmark-compare", nargs="?", default=None, const="", help=argparse.SUPPRESS)
+    group.addoption("--benchmark-compare-fail", action="append", help=argparse.SUPPRESS)
     for name in IGNORED_WITH_VALUE:
         group.addoption(f"--benchmark-{name}", default=None, help=argparse.SUPPRESS)
     for name in IGNORED_FLAGS:
@@ -130,11 +155,38 @@ def _add_foreign_options(parser: pytest.Parser) -> None:
 
 def ignored_options(config: pytest.Config) -> list[str]:
     """Return the given options of pytest-benchmark that have no effect here."""
-    names = ("json", *IGNORED_WITH_VALUE, *IGNORED_FLAGS, *IGNORED_EITHER)
+    names = (*IGNORED_WITH_VALUE, *IGNORED_FLAGS, *IGNORED_EITHER)
     if has_pytest_benchmark(config):
         return []
     given = vars(config.option)
     return [f"--benchmark-{name}" for name in names if given.get(f"benchmark_{name.replace('-', '_')}") is not None]
+
+
+def refuse_gates(config: pytest.Config) -> None:
+    """Raise a usage error for options of pytest-benchmark that photometer cannot do, and must not ignore."""
+    given = vars(config.option)
+
+    def asked(names: tuple[str, ...]) -> list[str]:
+        values = {name: given.get(f"benchmark_{name.replace('-', '_')}") for name in names}
+        return [f"--benchmark-{name}" for name, value in values.items() if value or value == ""]
+
+    if has_pytest_benchmark(config):
+        if given["photometer_benchmark"] and (wrong := asked((*REFUSED, *FILES))):
+            raise pytest.UsageError(
+                f"{', '.join(wrong)}: pytest-benchmark measures nothing with --photometer-benchmark. Uninstall it, or "
+                "use --photometer-json and --photometer-compare BASE."
+            )
+        return
+    if wrong := asked(REFUSED):
+        raise pytest.UsageError(
+            f"{', '.join(wrong)}: photometer does not compare with times of an earlier run, which another load of the "
+            "machine changes. Use --photometer-compare BASE, such as git:merge-base:main: it measures both at once, "
+            "and fails what is slower."
+        )
+    if given["photometer_compare"] and (wrong := asked(FILES)):
+        raise pytest.UsageError(
+            f"{', '.join(wrong)}: a comparison has no place in that format. Use --photometer-json FILE."
+        )
 
 
 def add_hooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -164,6 +216,28 @@ def is_given(config: pytest.Config, name: str) -> bool:
     return bool(given.get(f"photometer_{name}") or given.get(f"benchmark_{foreign}"))
 
 
+def check_results_file(config: pytest.Config) -> None:
+    """Raise a usage error if the results file that is asked for cannot be written: nothing is measured in vain."""
+    given = config.option.photometer_json
+    if not given or hasattr(config, "workerinput"):
+        return
+    path = Path(given)
+    cause = ""
+    try:
+        if path.is_dir():
+            cause = "is a folder, not a file"
+        elif not path.parent.is_dir():
+            cause = f"there is no folder {path.parent}"
+        elif not os.access(path if path.exists() else path.parent, os.W_OK):
+            cause = "you may not write there"
+    except (OSError, ValueError) as error:
+        cause = str(error)
+    if cause:
+        raise pytest.UsageError(
+            f"--photometer-json={given}: {cause}. Make the folder, or name a file that can be written."
+        )
+
+
 def is_benchmark(item: pytest.Item) -> bool:
     return any(name in FIXTURES for name in getattr(item, "fixturenames", ()))
 
@@ -186,6 +260,12 @@ def seconds(text: str) -> float:
     if not 0.0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds: give a number above 0")
     return value
+
+
+def seed(text: str) -> int:
+    if not text.isdecimal() or int(text) > LARGEST_SEED:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed: give a whole number from 0 to 2**32 - 1")
+    return int(text)
 
 
 def share(text: str) -> float:

@@ -19,10 +19,12 @@ from .fixtures import BENCH, BenchmarkFixtures, Engine, Fixtures, Once
 from .options import (
     Asked,
     asks_for_instructions,
+    check_results_file,
     has_pytest_benchmark,
     ignored_options,
     is_benchmark,
     is_given,
+    refuse_gates,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ LIST = "benchmarks.json"
 
 def register_plugins(config: pytest.Config) -> None:
     """Register what this session needs: an ordinary run, or a comparison."""
+    if not config.option.help and not config.option.version:
+        refuse_gates(config)
+        check_results_file(config)
     if config.option.photometer_compare and not config.option.help and not config.option.version:
         from .compared import ComparedRun
 
@@ -65,6 +70,9 @@ class BenchmarkRun:
         self._kept: Kept | None = None
         self._counted: list[pytest.Item] = []
         self._counter: CallCounter | None = None
+        self._params: dict[str, Any] = {}
+        # What was written for pytest-benchmark's tools, as lines.
+        self._written: list[str] = []
         if not self._is_worker and getattr(config.option, "dist", "no") in SINGLE_TESTS:
             self._lists = Path(tempfile.mkdtemp(prefix="photometer-xdist-"))
 
@@ -130,7 +138,7 @@ class BenchmarkRun:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
         outcome = yield
         if call.when == "call" and BENCH in item.stash and not self._is_off:
-            from photometer.pytest_plugin.measuring import records_of
+            from photometer.pytest_plugin.measuring import plain, records_of
 
             report = outcome.get_result()
             records = records_of(item.stash[BENCH])
@@ -138,11 +146,13 @@ class BenchmarkRun:
                 records += self._count(item)
             if records:
                 report.photometer_records = records
+                report.photometer_params = plain(getattr(getattr(item, "callspec", None), "params", None))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         records = getattr(report, "photometer_records", None)
         if records and not self._is_worker:
             self._keep().add(records)
+            self._params[records[0]["test"]] = report.photometer_params
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self._kept is None:
@@ -160,18 +170,39 @@ class BenchmarkRun:
             terminalreporter._tw.fullwidth,
         ):
             terminalreporter.write_line(line)
-        for line in self._kept.messages():
+        for line in (*self._kept.messages(), *self._written):
             terminalreporter.write_line(line)
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self._counter is not None:
             self._counter.close()
+        if self._kept is None:
+            return
+        is_written = self._write_benchmark_json(self._kept.records)
+        if (self._kept.is_incomplete or not is_written) and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_unconfigure(self) -> None:
         if self._lists is not None:
             shutil.rmtree(self._lists, ignore_errors=True)
         if self._kept is not None:
             self._kept.close()
+
+    def _write_benchmark_json(self, records: list[dict[str, Any]]) -> bool:
+        """Write what pytest-benchmark's options ask for; if it is installed, these belong to it. False if it failed."""
+        if has_pytest_benchmark(self._config):
+            return True
+        from photometer.errors import PhotometerError
+        from photometer.pytest_plugin.benchmark_json import BenchmarkJson
+
+        asked = BenchmarkJson.of(self._config)
+        try:
+            written = [] if asked is None else asked.write(records, self._params, self._config.rootpath)
+        except (PhotometerError, OSError) as error:
+            self._written = [f"photometer: the file for pytest-benchmark's tools is not written: {error}"]
+            return False
+        self._written = [f"in pytest-benchmark's format: {path}" for path in written]
+        return True
 
     def _count(self, item: pytest.Item) -> list[dict[str, Any]]:
         if self._counter is None:

@@ -7,6 +7,9 @@ revision, the tests of the working tree replace its own: the same tests then mea
 from __future__ import annotations
 
 import dataclasses
+import filecmp
+import hashlib
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -17,11 +20,20 @@ import pytest
 from photometer.errors import EnvironmentSpecError
 from photometer.pytest_plugin.options import own_id
 from photometer.pytest_plugin.stop_messages import SideSettings
+from photometer.worker.preload import imports_of
 
 # Folders that contain tests and what they need, but no code under test.
 TEST_FOLDERS = frozenset({"test", "tests", "testing", "bench", "benches", "benchmark", "benchmarks"})
 PLUGIN = "photometer.pytest_plugin"
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".git", ".pytest_cache", "*.pyc")
+
+
+@dataclasses.dataclass(frozen=True)
+class SideImports:
+    """Import statements: those of pytest, the same on every side, and those of conftest.py files and tests."""
+
+    of_pytest: tuple[str, ...] = ()
+    of_tests: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +48,9 @@ class SessionTree:
     tests: tuple[str, ...]
     files: tuple[Path, ...]
     imports_from_here: bool
+    # The modules of installed plugins.
+    plugins: tuple[str, ...] = ()
+    seed: int | None = None
 
     @classmethod
     def of(cls, config: pytest.Config, items: Sequence[pytest.Item], top: Path | None) -> SessionTree:
@@ -59,6 +74,8 @@ class SessionTree:
             tuple(own_id(item) for item in items),
             files,
             bool({"", str(started_in)} & set(sys.path)),
+            plugin_modules(config),
+            config.getoption("photometer_seed", None),
         )
 
     def settings(self, folder: Path | None) -> SideSettings:
@@ -72,7 +89,7 @@ class SessionTree:
         arguments += ["-c", there(self.configuration)] if self.configuration is not None else []
         arguments += [there(file) for file in self.files]
         path = [there(self.started_in)] if self.imports_from_here else []
-        return SideSettings(list(self.tests), there(self.started_in), arguments, path)
+        return SideSettings(list(self.tests), there(self.started_in), arguments, path, self.seed)
 
     def has_code(self, modules: Iterable[str]) -> bool:
         """Return whether these modules include anything besides the tests themselves."""
@@ -80,15 +97,43 @@ class SessionTree:
         return any(not tests & set(name.split(".")) and name.split(".")[0] not in TEST_FOLDERS for name in modules)
 
     def lay_over(self, folder: Path) -> None:
-        """Replace the tests and the configuration of a checkout by these."""
+        """Replace the tests and the configuration of a checkout by these. What is the same already is not touched."""
+        for path in (self.root, self.started_in):
+            if self.top in (path, *path.parents):
+                (folder / path.relative_to(self.top)).mkdir(parents=True, exist_ok=True)
         for path in self._of_tests():
             copy = folder / path.relative_to(self.top)
             if path.is_dir():
-                shutil.rmtree(copy, ignore_errors=True)
-                shutil.copytree(path, copy, symlinks=True, ignore=NOT_COPIED)
+                _remove_others(path, copy)
+                shutil.copytree(
+                    path, copy, symlinks=True, ignore=NOT_COPIED, copy_function=_copy_changed, dirs_exist_ok=True
+                )
             else:
                 copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(path, copy)
+                _copy_changed(path, copy)
+
+    def imports(self) -> SideImports:
+        """Return what a side's processes can import once: pytest and its plugins, and what the tests import."""
+        conftests = [path / "conftest.py" for path in (self.root, *self._folders_of_tests())]
+        files = [*dict.fromkeys(path for path in conftests if path.exists()), *self.files]
+        # As one text: what the first of them does may change what the imports of the others mean.
+        text = "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in files)
+        of_tests = tuple(each for each in imports_of(text) if each != "import pytest")
+        return SideImports(("import pytest", *(f"import {name}" for name in self.plugins)), of_tests)
+
+    def _folders_of_tests(self) -> Iterable[Path]:
+        for file in self.files:
+            yield from (folder for folder in reversed(file.parents) if self.root in folder.parents)
+
+    def digest(self) -> str:
+        """Return a digest of what `lay_over` copies."""
+        digest = hashlib.sha256()
+        for path in self._of_tests():
+            files = sorted(path.rglob("*")) if path.is_dir() else [path]
+            for file in files:
+                if file.is_file() and "__pycache__" not in file.parts:
+                    digest.update(os.fsencode(file.relative_to(self.top)) + b"\0" + file.read_bytes())
+        return digest.hexdigest()[:16]
 
     def _of_tests(self) -> Iterable[Path]:
         """Return test folders, test files elsewhere, the conftest.py files above them, and the configuration."""
@@ -105,6 +150,26 @@ class SessionTree:
         if self.configuration is not None and self.top in self.configuration.parents:
             found[self.configuration] = None
         return found
+
+
+def _copy_changed(source: str | Path, copy: str | Path) -> None:
+    """Copy a file, unless the copy has the same content."""
+    copy = Path(copy)
+    if copy.is_symlink() or not copy.is_file() or not filecmp.cmp(source, copy, shallow=False):
+        shutil.copy2(source, copy)
+
+
+def _remove_others(source: Path, copy: Path) -> None:
+    """Remove the files below `copy` that `source` does not have."""
+    for file in copy.rglob("*") if copy.is_dir() else ():
+        if (file.is_symlink() or file.is_file()) and not (source / file.relative_to(copy)).exists():
+            file.unlink()
+
+
+def plugin_modules(config: pytest.Config) -> tuple[str, ...]:
+    """Return the names of the modules of installed plugins, other than ours."""
+    names = [getattr(plugin, "__name__", "") for plugin, _ in config.pluginmanager.list_plugin_distinfo()]
+    return tuple(sorted({name for name in names if name and not name.startswith("photometer")}))
 
 
 def options_of(config: pytest.Config) -> list[str]:

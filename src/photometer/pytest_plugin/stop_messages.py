@@ -24,6 +24,8 @@ class SideSettings:
     arguments: list[str]
     # After those of the environment.
     path: list[str] = dataclasses.field(default_factory=list)
+    # Of the random numbers of the tests; None is the fixed one.
+    seed: int | None = None
 
     def as_message(self) -> dict[str, Any]:
         message: dict[str, Any] = plain(self)

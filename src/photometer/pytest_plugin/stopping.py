@@ -11,82 +11,60 @@ import contextlib
 import gc
 import importlib.util
 import os
-import shutil
 import sys
-import threading
 import time
-import traceback
-import warnings
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from ..worker.child import BEFORE_BLOCK, serve_requests
-from ..worker.messages import Started, encode_reply
-from ..worker.protocol import receive_message, send_message
-from ..worker.server import (
-    CONTROL,
-    STATUS,
-    dying_with,
-    end_strays,
-    get_ready,
-    out_of_reach,
-    receive_descriptors,
-    refuse_huge_pages,
-)
+from ..worker.child import BEFORE_BLOCK
+from ..worker.child_life import fork_with_threads, live_as_child, out_of_reach, read_nothing_from, serve_requests
+from ..worker.fork_hazards import accelerator_was_started, has_native_threads
+from ..worker.messages import encode_reply
+from ..worker.protocol import Disconnected, receive_message, send_message
+from ..worker.seeds import seed_everything
+from ..worker.server import CONTROL, STATUS, dying_with, greeting, leave
 from ..worker.valgrind_requests import running_on_valgrind, start_instrumentation, stop_instrumentation
 from .fixtures import NEXT_ARGUMENTS, Arguments, BenchmarkFixtures, Call, Fixtures, Stats, statement_of
 from .options import Asked, add_hooks, add_options, register_marks
 from .stop_messages import FORK, GO_ON, Ended, SideSettings, Stopped
 
-# Modules of torch that may have initialised an accelerator; asking them this way initialises none.
-ACCELERATORS = ("cuda", "xpu", "mtia", "hpu", "npu")
 # Kept from the end of a report, which says what failed.
 MOST_CHARACTERS = 20_000
+# In the place of descriptors that this process has left to its parent.
+GONE = -1
 # Options that the near side has already handled, or that must not take effect twice.
 NEUTRAL_OPTIONS = {"xmlpath": None, "maxfail": 0, "usepdb": False, "trace": False, "tbstyle": "short"}
 
 
-def main(arguments: list[str]) -> None:
-    """Take the arguments of worker/server.py. Never return."""
-    folder, paths = "", []
-    words = iter(arguments)
-    for word in words:
-        if word == "--temporary":
-            folder = next(words)
-        elif word == "--preload":
-            next(words)
-        elif word == "--small-pages":
-            refuse_huge_pages()
-        elif not word.startswith("--"):
-            paths.append(word)
+def main(channel: int, lifeline: int, folder: str) -> None:
+    """Be the server that these descriptors and folder are for. Never return."""
     sys.argv[:] = ["pytest"]
-    sys.path[0:0] = paths
-    channel, lifeline = receive_descriptors()
-    with dying_with(lifeline, folder):
-        greeting = get_ready(translate=False, preload=[])
     gc.unfreeze()
     gc.enable()
-    send_message(channel, encode_reply(greeting))
-    if isinstance(greeting, Started):
+    send_message(channel, encode_reply(greeting()))
+    try:
         settings = SideSettings(**receive_message(channel))
-        _run_tests(Line(channel, lifeline, folder), settings)
-    end_strays()
-    if folder:
-        shutil.rmtree(folder, ignore_errors=True)
+    except Disconnected:
+        leave(folder)
+    _run_tests(Line(channel, lifeline, folder), settings)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)
+    leave(folder)
 
 
 def _run_tests(line: Line, settings: SideSettings) -> None:
     os.chdir(settings.folder)
     sys.path += [folder for folder in settings.path if folder not in sys.path]
-    side = Side(line, settings.tests)
+    side = Side(line, settings.tests, settings.seed)
+    # For what modules draw when they are imported.
+    side.seed()
     # Another version of photometer may be installed here.
     given = [*settings.arguments, "-p", "no:photometer", "--capture=no", "--continue-on-collection-errors"]
+    # Plugins were imported before pytest could look at their assertions, which nobody needs to know.
+    given += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     given += ["-n0"] if importlib.util.find_spec("xdist") else []
     given += ["--no-cov"] if importlib.util.find_spec("pytest_cov") else []
     given += [f"--basetemp={line.folder}/t", "-o", f"cache_dir={line.folder}/c"]
@@ -100,11 +78,19 @@ class Line:
     def __init__(self, channel: int, lifeline: int, folder: str) -> None:
         self.folder = folder.rstrip("/") or "/"
         self.control = out_of_reach(os.dup(CONTROL))
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, CONTROL)
-        os.close(nothing)
+        read_nothing_from(CONTROL)
         self.channel, self.lifeline = out_of_reach(channel), out_of_reach(lifeline)
         self._watch = contextlib.ExitStack()
+        self._is_forking = False
+        os.register_at_fork(after_in_child=self._leave_to_parent)
+
+    def _leave_to_parent(self) -> None:
+        """Close the line in a fork that a test has made: if this process dies, nobody else may keep the line open."""
+        if not self._is_forking:
+            for number in (self.control, self.channel, self.lifeline):
+                if number != GONE:
+                    os.close(number)
+            self.control = self.channel = self.lifeline = GONE
 
     @contextlib.contextmanager
     def watched(self) -> Any:
@@ -119,6 +105,9 @@ class Line:
         self._watch.enter_context(dying_with(self.lifeline, self.folder))
 
     def send(self, event: Stopped | Ended) -> None:
+        if self.channel == GONE:
+            # A fork that a test has made and that came back to pytest: the tests are its parent's.
+            os._exit(1)
         send_message(self.channel, encode_reply(event))
 
     def serve(self, stopped: Stopped, names: dict[str, Any], threads: int) -> bool:
@@ -142,30 +131,18 @@ class Line:
             return
         sys.stdout.flush()
         sys.stderr.flush()
-        with warnings.catch_warnings():
-            # Python 3.12 warns if other threads exist; the child runs this one alone and leaves by _exit.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
+        self._is_forking = True
+        pid = fork_with_threads()
+        self._is_forking = False
         if pid == 0:
-            self._live_as_child(names)
+            live_as_child(self._take_line, names)
         _, status = os.waitpid(pid, 0)
         os.write(self.control, STATUS.pack(pid, status, 0))
 
-    def _live_as_child(self, names: dict[str, Any]) -> None:
-        """Serve one child's requests; never return."""
-        status = 1
-        try:
-            os.close(self.control)
-            # Its own process group: the near side can then also kill what the user's code has started.
-            os.setpgid(0, 0)
-            serve_requests(self.channel, self.lifeline, names)
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
+    def _take_line(self) -> tuple[int, int]:
+        os.close(self.control)
+        self.control = GONE
+        return self.channel, self.lifeline
 
 
 @contextlib.contextmanager
@@ -198,25 +175,16 @@ def must_not_fork(threads: int) -> bool:
     """Return whether a fork would fail or hang because of an accelerator, or of threads that torch's pool waits for."""
     if running_on_valgrind():
         return False
-    torch = sys.modules["torch"]
-    if any(getattr(getattr(torch, name, None), "is_initialized", bool)() for name in ACCELERATORS):
-        return True
-    return threads > 1 and _has_native_threads()
-
-
-def _has_native_threads() -> bool:
-    try:
-        return len(os.listdir("/proc/self/task")) > threading.active_count()  # noqa: PTH208
-    except OSError:
-        return True
+    return accelerator_was_started() or (threads > 1 and has_native_threads())
 
 
 class Side:
     """The plugin of a side: runs the requested tests in order, and stops each where it measures."""
 
-    def __init__(self, line: Line, tests: Sequence[str]) -> None:
+    def __init__(self, line: Line, tests: Sequence[str], seed: int | None = None) -> None:
         self._line = line
         self._tests = list(tests)
+        self._seed = seed
         self._reports: list[pytest.TestReport] = []
         self._problems: list[str] = []
 
@@ -254,6 +222,11 @@ class Side:
 
     def pytest_runtest_logstart(self) -> None:
         self._reports.clear()
+        # Before its fixtures: a test has made its data when it stops, and both sides must have the same.
+        self.seed()
+
+    def seed(self) -> None:
+        seed_everything(self._seed, sys.modules.get("torch"), devices=not running_on_valgrind())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._reports.append(report)

@@ -15,12 +15,14 @@ from pathlib import Path
 
 from photometer.errors import ProtocolError, SnippetError, WorkerCrashed, WorkerTimeout
 from photometer.model.environment import Environment
+from photometer.pytest_plugin.session_tree import SideImports
 from photometer.pytest_plugin.stop_messages import GO_ON, Ended, SideSettings, Stopped
 from photometer.session.child_process import ChildGone
-from photometer.session.fork_server import ForkServer, Launch
+from photometer.session.fork_server import ForkServer
 from photometer.session.layout import Layout
 from photometer.session.policy import ENVIRONMENT_BYTES, Policy
 from photometer.session.session import Server, ServerKind, Session
+from photometer.session.zygote import Launch, Zygote
 from photometer.worker.messages import BadMessage, Failed, decode_reply
 from photometer.worker.protocol import Disconnected, Garbled
 
@@ -64,8 +66,8 @@ class NotReached(SnippetError):
 class StoppingServer(ForkServer):
     """One pytest process. `at` is the test where it has stopped; None while it runs."""
 
-    def __init__(self, launch: Launch, settings: SideSettings) -> None:
-        super().__init__(launch)
+    def __init__(self, launch: Launch, zygote: Zygote, settings: SideSettings) -> None:
+        super().__init__(launch, zygote)
         self.at: Stopped | None = None
         self._ended: dict[str, Ended] = {}
         # It reads them once torch is imported, then collects tests. If it has already ended, waiting for its greeting
@@ -91,7 +93,8 @@ class StoppingServer(ForkServer):
         # The last child's status would be mistaken for the next one's.
         self._child_status = None
         with contextlib.suppress(OSError):
-            self._control.send(GO_ON)
+            if self._control is not None:
+                self._control.send(GO_ON)
 
     def wait_for_end(self, test: str) -> Ended:
         """Let the test continue, and return how it ended."""
@@ -119,7 +122,7 @@ class StoppingServer(ForkServer):
             self.give_up()
             raise WorkerCrashed(
                 "the side's pytest ended",
-                exit_status=self._process.poll(),
+                exit_status=self.exit_status,
                 log=self.output(),
                 remedy="See its output; check that pytest and what the tests import are installed there.",
             ) from None
@@ -138,9 +141,10 @@ class StoppingServer(ForkServer):
 class StoppingSession(Session):
     """The session of one side, for the tests of its settings in their order; `move_to` selects the current test."""
 
-    def __init__(self, environment: Environment, settings: SideSettings) -> None:
+    def __init__(self, environment: Environment, settings: SideSettings, imports: SideImports | None = None) -> None:
         super().__init__(environment, SidePolicy(), start=self._start_stopping)
         self._settings = settings
+        self._imports = imports or SideImports()
         self.test = settings.tests[0] if settings.tests else ""
 
     def move_to(self, test: str) -> None:
@@ -171,10 +175,17 @@ class StoppingSession(Session):
         return Ended(self.test, "passed") if timing is None else timing.wait_for_end(self.test)
 
     def launch(self, kind: ServerKind) -> Launch:
-        return dataclasses.replace(super().launch(kind), worker=str(FAR_SIDE), translate=False, fresh=False)
+        pytests = self._with_shared_imports(dataclasses.replace(kind, imports=self._imports.of_pytest))
+        kind = self._with_shared_imports(dataclasses.replace(kind, imports=self._imports.of_tests))
+        return dataclasses.replace(
+            super().launch(kind), program=str(FAR_SIDE), first_imports=pytests.imports, translate="", fresh=False
+        )
 
     def _start_stopping(self, launch: Launch) -> StoppingServer:
         # A process that starts later does not need the tests before.
         tests = self._settings.tests
         left = tests[tests.index(self.test) :] if self.test in tests else tests
-        return StoppingServer(launch, dataclasses.replace(self._settings, tests=left))
+        settings = dataclasses.replace(self._settings, tests=left)
+        server = self.zygotes.start(launch, lambda zygote: StoppingServer(launch, zygote, settings))
+        assert isinstance(server, StoppingServer)
+        return server

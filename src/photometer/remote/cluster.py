@@ -13,13 +13,15 @@ import importlib.util
 import logging
 import os
 import re
+import signal
 import socket
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from photometer.errors import DefinitionError, ToolMissing, WorkerStartError
+from photometer.errors import DefinitionError, PhotometerError, ToolMissing, WorkerStartError
 from photometer.model.own_code import git_root
 from photometer.session.cores import usable_cores
 from photometer.session.left_behind import private_folder
@@ -67,8 +69,13 @@ class Cluster:
         self._is_ours = True
         _silence_ray()
         try:
-            self._start(ray) if self.address == "local" else self._join(ray)
-        except (ConnectionError, TimeoutError, RuntimeError, ValueError, OSError) as error:
+            with _keeping_signals():
+                self._start(ray) if self.address == "local" else self._join(ray)
+        except PhotometerError:
+            self._open.close()
+            raise
+        except Exception as error:
+            # Ray raises a bare Exception if a part of it does not start in time.
             self._open.close()
             lines = str(error).strip().splitlines() or [type(error).__name__]
             raise WorkerStartError(
@@ -121,6 +128,23 @@ class Cluster:
             cpus = min(int(resources["CPU"]), shared) if shared else int(resources["CPU"])
             found.append(ClusterNode(entry["NodeID"], name, cpus, int(resources.get("GPU", 0)), bool(shared)))
         return sorted(found, key=lambda node: (-node.gpus, -node.cpus, node.name))
+
+
+@contextlib.contextmanager
+def _keeping_signals() -> Iterator[None]:
+    """Handle signals as before the block: Ray's own handlers end the process at once, and print a stack of C++."""
+    if threading.current_thread() is not threading.main_thread():
+        # Python lets only the main thread handle signals, and Ray sets none elsewhere.
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                # Also if Python knows of no change: that of C++ is replaced, too.
+                signal.signal(number, handler)
 
 
 def parse_address(text: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from photometer.commits.lane import CommitSource, OnNode
 from photometer.errors import EnvironmentSpecError, NodesGone, PhotometerError
 from photometer.execution.executor import Failure
+from photometer.execution.scheduler import MOST_LOSSES
 from photometer.model.machine import Machine
 from photometer.remote.cluster import Cluster, import_ray
 from photometer.remote.node_actors import Wanted
@@ -25,8 +26,6 @@ from photometer.remote.node_worker import ShippedCommits
 from photometer.remote.ray_workplace import RayWorkplace
 from photometer.remote.shipped_commits import pack_commits
 
-# A node that is lost more often is not used again.
-MOST_LOSSES = 3
 POLL_SECONDS = 0.2
 # After Ctrl-C a thread may be in the middle of a run; its servers end with its node's actor.
 JOIN_SECONDS = 10.0

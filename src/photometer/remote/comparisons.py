@@ -1,4 +1,4 @@
-"""Comparisons on a cluster: both sides of a benchmark run on one node; the benchmarks are divided among the nodes.
+"""Comparisons on a cluster: all sides of a benchmark run on one node; the benchmarks are divided among the nodes.
 
 In: a ComparisonRequest and a workplace. Out: the verdicts of all shares as one comparison. A share that was lost with
 its node is compared again on another. Times of different nodes are never compared: each verdict is about one machine.
@@ -15,15 +15,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
-from photometer.comparing.comparison_file import FILE_NAME, open_comparison, recording
-from photometer.comparing.live import LiveComparison
+from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison, merged
+from photometer.comparing.comparison_file import FILE_NAME, ComparisonFile
+from photometer.comparing.environments import live_comparison
 from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings, PlannedSuite
 from photometer.environments.spec import WORKTREE, EnvironmentSpec, GitSource
 from photometer.environments.worktree import resolve, top_of
 from photometer.errors import DefinitionError, EnvironmentSpecError, NodesGone
-from photometer.model.folder_lock import hold_folder
+from photometer.execution.scheduler import MOST_LOSSES
 from photometer.model.results_reader import load_results
 from photometer.plan.work_order import WorkOrder, short_titles
 from photometer.remote.cluster import import_ray
@@ -34,21 +34,18 @@ from photometer.session.session import Session
 
 # Starting both sides under Valgrind takes as long as comparing this many benchmarks.
 FEWEST_BENCHMARKS_PER_SHARE = 4
-# A share that has been lost with more nodes than this may be what ends them: the comparison is given up.
-MOST_LOSSES = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class SharedRequest(ComparisonRequest):
     """A request whose sides and benchmarks are already resolved: nothing is looked up on the node."""
 
-    sides: tuple[EnvironmentSpec, EnvironmentSpec] | None = None
+    pinned: tuple[EnvironmentSpec, ...] = ()
     share: PlannedSuite | None = None
 
     @cached_property
-    def specs(self) -> tuple[EnvironmentSpec, EnvironmentSpec]:
-        assert self.sides is not None
-        return self.sides
+    def specs(self) -> tuple[EnvironmentSpec, ...]:
+        return self.pinned
 
     @cached_property
     def planned(self) -> PlannedSuite | None:
@@ -70,10 +67,10 @@ def compare_share(
         sides = request.specs
         if commits:
             repository = unpack_commits(bytes(import_ray().get(pack[0])), commits, folder / "repository")
-            sides = (_moved(sides[0], repository), _moved(sides[1], repository))
+            sides = tuple(_moved(side, repository) for side in sides)
         output = folder / "comparison"
-        here = dataclasses.replace(request, sides=sides, output=output, resume=False, store=None)
-        with LiveComparison(here) as live:
+        here = dataclasses.replace(request, pinned=sides, output=output, resume=False, store=None)
+        with live_comparison(here) as live:
             comparison = live.run()
         kept = load_results(output / FILE_NAME)
         return ComparedShare(comparison, kept.header, tuple(kept.records))
@@ -86,15 +83,13 @@ def compare_on_cluster(
     if request.planned is None:
         raise DefinitionError("no suite is given", remedy="Name what to run: --suite SUITE.")
     with contextlib.ExitStack() as stack:
-        if request.output is not None:
-            stack.enter_context(hold_folder(request.output))
         return _Shares(request, request.planned, place, observer or Observer(), stack).run()
 
 
 def compare_on_node(place: RayWorkplace, base: str, branch: str, suite: str, **options: Any) -> EnvironmentComparison:
     """Compare as `compare_environments` does, on the node of a workplace with one node."""
     settings = ComparisonSettings(options.pop("budget", None), instructions=options.pop("instructions", True))
-    return compare_on_cluster(ComparisonRequest(base, branch, suite, settings, **options), place)
+    return compare_on_cluster(ComparisonRequest((base, branch), suite, settings, **options), place)
 
 
 class _Shares:
@@ -115,14 +110,15 @@ class _Shares:
         )
         self._ray = import_ray()
         self._sides = pinned_sides(request)
-        self._file: Any = None
+        self._file: ComparisonFile | None = None
         self._done: list[EnvironmentComparison] = []
         self._running: dict[Any, tuple[str, Any, tuple[WorkOrder, ...]]] = {}
         self._losses: Counter[str] = Counter()
 
     def run(self) -> EnvironmentComparison:
         earlier = self._earlier()
-        orders = [order for order in self._planned.plan if order.id not in earlier]
+        known = {each.order_id for each in earlier}
+        orders = [order for order in self._planned.plan if order.id not in known]
         waiting = deque(shares_of(orders, len(self._place.nodes)))
         commits = tuple(dict.fromkeys(side.git.revision for side in self._sides if side.git is not None))
         pack = [self._ray.put(self._packed(commits))] if commits else []
@@ -135,7 +131,7 @@ class _Shares:
             done, _ = self._ray.wait(list(self._running), timeout=1.0) if self._running else ([], [])
             for ref in done:
                 self._end(ref, waiting)
-        return self._merged(list(earlier.values()))
+        return self._merged(earlier)
 
     def _packed(self, commits: Sequence[str]) -> bytes:
         repositories = {top_of(side.git) for side in self._request.specs if side.git is not None}
@@ -157,13 +153,12 @@ class _Shares:
         ids = {order.id for order in share}
         probes = {order_id: probe for order_id, probe in self._planned.probes.items() if order_id in ids}
         request = SharedRequest(
-            self._request.base,
-            self._request.branch,
+            self._request.sides,
             None,
             dataclasses.replace(settings, budget_seconds=budget, judged_elsewhere=len(self._planned.plan) - len(share)),
             install=self._request.install,
             accepted=self._request.accepted,
-            sides=self._sides,
+            pinned=self._sides,
             share=PlannedSuite(self._planned.plan.only(share), probes),
         )
         actor = self._place.actors.members[name].actor
@@ -197,42 +192,39 @@ class _Shares:
             return
         if self._file is None:
             description = {**compared.header["comparison"], "fingerprint": self._planned.plan.fingerprint}
-            self._file = open_comparison(self._request.output, description, self._request.resume)
-            if self._request.store is not None:
-                self._file = recording(self._file, description, self._request.store)
-                self._stack.enter_context(self._file.recorder or contextlib.nullcontext())
+            self._file = self._request.destination.open({"comparison": description}, self._stack)
         self._file.keep(self._place.nodes[name])
         self._file.keep_all({**record, "nodes": [name]} for record in compared.records)
 
-    def _earlier(self) -> dict[str, ComparisonResult]:
+    def _earlier(self) -> list[ComparisonResult]:
         """Return the verdicts in the folder, if the comparison is resumed."""
         path = None if self._request.output is None else Path(self._request.output) / FILE_NAME
         if path is None or not self._request.resume or not path.exists():
-            return {}
-        return {result.order_id: result for result in load_results(path, recover=True).of(ComparisonResult)}
+            return []
+        return load_results(path, recover=True).of(ComparisonResult)
 
     def _show_progress(self, benchmarks: int) -> None:
-        done = sum(len(each.results) + len(each.failures) for each in self._done)
+        done = sum(len(each.rows) for each in self._done)
         self._observer.step(done, benchmarks)
 
     def _merged(self, earlier: Sequence[ComparisonResult]) -> EnvironmentComparison:
-        titles = short_titles(self._planned.plan.orders)
-        results = [*earlier, *(result for each in self._done for result in each.results)]
-        failures = [failure for each in self._done for failure in each.failures]
-        names = [(each.base, each.branch) for each in self._done] or [(self._sides[0].text, self._sides[1].text)]
-        warnings = dict.fromkeys(warning for each in self._done for warning in each.warnings)
-        return EnvironmentComparison(
-            *names[0],
+        settings = self._request.settings
+        names = self._done[0].names if self._done else tuple(side.text for side in self._sides)
+        before = EnvironmentComparison(
+            names,
             self._planned.plan.suite,
-            tuple(dataclasses.replace(result, title=titles[result.order_id]) for result in results),
-            tuple(_titled(failure, titles) for failure in failures),
-            tuple(title for each in self._done for title in each.not_reached),
-            tuple(warnings),
-            self._request.settings.common_margin,
-            self._request.settings.false_discovery_rate,
-            sum(each.measuring_seconds for each in self._done),
-            sweeps=tuple(sweep for each in self._done for sweep in each.sweeps),
-            metrics=tuple(metric for each in self._done for metric in each.metrics),
+            tuple({(each.order_id, each.side): each for each in earlier}.values()),
+            margin=settings.common_margin,
+            false_discovery_rate=settings.false_discovery_rate,
+        )
+        titles = short_titles(self._planned.plan.orders)
+        whole = merged([before, *self._done])
+        return dataclasses.replace(
+            whole,
+            results=tuple(dataclasses.replace(each, title=titles[each.order_id]) for each in whole.results),
+            failures=tuple(
+                dataclasses.replace(each, title=titles.get(each.order_id, each.title)) for each in whole.failures
+            ),
         )
 
 
@@ -242,14 +234,13 @@ def shares_of(orders: Sequence[WorkOrder], nodes: int) -> list[tuple[WorkOrder, 
     return [tuple(orders[place::count]) for place in range(count)] if orders else []
 
 
-def pinned_sides(request: ComparisonRequest) -> tuple[EnvironmentSpec, EnvironmentSpec]:
-    """Return both sides with revisions that are valid on every node. Raise if one cannot be measured elsewhere."""
-    base, branch = request.specs
+def pinned_sides(request: ComparisonRequest) -> tuple[EnvironmentSpec, ...]:
+    """Return all sides with revisions that are valid on every node. Raise if one cannot be measured elsewhere."""
     if not request.is_live:
         raise EnvironmentSpecError(
             "a results file cannot be compared on a cluster", remedy="Leave out --on: nothing is measured."
         )
-    return _pinned(base), _pinned(branch)
+    return tuple(map(_pinned, request.specs))
 
 
 def _pinned(spec: EnvironmentSpec) -> EnvironmentSpec:
@@ -266,7 +257,3 @@ def _pinned(spec: EnvironmentSpec) -> EnvironmentSpec:
 
 def _moved(spec: EnvironmentSpec, repository: Path) -> EnvironmentSpec:
     return spec if spec.git is None else dataclasses.replace(spec, git=GitSource(spec.git.revision, repository))
-
-
-def _titled(failure: ComparisonFailure, titles: Mapping[str, str]) -> ComparisonFailure:
-    return dataclasses.replace(failure, title=titles.get(failure.order_id, failure.title))

@@ -12,8 +12,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from photometer.execution.agenda import QUIET_STEPS, Job
-from photometer.execution.executor import Step
+from photometer.execution.agenda import Job
 from photometer.execution.observer import NodeState
 from photometer.execution.workplace import CORES_PER_QUIET_LANE, Slot
 from photometer.model.node import Node
@@ -46,8 +45,8 @@ class _Place:
         return max(1, len(self.pool) // CORES_PER_QUIET_LANE) if self.node.is_shared else 1
 
     def tally(self, job: Job, change: int) -> None:
-        self.quiet += change * (job.step in QUIET_STEPS)
-        self.counting += change * (job.step is Step.COUNT)
+        self.quiet += change * (job.step.is_quiet or job.step.is_alone)
+        self.counting += change * (job.step.counts)
         self.on_device += change * _on_device(job)
 
 
@@ -102,10 +101,10 @@ class NodeSlots:
 
     def take(self, job: Job) -> Slot | None:
         """Return where the job can start now; None if it must wait."""
-        place = self._quiet_place(job) if job.step in QUIET_STEPS else self._loud_place(job)
+        place = self._quiet_place(job) if (job.step.is_quiet or job.step.is_alone) else self._loud_place(job)
         if place is None:
             return None
-        whole = job.step in QUIET_STEPS and not place.node.is_shared
+        whole = (job.step.is_quiet or job.step.is_alone) and not place.node.is_shared
         cores: tuple[int, ...] | None = ()
         if not _chooses_core(job, place.node):
             cores = place.pool.take(len(place.pool) if whole else min(job.cores, len(place.pool)), from_top=whole)
@@ -125,7 +124,7 @@ class NodeSlots:
             return
         place.running.remove(job)
         place.tally(job, -1)
-        whole = job.step in QUIET_STEPS and not place.node.is_shared
+        whole = (job.step.is_quiet or job.step.is_alone) and not place.node.is_shared
         place.pool.give_back(place.pool.cores if whole else slot.cores)
 
     def states(self) -> tuple[NodeState, ...]:
@@ -159,13 +158,13 @@ class NodeSlots:
             for place in self._places.values()
             if (place.node.is_shared or not place.quiet)
             and not place.is_draining
-            and (job.step is not Step.COUNT or place.node.counting_type == self.counting_type)
+            and (not job.step.counts or place.node.counting_type == self.counting_type)
             and len(place.running) < len(place.pool) + AHEAD * _chooses_core(job, place.node)
             and (not _on_device(job) or (place.node.gpus and not place.on_device))
         ]
         if not fit:
             return None
-        if job.step is Step.COUNT:
+        if job.step.counts:
             # Reusing a started server saves 15 s.
             started = [place for place in fit if place.counting < place.counting_servers]
             fit = started or fit
@@ -180,7 +179,7 @@ def _most_common(types: Iterable[str]) -> str:
 
 def _chooses_core(job: Job, node: Node) -> bool:
     """Return whether the node itself assigns a free core: counts do not depend on what runs beside them."""
-    return job.step is Step.COUNT and not node.is_shared
+    return job.step.counts and not node.is_shared
 
 
 def _on_device(job: Job) -> bool:

@@ -19,23 +19,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from photometer.errors import CacheError, PhotometerError, ToolMissing, WorkerStartError
-from photometer.execution.executor import (
-    BuildSnippets,
-    Done,
-    Failure,
-    MeasureOrder,
-    ScriptModel,
-    Step,
-    Work,
-)
+from photometer.execution.executor import BuildSnippets, Done, Failure, MeasureOrder, ScriptModel, Work
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.run_file import machine_of
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter
-from photometer.instruments.code_folder import VARIABLE, cache_root, make_code_folder
 from photometer.instruments.cpp.compiler import find_compiler
 from photometer.instruments.cpp.snippet import CppOptions
 from photometer.instruments.cpp.torch_build import build_fingerprint
+from photometer.model.code_folder import VARIABLE, cache_root, make_code_folder
 from photometer.model.environment import Environment
 from photometer.model.node import Node
 from photometer.model.task import TaskSpec
@@ -158,9 +150,7 @@ class NodeWorker:
                 self._put(Path(path), content)
         except PhotometerError as error:
             return NodeOutcome(Failure.of(error))
-        control = (
-            self._count_control(work.cores) if isinstance(work, MeasureOrder) and work.step is Step.COUNT else None
-        )
+        control = self._count_control(work.cores) if isinstance(work, MeasureOrder) and work.step.counts else None
         outcome = self._executor.execute(work)
         return NodeOutcome(outcome, _made(work, outcome), control)
 

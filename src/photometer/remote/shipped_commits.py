@@ -6,14 +6,10 @@ checked out as from the user's own.
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from photometer.errors import EnvironmentSpecError
-
-GIT_SECONDS = 600.0
+from photometer.git import run_git
 
 
 def pack_commits(repository: Path, commits: Sequence[str]) -> bytes:
@@ -35,21 +31,6 @@ def unpack_commits(pack: bytes, commits: Sequence[str], folder: Path) -> Path:
     return folder
 
 
-def _git(folder: Path, *arguments: str, given: bytes | None = None) -> bytes:
-    command = ["git", "-c", "core.hooksPath=/dev/null", "-C", str(folder), *arguments]
-    variables = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    try:
-        done = subprocess.run(
-            command, input=given or b"", capture_output=True, timeout=GIT_SECONDS, env=variables, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnvironmentSpecError(f"git could not be run: {error}", remedy="Install git, on nodes too.") from error
-    if done.returncode != 0:
-        raise EnvironmentSpecError(
-            "the commits could not be sent to a node",
-            command=command,
-            exit_status=done.returncode,
-            log=done.stderr.decode(errors="replace"),
-            remedy="Check that the repository has all of their files (`git fsck`).",
-        )
-    return done.stdout
+def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+    remedy = "Check that the repository has all of their files (`git fsck`)."
+    return run_git(folder, *arguments, given=given, failed="the commits could not be sent to a node", remedy=remedy)

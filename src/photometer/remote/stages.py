@@ -1,4 +1,4 @@
-"""The stages after the orders of a run that need a session: rungs, speed-ups and figures, each on one node.
+"""The stages after the orders of a run that need a session: rungs and speed-ups, each on one node.
 
 All sides of a pair are measured at the same time, so they are on one node. In: a workplace and a plan. Out: records,
 kept by the driver, which learns of problems when a stage has ended.
@@ -7,7 +7,7 @@ kept by the driver, which learns of problems when a stage has ended.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from photometer.analysis.ladder import Ladder
 from photometer.analysis.speedup import runtime_groups
 from photometer.comparing.ladder import counted_instructions, is_ladder, measure_ladder
 from photometer.comparing.runtimes import measure_speedups, not_to_speed_up
-from photometer.execution.figure_pass import FigureSettings, asks_for_figures, measure_figures
 from photometer.execution.import_check import check_imports
 from photometer.execution.observer import RunObserver
 from photometer.execution.run_settings import RunSettings
@@ -54,9 +53,6 @@ def stages_elsewhere(
     if settings.measures_speedups and runtime_groups(plan):
         failed = not_to_speed_up(load_results(results).records)
         _kept(place.call(speedup_stage, plan, facts, failed), keep, observer)
-    asked = FigureSettings(settings.rates, settings.energy)
-    if asks_for_figures(plan, asked):
-        _kept(place.call(figure_stage, plan, asked, load_results(results).records), keep, observer)
     return ladder
 
 
@@ -96,19 +92,3 @@ def speedup_stage(session: Session, plan: WorkOrders, facts: TorchFacts, failed:
         on_problem=lambda title, reason: problems.append((title, reason)),
     )
     return StageResult(tuple(records), tuple(problems))
-
-
-def figure_stage(
-    session: Session, plan: WorkOrders, asked: FigureSettings, records: Sequence[Mapping[str, Any]]
-) -> StageResult:
-    found: list[Any] = []
-    problems: list[tuple[str, str]] = []
-    measure_figures(
-        plan,
-        session,
-        asked,
-        found.append,
-        records=records,
-        on_problem=lambda title, reason: problems.append((title, reason)),
-    )
-    return StageResult(tuple(found), tuple(problems))

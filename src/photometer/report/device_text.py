@@ -6,12 +6,22 @@ import math
 from collections.abc import Iterator, Sequence
 
 from photometer.model.device_measurement import DeviceMeasurement
-from photometer.model.device_mode import ClockReading, DeviceMode
-from photometer.model.units import format_seconds, select_unit
-from photometer.model.visible_text import visible
+from photometer.model.device_mode import MODE_MEANS, ClockReading, DeviceMode
+from photometer.model.units import format_bytes, format_seconds, percent
+from photometer.model.visible_text import visible, visible_line
+from photometer.report.tables.as_text import render_text
+from photometer.report.tables.names import shorten_apart
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, Table, row_of, table_of
 
-# Names of template kernels have hundreds of characters; the beginning names the kernel.
+# Names of template kernels have hundreds of characters.
 WIDEST_KERNEL_NAME = 72
+MODE_COLUMNS = (
+    Column("mode", "", Kind.NAME),
+    Column("drawn", "", Kind.BAR),
+    Column("seconds", "time per run", Kind.TIME, priority=STAYS, digits=4),
+    Column("interval", "95 % interval", Kind.TIME, digits=4),
+    Column("source", "taken from", Kind.WORDS, priority=2),
+)
 MOST_KERNELS = 5
 
 
@@ -24,10 +34,7 @@ def _lines(m: DeviceMeasurement) -> Iterator[str]:
     yield visible(m.task_spec.summarize())
     yield f"  on {visible(m.device_name)}"
     yield ""
-    rows = [("", "time per run", "95 % interval", "taken from"), *(_row(mode) for mode in m.modes)]
-    widths = [max(len(row[i]) for row in rows) for i in range(3)]
-    for name, time, interval, source in rows:
-        yield f"  {name:<{widths[0]}}  {time:>{widths[1]}}  {interval:<{widths[2]}}  {source}".rstrip()
+    yield from render_text(table_of_modes(m.modes), indent="  ").splitlines()
     yield ""
     yield f"  {m.bound}"
     yield from _rates(m)
@@ -41,16 +48,29 @@ def _lines(m: DeviceMeasurement) -> Iterator[str]:
         yield f"           {warning.remedy}"
 
 
-def _row(mode: DeviceMode) -> tuple[str, str, str, str]:
+def table_of_modes(modes: Sequence[DeviceMode]) -> Table:
+    """Return a row per mode: its time, and where that was read."""
+    return table_of(MODE_COLUMNS, [_row(mode) for mode in modes])
+
+
+def _row(mode: DeviceMode) -> Row:
+    means = MODE_MEANS[mode.name]
     if not mode.measured:
-        return mode.name.value, "–", "", f"not measured: {mode.absent_because}"
-    unit, scale = select_unit(mode.seconds)
-    low, high = mode.interval
-    interval = f"{low / scale:.3f} to {high / scale:.3f} {unit}" if math.isfinite(high) else "one block only"
+        source = f"not measured: {mode.absent_because}" if mode.absent_because else "not measured"
+        return row_of({"mode": mode.name.value, "seconds": Cell(text="–"), "source": source}, tip=means)
     source = mode.source.value if mode.source is not None else ""
     if mode.cross_check is not None:
         source += f" ({mode.cross_check.source.value}: {format_seconds(mode.cross_check.seconds_per_run, 4)})"
-    return mode.name.value, f"{mode.seconds / scale:.3f} {unit}", interval, source
+    return row_of(
+        {
+            "mode": mode.name.value,
+            "drawn": float(mode.seconds),
+            "seconds": mode.seconds,
+            "interval": mode.interval if math.isfinite(mode.interval[1]) else Cell(text="one block only"),
+            "source": source,
+        },
+        tip=means,
+    )
 
 
 def _rates(m: DeviceMeasurement) -> Iterator[str]:
@@ -72,7 +92,7 @@ def _rates(m: DeviceMeasurement) -> Iterator[str]:
 
 
 def _share(rate: float, best: float | None, what: str) -> str:
-    return f" ({rate / best * 100:.0f} % of this card's best {what})" if best else ""
+    return f" ({percent(rate / best)} of this card's best {what})" if best else ""
 
 
 def _kernels(m: DeviceMeasurement) -> Iterator[str]:
@@ -83,9 +103,9 @@ def _kernels(m: DeviceMeasurement) -> Iterator[str]:
     if others:
         text += f", and {others:g} cop{'y' if others == 1 else 'ies'} or fill{'' if others == 1 else 's'}"
     yield f"  {text}"
-    for kernel in m.kernels[:MOST_KERNELS]:
-        name = visible(kernel.name).replace("\n", " ")
-        name = name if len(name) <= WIDEST_KERNEL_NAME else name[: WIDEST_KERNEL_NAME - 1] + "…"
+    shown = m.kernels[:MOST_KERNELS]
+    names = shorten_apart([visible_line(kernel.name) for kernel in shown], WIDEST_KERNEL_NAME)
+    for kernel, name in zip(shown, names, strict=True):
         times = f"{kernel.calls_per_run:g} × " if kernel.calls_per_run != 1 else ""
         yield f"    {times}{format_seconds(kernel.seconds_per_run / (kernel.calls_per_run or 1.0), 4)}  {name}"
     if len(m.kernels) > MOST_KERNELS:
@@ -110,10 +130,3 @@ def _range(values: Sequence[float | None], unit: str, before: str = "") -> str:
         return ""
     low, high = min(known), max(known)
     return f"{before}{low:.0f} {unit}" if round(low) == round(high) else f"{before}{low:.0f} to {high:.0f} {unit}"
-
-
-def format_bytes(count: float) -> str:
-    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if abs(count) >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count:.0f} B"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from photometer.doctor.finding import Examination, State
 from photometer.doctor.noise_test import SAME_STATE, NoiseTest, Visit, Work
+from photometer.model.units import percent
 from photometer.report.doctor_text import conclusion
 from photometer.report.escape import html_text
 from photometer.report.page.figure import Axis, Scale, padded, tick_text
@@ -50,7 +51,7 @@ def _panel(noise: NoiseTest, work: Work, top: float) -> list[str]:
     x = Scale.of(x_axis, (0.0, max(noise.seconds, 0.1)), LEFT, WIDTH - RIGHT)
     y = Scale.of(y_axis, domain, top + PANEL_HEIGHT, top + 18)
     share = noise.best_share(work)
-    title = f"{_TITLES[work]}: at its best speed for {share:.0%} of the time"
+    title = f"{_TITLES[work]}: at its best speed for {percent(share)} of the time"
     parts = [f'<text x="{LEFT}" y="{top + 8}" fill="{_INK}" font-weight="600">{html_text(title)}</text>']
     best = y.inside(1 + SAME_STATE)
     parts.append(
@@ -74,7 +75,7 @@ def _mark(visit: Visit, x: Scale, y: Scale, colour: str) -> str:
     radius = 2.2 + 4 * min(visit.interrupted, 1.0)
     words = f"core {visit.core}, {visit.at_seconds:.1f} s: {visit.slowdown:.2f}×"
     if visit.interrupted:
-        words += f", {visit.interrupted:.0%} of the blocks interrupted"
+        words += f", {percent(visit.interrupted)} of the blocks interrupted"
     place = f'cx="{x(visit.at_seconds):.1f}" cy="{y.inside(visit.slowdown):.1f}"'
     return f'<circle {place} r="{radius:.1f}" fill="{colour}" fill-opacity="0.6"><title>{words}</title></circle>'
 

@@ -5,23 +5,30 @@ In: an Examination and a width. Out: one string.
 
 from __future__ import annotations
 
-import textwrap
+from collections.abc import Sequence
 
 from photometer.doctor.finding import Examination, Finding, State
 from photometer.doctor.noise_test import SAME_STATE, NoiseTest, Work
 from photometer.doctor.tune import Change
+from photometer.model.units import percent
 from photometer.model.visible_text import visible_line
-from photometer.report.text_width import pad, width_of
+from photometer.report.tables.as_text import render_text
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Table, row_of, table_of
 
 MARKS = {State.GOOD: "good", State.NOTE: "note", State.MEND: "MEND"}
 # One glyph per share of time lost; the first is the best state of the noise test.
 LEVELS = ((1 + SAME_STATE, "▁"), (1.06, "▂"), (1.10, "▃"), (1.20, "▄"), (1.35, "▅"), (1.6, "▆"), (2.0, "▇"))
 WORST_GLYPH = "█"
 NARROWEST_STRIP = 20
+COLUMNS = (
+    Column("state", "", Kind.WORDS, priority=STAYS),
+    Column("topic", "", Kind.NAME),
+    Column("fact", "", Kind.WORDS, priority=STAYS),
+)
 
 
 def render_examination(examination: Examination, width: int) -> str:
-    lines = [line for finding in examination.findings for line in _finding_lines(finding, examination, width)]
+    lines = render_text(table_of_findings(examination.findings), width).splitlines()
     if examination.noise is not None:
         lines += ["", *strip_lines(examination.noise, width)]
     return "\n".join([*lines, "", conclusion(examination)]) + "\n"
@@ -35,15 +42,20 @@ def conclusion(examination: Examination) -> str:
     return f"{things} to mend: {', '.join(visible_line(finding.topic) for finding in mend)}."
 
 
-def _finding_lines(finding: Finding, examination: Examination, width: int) -> list[str]:
-    room = max(width_of(each.topic) for each in examination.findings) + 2
-    indent = " " * (len("good") + 2 + room)
-    head = f"{MARKS[finding.state]}  {pad(visible_line(finding.topic), room)}"
-    wide = max(width, len(indent) + NARROWEST_STRIP)
-    text = textwrap.wrap(visible_line(finding.fact), wide, initial_indent=head, subsequent_indent=indent)
-    if finding.advice:
-        text += textwrap.wrap(visible_line(finding.advice), wide, initial_indent=indent, subsequent_indent=indent)
-    return text
+def table_of_findings(findings: Sequence[Finding]) -> Table:
+    """Return a row per finding, its advice below."""
+    rows = [
+        row_of(
+            {
+                "state": Cell(MARKS[each.state], mark=Mark.BAD if each.state is State.MEND else Mark.NONE),
+                "topic": each.topic,
+                "fact": each.fact,
+            },
+            notes=(each.advice,) if each.advice else (),
+        )
+        for each in findings
+    ]
+    return table_of(COLUMNS, rows)
 
 
 def strip_lines(noise: NoiseTest, width: int) -> list[str]:
@@ -56,9 +68,9 @@ def strip_lines(noise: NoiseTest, width: int) -> list[str]:
         lines.append(name.ljust(room) + "".join(_glyphs(noise, core, work, columns)).rstrip())
     scale = "0 s".ljust(columns - len(f"{noise.seconds:.0f} s")) + f"{noise.seconds:.0f} s"
     legend = f"{LEVELS[0][1]} at best speed   " + "  ".join(
-        f"{glyph} up to {limit - 1:.0%} slower" for limit, glyph in (LEVELS[2], LEVELS[4])
+        f"{glyph} up to {percent(limit - 1)} slower" for limit, glyph in (LEVELS[2], LEVELS[4])
     )
-    return [*lines, " " * room + scale, f"{legend}  {WORST_GLYPH} more than {LEVELS[-1][0] - 1:.0%}"]
+    return [*lines, " " * room + scale, f"{legend}  {WORST_GLYPH} more than {percent(LEVELS[-1][0] - 1)}"]
 
 
 def _glyphs(noise: NoiseTest, core: int, work: Work, columns: int) -> list[str]:

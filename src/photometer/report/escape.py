@@ -13,7 +13,7 @@ from photometer.model.visible_text import visible
 _MARKDOWN_ACTIVE = re.compile(r"([\\`*_\[\]#|~$])")
 # Our own signs and lines, for terminals without them; what users wrote is spelled out instead.
 _IN_ASCII = str.maketrans(
-    {"×": "x", "≈": "~", "›": ">", "·": "-", "…": "~", "±": "+-", "│": "|", "├": "|", "└": "`", "─": "-"}
+    {"µ": "u", "×": "x", "≈": "~", "›": ">", "·": "-", "…": "~", "±": "+-", "│": "|", "├": "|", "└": "`", "─": "-"}
 )
 # A spreadsheet treats a cell that begins with one of these as a formula (full-width forms too).
 _FORMULA_START = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

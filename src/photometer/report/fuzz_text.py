@@ -1,24 +1,40 @@
 """The map of a fuzz run as text for terminals and logs: findings, both ends of the list of inputs, and failures.
 
-In: a FuzzMap. Out: one string. The cells of an input are also what the page shows (`page/view_fuzz.py`).
+In: a FuzzMap. Out: one string. The table of inputs is also what the page shows (`page/view_fuzz.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from photometer.analysis.fuzz_map import FuzzMap, figure_of
 from photometer.model.fuzz_trial import FuzzTrial
-from photometer.model.units import format_seconds
 from photometer.model.visible_text import visible
-from photometer.report.text_width import pad, width_of, wrap
+from photometer.report.tables.as_text import render_text
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, Table, Value, row_of, table_of
+from photometer.report.text_width import wrap
 
 # Rows shown from each end of the list; the page and the file have all of them.
 ROWS_AT_EACH_END = 8
 # Failures shown in full; further ones usually have the same cause.
 FAILURES_SHOWN = 5
 NARROWEST = 40
+_INPUT = Column("input", "what it is", Kind.NAME)
+COLUMNS = (
+    Column("index", "input", Kind.COUNT, priority=STAYS),
+    Column("seconds_per_element", "per element", Kind.TIME, priority=STAYS),
+    Column("seconds", "time", Kind.TIME),
+    _INPUT,
+)
+COMPARED_COLUMNS = (
+    Column("index", "input", Kind.COUNT, priority=STAYS),
+    Column("ratio", "ratio", Kind.RATIO, priority=STAYS),
+    Column("standard_error", "±", Kind.SHARE),
+    Column("seconds", "time", Kind.TIME),
+    Column("other_seconds", "against", Kind.TIME, priority=2),
+    _INPUT,
+)
 
 
 def render_fuzz_text(found: FuzzMap, width: int | None = None, rows_at_each_end: int = ROWS_AT_EACH_END) -> str:
@@ -26,26 +42,30 @@ def render_fuzz_text(found: FuzzMap, width: int | None = None, rows_at_each_end:
     limit = max(width or 100, NARROWEST)
     lines = [*_head(found, limit), ""]
     if found.trials:
-        lines += [*_rows(found, rows_at_each_end), ""]
+        table = table_of_trials(found, rows_at_each_end)
+        lines += [*render_text(table, limit, indent="  ").splitlines(), ""]
     lines += _failures(found, limit)
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
 
 
-def trial_heads(found: FuzzMap) -> list[str]:
-    """Return the heads of the table of inputs, in the terminal and on the page."""
-    if found.is_comparison:
-        return ["input", "ratio", "±", "time", "against", "what it is"]
-    return ["input", "per element", "time", "what it is"]
+def table_of_trials(found: FuzzMap, at_each_end: int | None = None) -> Table:
+    """Return a row per input; with `at_each_end`, only so many from both ends of the list."""
+    skipped = 0 if at_each_end is None else max(len(found.trials) - 2 * at_each_end, 0)
+    rows = [_row(found, trial) for trial in found.trials]
+    if at_each_end is not None and skipped:
+        gap = row_of({"input": Cell(text=f"… {skipped} more …", mark=Mark.FAINT)})
+        rows = [*rows[:at_each_end], gap, *rows[len(rows) - at_each_end :]]
+    return table_of(COMPARED_COLUMNS if found.is_comparison else COLUMNS, rows)
 
 
-def trial_cells(found: FuzzMap, trial: FuzzTrial) -> list[str]:
-    """Return plain text, one cell per head, for each renderer to lay out and escape."""
-    times = [format_seconds(seconds, 3) for seconds in trial.seconds_per_run]
+def _row(found: FuzzMap, trial: FuzzTrial) -> Row:
+    times = dict(zip(("seconds", "other_seconds"), trial.seconds_per_run, strict=False))
+    cells: dict[str, Cell | Value] = {"index": Cell(trial.index, f"#{trial.index}"), **times}
     if trial.log_ratio is None:
-        figures = [format_seconds(math.exp(figure_of(trial)), 3)]
+        cells["seconds_per_element"] = math.exp(figure_of(trial))
     else:
-        figures = [f"{math.exp(trial.log_ratio):.2f}", f"{(trial.standard_error or 0.0) * 100:.1f}%"]
-    return [f"#{trial.index}", *figures, *times, visible(found.describe(trial))]
+        cells |= {"ratio": math.exp(trial.log_ratio), "standard_error": trial.standard_error or 0.0}
+    return row_of({**cells, "input": found.describe(trial)})
 
 
 def _head(found: FuzzMap, limit: int) -> Iterator[str]:
@@ -58,23 +78,6 @@ def _head(found: FuzzMap, limit: int) -> Iterator[str]:
         first, *more = wrap(visible(finding), limit - 2)
         yield f"- {first}"
         yield from (f"  {line}" for line in more)
-
-
-def _rows(found: FuzzMap, at_each_end: int) -> Iterator[str]:
-    trials = found.trials
-    skipped = len(trials) - 2 * at_each_end
-    shown: list[Sequence[str]] = [trial_heads(found)]
-    shown += [trial_cells(found, trial) for trial in (trials if skipped <= 0 else trials[:at_each_end])]
-    gap = len(shown)
-    if skipped > 0:
-        shown += [trial_cells(found, trial) for trial in trials[-at_each_end:]]
-    widths = [max(width_of(cells[column]) for cells in shown) for column in range(len(shown[0]))]
-    for place, cells in enumerate(shown):
-        if skipped > 0 and place == gap:
-            yield f"  … {skipped} more …"
-        # Numbers are aligned to the right, the input's description to the left.
-        numbers = [" " * (room - width_of(cell)) + cell for cell, room in zip(cells[:-1], widths, strict=False)]
-        yield "  ".join(["", *numbers, pad(cells[-1], widths[-1])])
 
 
 def _failures(found: FuzzMap, limit: int) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The page of a comparison of many sides: one HTML document that opens offline, versions across, benchmarks down.
 
-In: a MatrixComparison. Out: the text of the document. It shares style, theme and safety rules with the report's page.
+In: an EnvironmentComparison. Out: the text of the document. It shares style, theme and safety rules with the report's
+page.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from photometer.analysis.cause import cause_sentence
-from photometer.analysis.matrix_result import MatrixCell, MatrixComparison, MatrixRow
+from photometer.analysis.comparison_result import ComparisonRow, EnvironmentComparison
+from photometer.analysis.verdict import style_name
+from photometer.model.units import change, format_seconds, span
 from photometer.model.visible_text import visible
 from photometer.report.matrix_text import (
     cell_text,
@@ -22,7 +24,6 @@ from photometer.report.matrix_text import (
     steps_text,
 )
 from photometer.report.page.page import REPORT_FOLDER, combined_script, content_policy
-from photometer.report.verdict_text import change_text, duration, interval_text
 
 # The trend of a row, in pixels: room for a point and its interval.
 TREND_WIDTH = 120
@@ -72,7 +73,7 @@ class RowView:
         return " ".join(f"{point.x:.1f},{point.y:.1f}" for point in self.trend)
 
 
-def render_matrix_page(matrix: MatrixComparison, machine: str = "") -> str:
+def render_matrix_page(matrix: EnvironmentComparison, machine: str = "") -> str:
     """Return the whole document."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -89,8 +90,8 @@ def render_matrix_page(matrix: MatrixComparison, machine: str = "") -> str:
         names=names,
         sides=[(name, side_counts(matrix, side)) for side, name in enumerate(matrix.names) if side],
         reference=matrix.names[0],
-        warnings=matrix.warnings,
-        rows=[_row(number, row, matrix, names) for number, row in enumerate(matrix.by_importance)],
+        warnings=(*matrix.warnings, *(f"not reached within the budget: {title}" for title in matrix.not_reached)),
+        rows=[_row(number, row, matrix, names) for number, row in enumerate(matrix.rows)],
         foot=foot_text(matrix),
         trend_width=TREND_WIDTH,
         trend_height=TREND_HEIGHT,
@@ -100,38 +101,40 @@ def render_matrix_page(matrix: MatrixComparison, machine: str = "") -> str:
     )
 
 
-def _row(number: int, row: MatrixRow, matrix: MatrixComparison, names: list[str]) -> RowView:
+def _row(number: int, row: ComparisonRow, matrix: EnvironmentComparison, names: list[str]) -> RowView:
     notes = [f"failed on {matrix.names[place]}: {message}" for place, message in failures_of(row)]
     return RowView(
         id=f"benchmark-{number}",
         title=row.title,
         reference=reference_text(row),
-        cells=tuple(_cell(cell, names) for cell in row.cells),
+        cells=tuple(_cell(row, side, names) for side in range(1, len(names))),
         steps=steps_text(row, names),
-        trend=trend_of(row),
+        trend=trend_of(row, len(names)),
         notes=(*notes, *row.warnings),
     )
 
 
-def _cell(cell: MatrixCell, names: list[str]) -> CellView:
-    judged, step = cell.judged, cell.step
-    if judged is None:
-        return CellView(names[cell.side], cell_text(cell), "failed" if cell.failure else "missing")
-    against = "" if step is None else f"{step.verdict}, {change_text(step.ratio)} against {names[cell.before]}"
+def _cell(row: ComparisonRow, side: int, names: list[str]) -> CellView:
+    cell = row.cells.get(side)
+    text = cell_text(row, side)
+    if cell is None:
+        return CellView(names[side], text, "failed" if text == "failed" else "missing")
+    judged, step = cell.judged, cell.latest
+    memory = "" if cell.memory is None else cell.memory.sentence
     return CellView(
-        names[cell.side],
-        cell_text(cell),
-        judged.verdict,
-        duration(judged.base_seconds + judged.difference_seconds),
-        interval_text(judged.interval),
-        against,
-        cause_sentence(judged, cell.instructions),
+        names[side],
+        text,
+        style_name(judged.verdict),
+        format_seconds(judged.base_seconds + judged.difference_seconds, 3),
+        span(judged.interval),
+        f"{step.words}, {change(step.ratio)} against {names[cell.before]}",
+        "; ".join(part for part in (cell.cause.rstrip("."), memory) if part),
     )
 
 
-def trend_of(row: MatrixRow) -> tuple[TrendPoint, ...]:
+def trend_of(row: ComparisonRow, sides: int) -> tuple[TrendPoint, ...]:
     """Return the sides from left to right, the reference first, slower ones higher; no scale is shown, only a shape."""
-    judged = [(cell.side, cell.judged) for cell in row.cells if cell.judged is not None]
+    judged = [(side, cell.judged) for side, cell in sorted(row.cells.items())]
     if not judged:
         return ()
     reach = max([SMALLEST_RANGE, *(abs(math.log(verdict.ratio)) for _, verdict in judged)])
@@ -141,11 +144,13 @@ def trend_of(row: MatrixRow) -> tuple[TrendPoint, ...]:
         relative = math.log(ratio) / reach if 0.0 < ratio < math.inf else math.copysign(1.0, ratio - 1.0)
         return middle - max(-1.2, min(1.2, relative)) * (middle - _EDGE)
 
-    step = (TREND_WIDTH - 2 * _EDGE) / len(row.cells)
+    step = (TREND_WIDTH - 2 * _EDGE) / max(sides - 1, 1)
     points = [TrendPoint(_EDGE, middle, middle, middle, "same")]
     for side, verdict in judged:
         low, high = verdict.interval
         points.append(
-            TrendPoint(_EDGE + step * side, height(verdict.ratio), height(low), height(high), verdict.verdict)
+            TrendPoint(
+                _EDGE + step * side, height(verdict.ratio), height(low), height(high), style_name(verdict.verdict)
+            )
         )
     return tuple(points)

@@ -1,23 +1,22 @@
 """A comparison of many sides as text for the terminal, and as Markdown: versions across, benchmarks down.
 
-In: a MatrixComparison. Out: one string: the outcome first, then the sides with their counts, then a row per benchmark
-with its verdict on each side against the reference, and the steps at which it changed.
+In: an EnvironmentComparison. Out: one string: the outcome first, then the sides with their counts, then a row per
+benchmark with its verdict on each side against the reference, and the steps at which it changed; then the causes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from photometer.analysis.matrix_result import MatrixCell, MatrixComparison, MatrixRow
-from photometer.analysis.verdict import VERDICT_WORDS
-from photometer.analysis.verdict_reason import percent
+from photometer.analysis.comparison_result import ComparisonResult, ComparisonRow, EnvironmentComparison
+from photometer.model.units import change, format_seconds, percent
 from photometer.model.visible_text import visible
-from photometer.report.escape import markdown_text
-from photometer.report.text_width import pad, width_of, wrap
-from photometer.report.verdict_text import change_text, duration
+from photometer.report.tables.as_markdown import folded, inline, pipe_table
+from photometer.report.tables.as_text import note_lines, render_text
+from photometer.report.tables.names import shorten_apart
+from photometer.report.tables.table import Cell, Column, Kind, Mark, Row, Table, Value, row_of, table_of
+from photometer.report.verdict_text import count_parts, detail_lines, fine_answer, mark_of, memory_parts
 
-_COLOURS = {"slower": "\033[1;31m", "faster": "\033[32m", "undecided": "\033[33m"}
-_PLAIN = "\033[0m"
 _MARKS = {"slower": "🔴", "failed": "🔴", "undecided": "🟡", "fine": "🟢", "nothing": "⚪"}
 # A name is cut before its first difference only after one of these: `pip:torch==2.1` must not become `1`.
 _JOINTS = "=:/@ "
@@ -36,148 +35,174 @@ def short_names(names: Sequence[str]) -> list[str]:
     while common and first[common - 1] not in _JOINTS:
         common -= 1
     short = [name[common:] or name for name in names]
-    return [name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…" for name in short]
+    return shorten_apart(short, LONGEST_NAME)
 
 
-def headline(matrix: MatrixComparison) -> str:
+def headline(matrix: EnvironmentComparison) -> str:
     """Return the outcome in one line."""
     short = short_names(matrix.names)
-    slower = [
-        f"{short[side]} in {matrix.count('slower', side)}"
-        for side in range(1, len(matrix.names))
-        if matrix.count("slower", side)
-    ]
+    slower = []
+    for side in range(1, len(matrix.names)):
+        count = sum(each.side == side and each.verdict == "slower" and not each.accepted for each in matrix.results)
+        slower += [f"{short[side]} in {count}"] if count else []
     if slower:
         return f"Slower than {short[0]}: {', '.join(slower)} of {len(matrix.rows)} benchmarks."
     return {
         "failed": "Something failed; of what ran, nothing is slower.",
         "undecided": "Undecided: nothing is shown to be slower, but not everything could be decided.",
-        "fine": f"Nothing is slower than {short[0]}.",
+        "fine": f"Nothing is slower than {short[0]} but what is accepted."
+        if matrix.count("slower")
+        else fine_answer(matrix, f" than {short[0]}"),
         "nothing": "Nothing ran.",
     }.get(matrix.outcome, "Nothing is slower.")
 
 
-def side_counts(matrix: MatrixComparison, side: int) -> str:
+def count_on(matrix: EnvironmentComparison, word: str, side: int) -> int:
+    """Return how many benchmarks have this verdict on a side."""
+    return sum(result.side == side and result.verdict == word for result in matrix.results)
+
+
+def side_counts(matrix: EnvironmentComparison, side: int) -> str:
     """Return the verdicts of one side in words: 2 slower, 30 same."""
-    parts = [f"{count} {word}" for word in VERDICT_WORDS if (count := matrix.count(word, side))]
-    missing = sum(cell.judged is None for row in matrix.rows for cell in row.cells if cell.side == side)
-    return ", ".join([*parts, *([f"{missing} without a verdict"] if missing else [])]) or "nothing ran"
+    parts = count_parts(matrix.of_side(side))
+    missing = sum(side not in row.cells for row in matrix.rows)
+    parts += [f"{missing} without a verdict"] if missing else []
+    return ", ".join([*parts, *memory_parts(matrix.of_side(side))]) or "nothing ran"
 
 
-def cell_text(cell: MatrixCell) -> str:
-    if cell.judged is None:
-        return "failed" if cell.failure else "–"
+def cell_text(row: ComparisonRow, side: int) -> str:
+    cell = row.cells.get(side)
+    if cell is None:
+        return "failed" if side in row.failures or 0 in row.failures else "–"
     if cell.verdict in ("same", "identical"):
-        return str(cell.verdict)
+        return cell.judged.words
     if not cell.judged.replicates and cell.instructions is not None:
         # Counted and not timed.
-        return f"{change_text(cell.instructions.ratio)} instructions"
-    return f"{change_text(cell.judged.ratio)} {'?' if cell.verdict == 'undecided' else cell.verdict}"
+        return f"{change(cell.instructions.ratio)} instructions"
+    return f"{change(cell.judged.ratio)} {cell.verdict}"
 
 
-def steps_text(row: MatrixRow, names: Sequence[str]) -> str:
+def steps_text(row: ComparisonRow, names: Sequence[str]) -> str:
     """Return where it changed: `2.12.1 (+3.1 %), 2.13.0 (-2.0 %)`; each against the side before."""
-    return ", ".join(
-        f"{names[cell.side]} ({change_text(cell.step.ratio)})" for cell in row.changes if cell.step is not None
-    )
+    return ", ".join(f"{names[cell.side]} ({change(cell.latest.ratio)})" for cell in row.changes)
 
 
-def reference_text(row: MatrixRow) -> str:
+def reference_text(row: ComparisonRow) -> str:
     if not row.reference_seconds:
-        return "failed" if row.failure else "–"
-    return duration(row.reference_seconds)
+        return "failed" if 0 in row.failures else "–"
+    return format_seconds(row.reference_seconds, 3)
 
 
-def render_matrix(matrix: MatrixComparison, width: int = 100, colour: bool = False) -> str:
+def render_matrix(matrix: EnvironmentComparison, width: int = 100, colour: bool = False) -> str:
     """Return the text for a terminal of this width."""
     lines = [visible(headline(matrix)), ""]
     lines.append(f"  reference  {visible(matrix.names[0])}")
     for side, name in enumerate(matrix.names[1:], start=1):
         lines.append(f"  side {side:<5} {visible(name)}: {side_counts(matrix, side)}")
     for warning in matrix.warnings:
-        lines += _indented(f"! {warning}", width, "  ", "    ")
-    lines += ["", *_table(matrix, colour), *_failures(matrix, width), *_foot(matrix, width)]
+        lines += note_lines(f"! {warning}", width, "  ", "    ")
+    if matrix.rows:
+        lines += ["", *render_text(table_of_matrix(matrix), width, colour=colour, indent="  ").splitlines()]
+    lines += _failures(matrix, width)
+    lines += [*_details(matrix, width), *_foot(matrix, width)]
     return "\n".join(lines) + "\n"
 
 
-def _table(matrix: MatrixComparison, colour: bool) -> Iterator[str]:
-    names = [visible(name) for name in short_names(matrix.names)]
-    heads = ("benchmark", *names, "changed at")
-    rows = matrix.by_importance
-    texts = [
-        (visible(row.title), reference_text(row), *map(cell_text, row.cells), visible(steps_text(row, names)))
-        for row in rows
+def table_of_matrix(matrix: EnvironmentComparison) -> Table:
+    """Return a row per benchmark: its time on the reference, its verdict on each other side, and where it changed."""
+    names = short_names(matrix.names)
+    sides = range(1, len(names))
+    columns = [
+        Column("benchmark", "benchmark", Kind.NAME),
+        Column("reference_seconds", names[0], Kind.TIME, priority=2),
+        # The latest side stays longest.
+        *(Column(f"side_{side}", names[side], Kind.CHANGE, priority=2 + len(names) - side) for side in sides),
+        Column("changed_at", "changed at", Kind.WORDS, priority=1),
     ]
-    if not texts:
-        return
-    widths = [max(width_of(each[column]) for each in (heads, *texts)) for column in range(len(heads))]
-    yield "  " + "  ".join(pad(head, size) for head, size in zip(heads, widths, strict=True)).rstrip()
-    for row, text in zip(rows, texts, strict=True):
-        padded = [pad(each, size) for each, size in zip(text, widths, strict=True)]
-        if colour:
-            for column, cell in enumerate(row.cells, start=2):
-                shade = _COLOURS.get(cell.verdict or "")
-                padded[column] = f"{shade}{padded[column]}{_PLAIN}" if shade else padded[column]
-        yield "  " + "  ".join(padded).rstrip()
+    return table_of(columns, [_row(row, names) for row in matrix.rows])
 
 
-def _failures(matrix: MatrixComparison, width: int) -> Iterator[str]:
+def _row(row: ComparisonRow, names: Sequence[str]) -> Row:
+    cells: dict[str, Cell | Value] = {
+        "benchmark": row.title,
+        "reference_seconds": Cell(row.reference_seconds or None, "" if row.reference_seconds else reference_text(row)),
+        "changed_at": steps_text(row, names),
+    }
+    for side in range(1, len(names)):
+        cell = row.cells.get(side)
+        mark = mark_of(cell.verdict) if cell is not None else Mark.NONE
+        cells[f"side_{side}"] = Cell(None if cell is None else cell.judged.ratio, cell_text(row, side), mark)
+    return row_of(cells)
+
+
+def _failures(matrix: EnvironmentComparison, width: int) -> Iterator[str]:
     for row in matrix.rows:
         for place, message in failures_of(row):
-            yield from _indented(f"failed on {matrix.names[place]}: {row.title}: {message}", width, "  ", "    ")
+            yield from note_lines(f"failed on {matrix.names[place]}: {row.title}: {message}", width, "  ", "    ")
         for warning in row.warnings:
-            yield from _indented(f"! {row.title}: {warning}", width, "  ", "    ")
+            yield from note_lines(f"! {row.title}: {warning}", width, "  ", "    ")
+    for title in matrix.not_reached:
+        yield from note_lines(f"not reached within the budget: {title}", width, "  ", "    ")
 
 
-def failures_of(row: MatrixRow) -> list[tuple[int, str]]:
+def failures_of(row: ComparisonRow) -> list[tuple[int, str]]:
     """Return the places of the sides on which it failed, and why."""
-    own = [(0, row.failure)] if row.failure else []
-    return own + [(cell.side, cell.failure) for cell in row.cells if cell.failure]
+    return [(place, failure.message) for place, failure in sorted(row.failures.items())]
 
 
-def foot_text(matrix: MatrixComparison) -> str:
+def details_of(matrix: EnvironmentComparison) -> Iterator[tuple[ComparisonResult, list[str]]]:
+    """Yield what is to be said of a benchmark on a side: causes, memory, acceptances."""
+    for row in matrix.rows:
+        for _, cell in sorted(row.cells.items()):
+            lines = [line for line in detail_lines(cell) if not line.startswith("! ")]
+            if lines:
+                yield cell, lines
+
+
+def _details(matrix: EnvironmentComparison, width: int) -> Iterator[str]:
+    names = short_names(matrix.names)
+    for cell, lines in details_of(matrix):
+        yield f"  {visible(cell.title)} on {visible(names[cell.side])}:".replace("\n", " ")
+        for line in lines:
+            yield from note_lines(line, width, "      ", "        ")
+
+
+def foot_text(matrix: EnvironmentComparison) -> str:
+    # Not kept in files.
+    measured = f" {matrix.measuring_seconds:.1f} s measured." if matrix.measuring_seconds else ""
     return (
         f"Changes are against {matrix.names[0]}; 'changed at' is against the side before. "
         f"Margin {percent(matrix.margin)}; at most {percent(matrix.false_discovery_rate)} of the verdicts slower and "
-        f"faster are false, on average. {matrix.measuring_seconds:.1f} s measured."
+        f"faster are false, on average.{measured}"
     )
 
 
-def _foot(matrix: MatrixComparison, width: int) -> list[str]:
-    return ["", *wrap(visible(foot_text(matrix)), width)] if matrix.rows else []
+def _foot(matrix: EnvironmentComparison, width: int) -> list[str]:
+    return ["", *note_lines(foot_text(matrix), width)] if matrix.rows else []
 
 
-def _indented(text: str, width: int, first: str, rest: str) -> list[str]:
-    lines = wrap(visible(text), max(width - len(rest), 20))
-    return [(first if index == 0 else rest) + line for index, line in enumerate(lines)]
-
-
-def render_matrix_markdown(matrix: MatrixComparison) -> str:
+def render_matrix_markdown(matrix: EnvironmentComparison) -> str:
     """Return Markdown for a pull request."""
-    parts = [f"{_MARKS[matrix.outcome]} **{_inline(headline(matrix))}**"]
-    sides = [f"- reference: {_inline(matrix.names[0])}"]
-    sides += [f"- {_inline(name)}: {side_counts(matrix, side)}" for side, name in enumerate(matrix.names) if side]
+    parts = [f"{_MARKS[matrix.outcome]} **{inline(headline(matrix))}**"]
+    sides = [f"- reference: {inline(matrix.names[0])}"]
+    sides += [f"- {inline(name)}: {side_counts(matrix, side)}" for side, name in enumerate(matrix.names) if side]
     parts.append("\n".join(sides))
-    parts += [f"- ⚠️ {_inline(warning)}" for warning in matrix.warnings]
+    parts += [f"- ⚠️ {inline(warning)}" for warning in matrix.warnings]
     names = short_names(matrix.names)
-    lines = ["| " + " | ".join(["benchmark", *map(_inline, names), "changed at"]) + " |"]
-    lines.append("| :--- |" + " ---: |" * len(names) + " :--- |")
-    for row in matrix.by_importance:
-        cells = [f"**{cell_text(cell)}**" if cell.verdict == "slower" else cell_text(cell) for cell in row.cells]
-        texts = [_inline(row.title), reference_text(row), *cells, _inline(steps_text(row, names))]
-        lines.append("| " + " | ".join(texts) + " |")
     if matrix.rows:
-        parts.append("\n".join(lines))
-        parts.append(f"<sub>{_inline(foot_text(matrix))}</sub>")
+        parts.append(pipe_table(table_of_matrix(matrix)))
+        parts.append(f"<sub>{inline(foot_text(matrix))}</sub>")
     failed = [
-        f"- failed on {_inline(matrix.names[place])}: {_inline(row.title)}: {_inline(message)}"
+        f"- failed on {inline(matrix.names[place])}: {inline(row.title)}: {inline(message)}"
         for row in matrix.rows
         for place, message in failures_of(row)
     ]
     if failed:
         parts.append("\n".join(failed))
+    details = [
+        f"- {inline(cell.title)} on {inline(names[cell.side])}: {inline('; '.join(lines))}"
+        for cell, lines in details_of(matrix)
+    ]
+    if details:
+        parts.append(folded("Causes and notes", "\n".join(details)))
     return "\n\n".join(parts) + "\n"
-
-
-def _inline(text: str) -> str:
-    return markdown_text(text).replace("<br>", " ")

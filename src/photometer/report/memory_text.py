@@ -8,20 +8,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from photometer.analysis.memory_change import memory_change
-from photometer.model.memory_measurement import MemoryMeasurement, format_bytes
+from photometer.model.memory_measurement import MemoryMeasurement
 from photometer.model.visible_text import visible_line
-from photometer.report.text_columns import text_columns
+from photometer.report.tables.as_text import render_text
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, Table, row_of, table_of
 
-_HEADS = ("memory of one run", "peak", "allocates", "blocks", "keeps", "reserved")
+COLUMNS = (
+    Column("benchmark", "memory of one run", Kind.NAME),
+    Column("peak_bytes", "peak", Kind.BYTES, priority=STAYS),
+    Column("allocated_bytes", "allocates", Kind.BYTES),
+    Column("allocations", "blocks", Kind.COUNT),
+    Column("kept_bytes", "keeps", Kind.BYTES, priority=STAYS, meaning="more after each run"),
+    Column("reserved_bytes", "reserved", Kind.BYTES, priority=2, meaning="by the accelerator's allocator"),
+    Column("process_bytes", "process", Kind.BYTES, priority=3, meaning="how much it grew, in whole pages"),
+)
 UNSTEADY = "What it allocates differs from run to run: the figures that most runs have are shown."
 
 
+def table_of_memories(named: Sequence[tuple[str, MemoryMeasurement]]) -> Table:
+    """Return a row per measurement. On an accelerator the figures are its own allocator's."""
+    notes = [f"{name}: {UNSTEADY}" for name, memory in named if not memory.is_exact]
+    return table_of(COLUMNS, [_row(name, memory) for name, memory in named], notes=notes)
+
+
 def render_memories(memories: Sequence[MemoryMeasurement], width: int) -> str:
-    """Return the table. On an accelerator the figures are its own allocator's."""
-    lines = text_columns(_HEADS, [_cells(memory) for memory in memories], width)
-    unsteady = [name_of(memory) for memory in memories if not memory.is_exact]
-    lines += [visible_line(f"{name}: {UNSTEADY}") for name in unsteady]
-    return "\n".join(lines) + "\n"
+    """Return the table for a terminal."""
+    return render_text(table_of_memories([(name_of(memory), memory) for memory in memories]), width)
 
 
 def render_memory_differences(memories: Sequence[MemoryMeasurement]) -> str:
@@ -41,14 +53,17 @@ def name_of(memory: MemoryMeasurement) -> str:
     return " ".join(part for part in (spec.description or spec.stmt, spec.sub_label) if part)
 
 
-def _cells(memory: MemoryMeasurement) -> tuple[str, ...]:
+def _row(name: str, memory: MemoryMeasurement) -> Row:
     figures = memory.main
     reserved = memory.device_reserved_bytes
-    return (
-        name_of(memory),
-        format_bytes(figures.peak_bytes),
-        format_bytes(figures.allocated_bytes),
-        f"{figures.allocations:,}",
-        format_bytes(figures.kept_bytes) if figures.kept_bytes else "",
-        "" if reserved is None else f"{format_bytes(reserved)} on {memory.device}",
+    return row_of(
+        {
+            "benchmark": name,
+            "peak_bytes": figures.peak_bytes,
+            "allocated_bytes": figures.allocated_bytes,
+            "allocations": figures.allocations,
+            "kept_bytes": figures.kept_bytes or None,
+            "reserved_bytes": None if reserved is None else Cell(reserved, after=f" on {memory.device}"),
+            "process_bytes": memory.process_peak_bytes,
+        }
     )

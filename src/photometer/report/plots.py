@@ -14,13 +14,12 @@ from pathlib import Path
 from photometer.analysis.comparison_result import EnvironmentComparison
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.table import Table
-from photometer.analysis.verdict import Verdict
-from photometer.analysis.verdict_reason import change
+from photometer.analysis.verdict import Verdict, style_name
 from photometer.errors import DefinitionError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.measurement import Measurement
-from photometer.model.units import format_seconds
+from photometer.model.units import change, format_seconds
 from photometer.model.whole_file import write_whole
 from photometer.report.page.figure import Axis, Figure, Point, PointFigure, Row, RowFigure, Series
 
@@ -81,15 +80,15 @@ def plot_verdict(verdict: Verdict) -> Plot:
     """Return the change with its interval; lines are at no change and at the margin."""
     row = _verdict_row("second against first", verdict)
     rules = (-verdict.margin, 0.0, verdict.margin)
-    return Plot(RowFigure("verdict", f"{verdict.verdict}: {change(verdict.ratio)}", _CHANGE, (row,), rules))
+    return Plot(RowFigure("verdict", f"{verdict.words}: {change(verdict.ratio)}", _CHANGE, (row,), rules))
 
 
 def plot_comparison(comparison: EnvironmentComparison) -> Plot:
     """Return the change of every benchmark with its interval, what matters most first."""
-    shown = comparison.by_importance[:MOST_ROWS]
+    shown = comparison.titled_by_side().by_importance[:MOST_ROWS]
     rows = tuple(_verdict_row(result.title, result.judged) for result in shown)
     more = len(comparison.results) - len(shown)
-    title = f"{comparison.branch} against {comparison.base}" + (f" ({more} more)" if more else "")
+    title = f"{', '.join(comparison.names[1:])} against {comparison.base}" + (f" ({more} more)" if more else "")
     return Plot(RowFigure("forest", title, _CHANGE, rows, (0.0,)))
 
 
@@ -101,8 +100,9 @@ def plot_ranking(ranking: Ranking) -> Plot:
         ends = statement.verdict.interval if statement.verdict is not None else (1.0, 1.0)
         low, high = (reference * end if math.isfinite(end) else None for end in ends)
         word = "reference" if statement.verdict is None else statement.verdict.verdict
-        note = f"{format_seconds(statement.seconds)} {word}"
-        rows.append(Row(_in_line(statement.name), statement.seconds, low, high, word, note, start=0.0))
+        shown = word if statement.verdict is None else statement.verdict.words
+        note = f"{format_seconds(statement.seconds)} {shown}"
+        rows.append(Row(_in_line(statement.name), statement.seconds, low, high, style_name(word), note, start=0.0))
     return Plot(RowFigure("ranking", "Time per run, fastest first", _SECONDS, tuple(rows)))
 
 
@@ -148,8 +148,8 @@ _SECONDS = Axis("per run", "seconds")
 
 def _verdict_row(label: str, verdict: Verdict) -> Row:
     low, high = (end - 1.0 if math.isfinite(end) and end > 0 else None for end in verdict.interval)
-    note = f"{verdict.verdict} {change(verdict.ratio)}"
-    return Row(_in_line(label), verdict.ratio - 1.0, low, high, verdict.verdict, note)
+    note = f"{verdict.words} {change(verdict.ratio)}" if verdict.has_change else verdict.words
+    return Row(_in_line(label), verdict.ratio - 1.0, low, high, style_name(verdict.verdict), note)
 
 
 def _table_rows(table: Table) -> list[Row]:

@@ -6,23 +6,29 @@ statement, fastest first, and below them what is undecided and why.
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from collections.abc import Iterator
+from typing import Any
 
 from photometer.analysis.ranking import RankedStatement, Ranking
-from photometer.analysis.verdict_reason import percent
+from photometer.model.units import percent
 from photometer.model.visible_text import visible
-from photometer.report.escape import csv_text, markdown_text
-from photometer.report.text_width import pad, width_of, wrap
-from photometer.report.verdict_text import duration, interval_text, more_time
+from photometer.report.tables.as_csv import write_csv
+from photometer.report.tables.as_markdown import inline, render_markdown
+from photometer.report.tables.as_text import note_lines, render_text
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, Table, Value, row_of, table_of
+from photometer.report.verdict_text import mark_of, more_time
 
-_COLOURS = {"slower": "\033[1;31m", "faster": "\033[32m", "undecided": "\033[33m"}
-_PLAIN = "\033[0m"
-_HEADS = ("rank", "verdict", "ratio", "interval", "time", "difference", "statement")
 # The first statement, which the others are compared with.
 REFERENCE = "reference"
+COLUMNS = (
+    Column("rank", "rank", Kind.COUNT, priority=STAYS),
+    Column("verdict", "verdict", Kind.WORDS, priority=STAYS),
+    Column("ratio", "ratio", Kind.RATIO, priority=2, digits=5),
+    Column("interval", "interval", Kind.CHANGE, priority=1, meaning="of the change against the reference"),
+    Column("seconds", "time", Kind.TIME, priority=STAYS),
+    Column("difference_seconds", "difference", Kind.DIFFERENCE, priority=3),
+    Column("statement", "statement", Kind.NAME, is_code=True),
+)
 CSV_FIELDS = (
     "rank",
     "statement",
@@ -39,49 +45,45 @@ CSV_FIELDS = (
 )
 
 
+def table_of_ranking(ranking: Ranking) -> Table:
+    """Return a row per statement, fastest first, and what a reader must know besides the figures."""
+    return table_of(COLUMNS, [_row(statement) for statement in ranking], notes=tuple(_below(ranking)))
+
+
 def render_ranking(ranking: Ranking, width: int = 100, colour: bool = False) -> str:
     """Return the text for a terminal of this width."""
-    lines = [*wrap(headline(ranking), width), ""]
-    cells = [_cells(statement) for statement in ranking]
-    widths = [max(width_of(row[i]) for row in (_HEADS[:-1], *cells)) for i in range(len(_HEADS) - 1)]
-    lines.append("  " + "  ".join(pad(head, size) for head, size in zip(_HEADS, (*widths, 0), strict=True)).rstrip())
-    for statement, row in zip(ranking, cells, strict=True):
-        padded = [pad(text, size) for text, size in zip(row, widths, strict=True)]
-        if colour and row[1] in _COLOURS:
-            padded[1] = f"{_COLOURS[row[1]]}{padded[1]}{_PLAIN}"
-        lines.append("  " + "  ".join([*padded, shown_name(statement.name)]))
-    for line in _below(ranking):
-        lines += ["", *wrap(line, width)]
-    return "\n".join(lines) + "\n"
+    head = "\n".join(note_lines(headline(ranking), width))
+    return f"{head}\n\n{render_text(table_of_ranking(ranking), width, colour=colour)}"
 
 
 def render_ranking_markdown(ranking: Ranking) -> str:
     """Return Markdown: the outcome, a table, and what is below it."""
-    lines = [f"**{_inline(headline(ranking))}**", "", "| " + " | ".join(_HEADS) + " |"]
-    lines.append("| ---: | :--- | ---: | ---: | ---: | ---: | :--- |")
-    for statement in ranking:
-        lines.append("| " + " | ".join((*_cells(statement), markdown_text(shown_name(statement.name)))) + " |")
-    for line in _below(ranking):
-        lines += ["", _inline(line)]
-    return "\n".join(lines) + "\n"
+    return f"**{inline(headline(ranking))}**\n\n{render_markdown(table_of_ranking(ranking))}"
 
 
 def render_ranking_csv(ranking: Ranking) -> str:
     """Return one line per statement, at full precision; the reference has no figures of a comparison."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(CSV_FIELDS)
-    for statement in ranking:
-        verdict = statement.verdict
-        head = [statement.rank, csv_text(statement.name), REFERENCE if verdict is None else verdict.verdict]
-        if verdict is None:
-            writer.writerow([*head, 1.0, None, None, repr(statement.seconds), *[None] * 4, ranking.measured_by])
-            continue
-        ends = [end if math.isfinite(end) else None for end in verdict.interval]
-        differences = [end if math.isfinite(end) else None for end in verdict.difference_interval_seconds]
-        times = [repr(statement.seconds), verdict.difference_seconds, *differences]
-        writer.writerow([*head, verdict.ratio, *ends, *times, verdict.replicates, csv_text(verdict.measured_by)])
-    return out.getvalue()
+    return write_csv(CSV_FIELDS, [_record(statement, ranking) for statement in ranking])
+
+
+def _record(statement: RankedStatement, ranking: Ranking) -> dict[str, Any]:
+    verdict = statement.verdict
+    record: dict[str, Any] = {"rank": statement.rank, "statement": statement.name, "seconds": statement.seconds}
+    if verdict is None:
+        return {**record, "verdict": REFERENCE, "ratio": 1.0, "measured_by": ranking.measured_by}
+    (low, high), (less, more) = verdict.interval, verdict.difference_interval_seconds
+    return {
+        **record,
+        "verdict": verdict.verdict,
+        "ratio": verdict.ratio,
+        "ratio_low": low,
+        "ratio_high": high,
+        "difference_seconds": verdict.difference_seconds,
+        "difference_low_seconds": less,
+        "difference_high_seconds": more,
+        "replicates": verdict.replicates,
+        "measured_by": verdict.measured_by,
+    }
 
 
 def headline(ranking: Ranking) -> str:
@@ -89,7 +91,7 @@ def headline(ranking: Ranking) -> str:
     if len(ranking) == 2:
         (pair,) = ranking.pairs
         word, reason = pair.verdict.verdict, pair.verdict.reason
-        sentence = reason if reason.startswith(word) else f"{word}, {reason}"
+        sentence = reason if reason.startswith(word) else f"{word}: {reason}"
         return f"{shown_name(pair.second)} against {shown_name(pair.first)}: {sentence}"
     fastest = [shown_name(name) for name in ranking.fastest]
     if len(fastest) == 1:
@@ -104,23 +106,24 @@ def shown_name(name: str) -> str:
     return "; ".join(line.strip() for line in visible(name).split("\n") if line.strip())
 
 
-def ratio_text(ratio: float) -> str:
-    """Return four digits after the point while they mean something: 1.0031, 24.6, 1830."""
-    return f"{ratio:.4f}" if ratio < 10 else f"{ratio:.1f}" if ratio < 1000 else f"{ratio:.0f}"
-
-
-def _cells(statement: RankedStatement) -> tuple[str, ...]:
-    """Return what `_HEADS` names, less the statement itself."""
+def _row(statement: RankedStatement) -> Row:
     verdict = statement.verdict
+    cells: dict[str, Cell | Value] = {
+        "rank": statement.rank,
+        "statement": shown_name(statement.name),
+        "seconds": statement.seconds,
+    }
     if verdict is None:
-        return (str(statement.rank), REFERENCE, "", "", duration(statement.seconds), "")
-    return (
-        str(statement.rank),
-        verdict.verdict,
-        ratio_text(verdict.ratio),
-        interval_text(verdict.interval),
-        duration(statement.seconds),
-        duration(verdict.difference_seconds, signed=True),
+        return row_of({**cells, "verdict": REFERENCE})
+    return row_of(
+        {
+            **cells,
+            "verdict": Cell(verdict.words, mark=mark_of(verdict.verdict)),
+            "ratio": verdict.ratio,
+            "interval": verdict.interval,
+            "difference_seconds": verdict.difference_seconds,
+        },
+        tip=verdict.reason,
     )
 
 
@@ -146,7 +149,3 @@ def _about_many(ranking: Ranking) -> Iterator[str]:
         shown = "; ".join(f"{shown_name(pair.first)} and {shown_name(pair.second)}" for pair in undecided[:3])
         more = f" and {len(undecided) - 3} more" if len(undecided) > 3 else ""
         yield f"Undecided, more time would tell: {shown}{more}."
-
-
-def _inline(text: str) -> str:
-    return markdown_text(text).replace("<br>", " ")

@@ -5,104 +5,77 @@ In: a RunTable and a width. Out: one string, for a terminal or in Markdown. `run
 
 from __future__ import annotations
 
-import dataclasses
-import textwrap
 from collections.abc import Callable
 
 from photometer.analysis.failing_line import with_failing_line
 from photometer.analysis.run_table import RunCell, RunFailure, RunRow, RunTable
-from photometer.model.memory_measurement import format_bytes
+from photometer.instruments.registry import INSTRUMENTS
+from photometer.model.order_name import label_text
 from photometer.model.units import format_seconds
 from photometer.model.visible_text import visible_line
-from photometer.report.escape import markdown_text
-from photometer.report.text_width import pad, width_of
+from photometer.report.tables.as_markdown import inline, render_markdown
+from photometer.report.tables.as_text import note_lines, render_text
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, Section, Table
 
 HEADS = {"python": "Python", "cpp": "C++"}
-# Wide enough for "123.4 us" with its mark, and for a count of tens of millions.
-TIME_WIDTH = 10
-DEVICE_WIDTH = 18
-COUNT_WIDTH = 15
-MEMORY_WIDTH = 23
-# Names are cut and figures are not; a shorter name would say nothing.
-NARROWEST_NAME = 16
 # Before a time that is to be doubted, and after a count whose repeats differ.
 MARK = "?"
 DIFFERS = "*"
 # More of them are read on the page, where they can be sorted.
 MOST_DOUBTS = 10
-STEP_WORDS = {
-    "time": "timing",
-    "count": "counting",
-    "device": "timing on the device",
-    "build": "compiling",
-    "script": "scripting",
-    "compile": "torch.compile",
-    "memory": "measuring memory",
-}
+_Figure = tuple[Column, Callable[[RunRow], Cell | None]]
+STEP_WORDS = {"build": "compiling", "script": "scripting", **{each.name: each.doing for each in INSTRUMENTS}}
 
 
-@dataclasses.dataclass(frozen=True)
-class _Column:
-    """A figure of every row: its head, its width, and how a row's cell is written."""
+def table_of_run(run: RunTable) -> Table:
+    """Return the run as a table: a section per group of benchmarks, columns for what was measured."""
+    figures = _figures(run)
+    columns = [Column("name", "", Kind.NAME), *(column for column, _ in figures)]
+    sections = tuple(Section(each.name, tuple(_row(row, figures) for row in each.rows)) for each in run.sections)
+    return Table(tuple(columns), sections, notes=tuple(_notes(run)))
 
-    head: str
-    width: int
-    text: Callable[[RunRow], str]
 
-
-def render_run(table: RunTable, width: int) -> str:
+def render_run(run: RunTable, width: int) -> str:
     """Return what is to be known first, one block of rows per section, and the failures."""
-    columns = _columns(table)
-    longest = max((width_of(visible_line(row.name)) for section in table.sections for row in section.rows), default=0)
-    name_width = max(min(longest + 2, width - sum(column.width for column in columns)), NARROWEST_NAME)
-    lines = textwrap.wrap(visible_line(f"{MARK} {table.machine}"), max(width, 40)) if table.machine else []
-    for section in table.sections:
-        heads = "".join(column.head.rjust(column.width) for column in columns)
-        lines += ["", pad(_cut(visible_line(section.name), name_width), name_width) + heads]
-        for row in section.rows:
-            cells = "".join(column.text(row).rjust(column.width) for column in columns)
-            lines.append(pad("  " + _cut(visible_line(row.name), name_width - 2), name_width) + cells)
-    return "\n".join([*lines, *_below(table)]) + "\n"
+    above = note_lines(f"{MARK} {run.machine}", max(width, 40)) if run.machine else []
+    return "\n".join([*above, "", render_text(table_of_run(run), width)])
 
 
-def render_run_markdown(table: RunTable) -> str:
-    """Return the same as a table in Markdown; sections are rows in bold."""
-    columns = _columns(table)
-    lines = [f"{MARK} {markdown_text(table.machine)}", ""] if table.machine else []
-    lines += ["| | " + " | ".join(column.head for column in columns) + " |"]
-    lines += ["| :--- |" + " ---: |" * len(columns)]
-    for section in table.sections:
-        lines.append(f"| **{markdown_text(section.name)}** |" + " |" * len(columns))
-        for row in section.rows:
-            cells = " | ".join(column.text(row) for column in columns)
-            lines.append(f"| {markdown_text(row.name)} | {cells} |")
-    return "\n".join([*lines, *(markdown_text(line) if line else "" for line in _below(table))]) + "\n"
+def render_run_markdown(run: RunTable) -> str:
+    """Return the same in Markdown."""
+    above = f"{MARK} {inline(run.machine)}\n\n" if run.machine else ""
+    return above + render_markdown(table_of_run(run))
 
 
-def _columns(table: RunTable) -> list[_Column]:
-    """Return the columns; only what was measured has one."""
-    cells = table.cells()
+def _row(row: RunRow, figures: list[_Figure]) -> Row:
+    cells = {"name": Cell(row.name), **{column.key: figure(row) for column, figure in figures}}
+    return Row({key: cell for key, cell in cells.items() if cell is not None})
 
-    def each(title: str, width: int, text: Callable[[RunCell | None], str]) -> list[_Column]:
-        return [
-            _Column(title.format(HEADS[language]), width, _of_language(language, text)) for language in table.languages
-        ]
 
-    columns = []
+def _figures(run: RunTable) -> list[_Figure]:
+    """Return the columns of figures, each with how a row's cell is made; only what was measured has one."""
+    cells = run.cells()
+    found: list[_Figure] = []
+
+    def each(key: str, head: str, kind: Kind, priority: int, cell: Callable[[RunCell], Cell | None]) -> None:
+        for language in run.languages:
+            column = Column(f"{language}_{key}", head.format(HEADS[language]), kind, priority=priority)
+            found.append((column, _of_language(language, cell)))
+
     if any(cell.seconds is not None for cell in cells):
-        columns += each("{}", TIME_WIDTH, _time)
+        each("seconds", "{}", Kind.TIME, STAYS, _time)
     if any(cell.instructions is not None for cell in cells):
-        columns += each("{} instr.", COUNT_WIDTH, _count)
+        each("instructions", "{} instr.", Kind.COUNT, 1, _count)
     if any(cell.device_seconds is not None for cell in cells):
-        alone = len(table.languages) == 1
-        columns += each("on device" if alone else "{} on device", TIME_WIDTH if alone else DEVICE_WIDTH, _device_time)
+        each("device_seconds", "on device" if len(run.languages) == 1 else "{} on device", Kind.TIME, 1, _device_time)
     if any(cell.memory is not None for cell in cells):
-        columns += each("{} peak (blocks)", MEMORY_WIDTH, _memory)
-    return columns
+        each("peak_bytes", "{} peak", Kind.BYTES, 2, _peak)
+        each("blocks", "{} blocks", Kind.COUNT, 3, _blocks)
+    return found
 
 
-def _of_language(language: str, text: Callable[[RunCell | None], str]) -> Callable[[RunRow], str]:
-    return lambda row: text(row.cells.get(language))
+def _of_language(language: str, cell: Callable[[RunCell], Cell | None]) -> Callable[[RunRow], Cell | None]:
+    return lambda row: cell(row.cells[language]) if language in row.cells else None
 
 
 def summary_line(table: RunTable) -> str:
@@ -122,22 +95,22 @@ def render_failure(failure: RunFailure) -> str:
     return visible_line(f"{failure.title}: {step} failed{partial}: {first}{cause}")
 
 
-def _below(table: RunTable) -> list[str]:
-    lines = []
+def _notes(table: RunTable) -> list[str]:
+    notes = []
     if table.typical_excess is not None:
         longer = f"{max(table.typical_excess, 0.0) * 100:.0f} % longer"
-        lines += ["", f"Times are without disturbances. Typical times (medians, on the page) are {longer} here."]
+        notes.append(f"Times are without disturbances. Typical times (medians, on the page) are {longer} here.")
     if table.doubtful:
         rest = " than the rest" if table.machine else ""
         words = "1 time is" if table.doubtful == 1 else f"{table.doubtful} times are"
-        lines += ["", f"{MARK} {words} more doubtful{rest}:" if rest else f"{MARK} {words} doubtful:"]
-        lines += [f"  {line}" for line in doubt_lines(table)]
+        head = f"{MARK} {words} more doubtful{rest}:" if rest else f"{MARK} {words} doubtful:"
+        notes.append("\n".join([head, *(f"  {line}" for line in doubt_lines(table))]))
     if any(cell.repeats_differ for cell in table.cells()):
-        lines += ["", f"{DIFFERS} The repeats of this count differ: the value that most have is shown."]
+        notes.append(f"{DIFFERS} The repeats of this count differ: the value that most have is shown.")
     if table.failures:
-        lines += ["", f"{len(table.failures)} failed:"]
-        lines += [f"  {render_failure(failure)}" for failure in table.failures]
-    return lines
+        failures = [f"  {render_failure(failure)}" for failure in table.failures]
+        notes.append("\n".join([f"{len(table.failures)} failed:", *failures]))
+    return notes
 
 
 def doubt_lines(table: RunTable) -> list[str]:
@@ -149,45 +122,37 @@ def doubt_lines(table: RunTable) -> list[str]:
             for language, cell in row.cells.items():
                 if cell.doubts:
                     remedies.update((doubt.kind, doubt.remedy) for doubt in cell.doubts)
-                    name = f"{section.name} › {row.name} ({HEADS.get(language, language)})"
+                    name = f"{label_text((section.name, row.name))} ({HEADS.get(language, language)})"
                     lines.append(visible_line(f"{name}: {' '.join(doubt.message for doubt in cell.doubts)}"))
     shown = lines[:MOST_DOUBTS] + ([f"and {len(lines) - MOST_DOUBTS} more"] if len(lines) > MOST_DOUBTS else [])
     return shown + [visible_line(f"{kind}: {remedy}") for kind, remedy in remedies.items()]
 
 
-def _time(cell: RunCell | None) -> str:
-    if cell is None:
-        return ""
+def _time(cell: RunCell) -> Cell:
     if cell.seconds is None:
-        return "failed" if cell.failed_step else "-"
-    # At least two digits: "9 us" beside "9.2 us" looks like another kind of number.
-    return (f"{MARK} " if cell.is_doubtful else "") + format_seconds(cell.seconds, max(cell.significant_figures, 2))
+        return _missing(cell)
+    # At least two digits: "9 µs" beside "9.2 µs" looks like another kind of number.
+    text = format_seconds(cell.seconds, max(cell.significant_figures, 2))
+    return Cell(cell.seconds, text, before=f"{MARK} " if cell.is_doubtful else "")
 
 
-def _device_time(cell: RunCell | None) -> str:
-    return "" if cell is None or cell.device_seconds is None else format_seconds(cell.device_seconds, 3)
+def _device_time(cell: RunCell) -> Cell | None:
+    return None if cell.device_seconds is None else Cell(cell.device_seconds)
 
 
-def _memory(cell: RunCell | None) -> str:
-    """Return the peak of one run, and in how many blocks it allocated."""
-    if cell is None or cell.memory is None:
-        return ""
-    return f"{format_bytes(cell.memory.peak_bytes)} ({cell.memory.allocations:,})"
-
-
-def _count(cell: RunCell | None) -> str:
-    if cell is None:
-        return ""
+def _count(cell: RunCell) -> Cell:
     if cell.instructions is None:
-        return "failed" if cell.failed_step else "-"
-    return f"{cell.instructions:,.0f}" + (f" {DIFFERS}" if cell.repeats_differ else "")
+        return _missing(cell)
+    return Cell(cell.instructions, after=f" {DIFFERS}" if cell.repeats_differ else "")
 
 
-def _cut(text: str, width: int) -> str:
-    """Cut the name, but keep the brackets at its end if possible: they say which variant it is."""
-    start, bracket, end = text.rpartition(" [")
-    if not bracket or width_of(end) > width // 2:
-        start, bracket, end = text, "", ""
-    while start and width_of(start + bracket + end) > width:
-        start = start[:-2] + "…" if len(start) > 1 else ""
-    return start + bracket + end
+def _peak(cell: RunCell) -> Cell | None:
+    return None if cell.memory is None else Cell(cell.memory.peak_bytes)
+
+
+def _blocks(cell: RunCell) -> Cell | None:
+    return None if cell.memory is None else Cell(cell.memory.allocations)
+
+
+def _missing(cell: RunCell) -> Cell:
+    return Cell(text="failed", mark=Mark.BAD) if cell.failed_step else Cell(text="-")

@@ -5,34 +5,45 @@ In: RuntimeRows, or a CompileReport, and a width. Out: one string. A row per ben
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from photometer.analysis.speedup import RuntimeRow, Speedup
 from photometer.model.compile_report import CompileReport
-from photometer.model.units import format_seconds
+from photometer.model.units import format_interval, format_ratio, format_seconds
 from photometer.model.visible_text import visible_line
-from photometer.report.text_width import pad, width_of, wrap
+from photometer.report.tables.as_text import note_lines, render_text
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, Table, Value, row_of, table_of
 
-HEADS = ("eager", "TorchScript", "compiled", "speed-up", "cold", "warm", "graphs", "breaks", "again", "guards")
+COLUMNS = (
+    Column("benchmark", "", Kind.NAME),
+    Column("eager_seconds", "eager", Kind.TIME, priority=1),
+    Column("torchscript_seconds", "TorchScript", Kind.TIME, priority=3),
+    Column("seconds", "compiled", Kind.TIME, priority=STAYS),
+    Column("speedup", "speed-up", Kind.RATIO, priority=STAYS),
+    Column("cold_seconds", "cold", Kind.TIME, priority=4),
+    Column("warm_seconds", "warm", Kind.TIME, priority=4),
+    Column("graphs", "graphs", Kind.COUNT, priority=5),
+    Column("breaks", "breaks", Kind.COUNT, priority=2),
+    Column("recompilations", "again", Kind.COUNT, priority=2),
+    Column("guard_seconds", "guards", Kind.TIME, priority=6),
+)
 LEGEND = (
     "speed-up: eager over compiled, measured in pairs, with its 95 % interval. cold, warm: the first call without and "
     "with what was compiled before. again: recompilations, over all sizes of a sweep. guards: time per call."
 )
-UNKNOWN = "-"
+UNKNOWN = Cell(text="-")
+
+
+def table_of_runtimes(rows: Sequence[RuntimeRow]) -> Table:
+    """Return a row per benchmark and compiled variant."""
+    return table_of(COLUMNS, [_row(row) for row in rows], notes=(LEGEND,))
 
 
 def render_runtimes(rows: Sequence[RuntimeRow], width: int) -> str:
     """Return the table, its legend, and the graph breaks and recompilations below it; empty without rows."""
     if not rows:
         return ""
-    cells = [(_name(row), *_cells(row)) for row in rows]
-    shown = [column for column in range(len(HEADS)) if any(row[column + 1] not in ("", UNKNOWN) for row in cells)]
-    heads = ["", *(HEADS[column] for column in shown)]
-    table = [[row[0], *(row[column + 1] for column in shown)] for row in cells]
-    widths = [max(width_of(line[place]) for line in (heads, *table)) for place in range(len(heads))]
-    lines = ["", "With torch.compile:", *(_line(line, widths) for line in (heads, *table))]
-    lines += ["", *wrap(LEGEND, width)]
+    lines = ["", "With torch.compile:", *render_text(table_of_runtimes(rows), width).splitlines()]
     for row in rows:
         lines += _troubles(row, width)
     return "\n".join(lines) + "\n"
@@ -70,9 +81,8 @@ def trouble_lines(report: CompileReport, width: int) -> list[str]:
 
 
 def speedup_text(speedup: Speedup) -> str:
-    """Return `1.84× (1.79 to 1.90)`."""
-    low, high = (f"{end:.2f}" if math.isfinite(end) else "any" for end in speedup.interval)
-    return f"{speedup.speedup:.2f}× ({low} to {high})"
+    """Return `1.84× (1.79× to 1.90×)`."""
+    return f"{format_ratio(speedup.speedup)} ({format_interval(speedup.interval, format_ratio)})"
 
 
 def _troubles(row: RuntimeRow, width: int) -> list[str]:
@@ -85,28 +95,33 @@ def _name(row: RuntimeRow) -> str:
     return visible_line(f"{row.name} {row.variant}".rstrip())
 
 
-def _cells(row: RuntimeRow) -> tuple[str, ...]:
-    report = row.report
-    if report is None:
-        met = (UNKNOWN,) * 6
-    else:
-        met = (
-            _seconds(report.compile_seconds),
-            _seconds(report.warm_compile_seconds),
-            str(report.graphs),
-            str(report.break_count),
-            str(len(report.recompilations)) if report.swept or report.recompilations else "",
-            _seconds(report.guard_seconds),
-        )
-    scripted = _seconds(row.torchscript_seconds)
-    if row.torchscript_speedup is not None:
-        scripted += f" ({row.torchscript_speedup.speedup:.2f}×)"
-    faster = UNKNOWN if row.speedup is None else speedup_text(row.speedup)
-    return (_seconds(row.eager_seconds), scripted, _seconds(row.seconds), faster, *met)
+def _row(row: RuntimeRow) -> Row:
+    report, speedup, scripted = row.report, row.speedup, row.torchscript_speedup
+    met: dict[str, Cell | Value] = {}
+    if report is not None:
+        met = {
+            "cold_seconds": report.compile_seconds,
+            "warm_seconds": report.warm_compile_seconds,
+            "graphs": report.graphs,
+            "breaks": report.break_count,
+            "recompilations": len(report.recompilations) if report.swept or report.recompilations else None,
+            "guard_seconds": report.guard_seconds,
+        }
+    faster = "" if scripted is None else f" ({format_ratio(scripted.speedup)})"
+    return row_of(
+        {
+            "benchmark": f"{row.name} {row.variant}".rstrip(),
+            "eager_seconds": UNKNOWN if row.eager_seconds is None else row.eager_seconds,
+            "torchscript_seconds": Cell(row.torchscript_seconds, after=faster),
+            "seconds": UNKNOWN if row.seconds is None else row.seconds,
+            "speedup": UNKNOWN if speedup is None else Cell(speedup.speedup, speedup_text(speedup)),
+            **met,
+        }
+    )
 
 
 def _seconds(seconds: float | None) -> str:
-    return UNKNOWN if seconds is None else format_seconds(seconds, 3)
+    return "-" if seconds is None else format_seconds(seconds, 3)
 
 
 def _times(count: int, what: str) -> str:
@@ -114,10 +129,4 @@ def _times(count: int, what: str) -> str:
 
 
 def _wrapped(text: str, width: int, indent: str = "    ") -> list[str]:
-    lines = wrap(visible_line(text), max(width - len(indent) - 2, 20))
-    return [indent + ("  " if place else "") + line for place, line in enumerate(lines)]
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    figures = [" " * (size - width_of(cell)) + cell for cell, size in zip(cells[1:], widths[1:], strict=True)]
-    return "  ".join([pad(cells[0], widths[0]), *figures]).rstrip()
+    return note_lines(visible_line(text), width, indent, indent + "  ")

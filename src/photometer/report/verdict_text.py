@@ -12,19 +12,33 @@ from collections.abc import Iterator, Sequence
 
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
 from photometer.analysis.failing_line import with_failing_line
-from photometer.analysis.verdict import Verdict
-from photometer.analysis.verdict_reason import percent
-from photometer.model.units import select_unit
+from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS, Verdict
+from photometer.analysis.verdict_reason import bound_text
+from photometer.model.units import percent
 from photometer.model.visible_text import visible
-from photometer.report.escape import markdown_text
-from photometer.report.text_width import pad, width_of, wrap
+from photometer.report.tables.as_markdown import folded, inline, pipe_table, row_notes
+from photometer.report.tables.as_text import note_lines, render_text
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, Table, Value, row_of, table_of
 
-_COLOURS = {"slower": "\033[1;31m", "faster": "\033[32m", "undecided": "\033[33m", "same": "", "identical": ""}
-_PLAIN = "\033[0m"
-_HEADS = ("verdict", "change", "interval", "base", "difference", "detectable", "benchmark")
+COLUMNS = (
+    Column("verdict", "verdict", Kind.WORDS, priority=STAYS),
+    Column("ratio", "change", Kind.CHANGE, priority=STAYS),
+    Column("interval", "interval", Kind.CHANGE, priority=1, meaning="right in 95 of 100 comparisons"),
+    Column("base_seconds", "base", Kind.TIME, priority=3),
+    Column("difference_seconds", "difference", Kind.DIFFERENCE, priority=2),
+    Column("detectable", "detectable", Kind.SHARE, priority=4, meaning="the smallest change that would have been seen"),
+    Column("benchmark", "benchmark", Kind.NAME),
+)
+_VERDICT_MARKS = {
+    "slower": Mark.BAD,
+    "probably slower": Mark.DOUBT,
+    "undecided": Mark.DOUBT,
+    "probably faster": Mark.GOOD,
+    "faster": Mark.GOOD,
+}
 _MARKS = {"slower": "🔴", "failed": "🔴", "undecided": "🟡", "fine": "🟢", "nothing": "⚪"}
 # Markdown shows these verdicts and folds the others.
-_SHOWN = ("slower", "faster", "undecided")
+_SHOWN = ("slower", "probably slower", "undecided", "probably faster", "faster")
 # The results file has the whole log; its last lines name the error.
 LOG_LINES = 6
 
@@ -34,9 +48,11 @@ def render_verdicts(comparison: EnvironmentComparison, width: int = 100, colour:
     lines = [headline(comparison), ""]
     lines += [f"  base    {visible(comparison.base)}", f"  branch  {visible(comparison.branch)}"]
     for warning in comparison.warnings:
-        lines += _indented(f"! {warning}", width, "  ", "    ")
+        lines += note_lines(f"! {warning}", width, "  ", "    ")
     lines.append("")
-    lines += _rows(comparison, width, colour)
+    if comparison.results:
+        table = table_of_results(comparison.by_importance)
+        lines += render_text(table, width, colour=colour, indent="  ").splitlines()
     lines += _sweeps(comparison, width)
     lines += _failures(comparison, width)
     lines += _foot(comparison, width)
@@ -45,26 +61,25 @@ def render_verdicts(comparison: EnvironmentComparison, width: int = 100, colour:
 
 def render_causes(comparison: EnvironmentComparison, before: EnvironmentComparison, width: int = 100) -> str:
     """Return what has become known since `before` was printed: causes, memory, metrics. Empty if nothing has."""
-    known = {result.order_id: detail_lines(result) for result in before.results}
+    known = {(result.order_id, result.side): detail_lines(result) for result in before.results}
     lines: list[str] = []
-    for result in comparison.by_importance:
-        new = [line for line in detail_lines(result) if line not in known.get(result.order_id, ())]
+    for result in comparison.titled_by_side().by_importance:
+        new = [line for line in detail_lines(result) if line not in known.get((result.order_id, result.side), ())]
         if new:
             lines.append(f"  {result.verdict}  {visible(result.title)}".replace("\n", " "))
             for line in new:
-                lines += _indented(line, width, "      ", "        ")
+                lines += note_lines(line, width, "      ", "        ")
     if comparison.metrics and not before.metrics:
         lines += _sweeps(dataclasses.replace(comparison, sweeps=()), width)
     for warning in comparison.warnings:
         if warning not in before.warnings:
-            lines += _indented(f"! {warning}", width, "  ", "    ")
+            lines += note_lines(f"! {warning}", width, "  ", "    ")
     return "\n".join(["Why:", *lines]) + "\n" if lines else ""
 
 
 def headline(comparison: EnvironmentComparison) -> str:
     """Return the outcome in one line."""
-    counts = [(word, comparison.count(word)) for word in ("slower", "faster", "same", "identical", "undecided")]
-    parts = [f"{count} {word}" for word, count in counts if count]
+    parts = count_parts(comparison)
     accepted = sum(bool(result.accepted) and result.verdict == "slower" for result in comparison.results)
     parts += [f"{accepted} of the slower accepted"] if accepted else []
     parts += memory_parts(comparison)
@@ -74,10 +89,27 @@ def headline(comparison: EnvironmentComparison) -> str:
         "slower": "The branch is slower.",
         "failed": "Something failed; of what ran, nothing is slower.",
         "undecided": "Undecided: nothing is shown to be slower, but not everything could be decided.",
-        "fine": "Nothing is slower but what is accepted." if accepted else "Nothing is slower.",
+        "fine": "Nothing is slower but what is accepted." if accepted else fine_answer(comparison),
         "nothing": "Nothing ran.",
     }[comparison.outcome]
     return f"{answer} {', '.join(parts)}." if parts else answer
+
+
+def fine_answer(comparison: EnvironmentComparison, than: str = "") -> str:
+    """Return the answer if nothing is slower for certain, with the largest difference that there can be."""
+    if comparison.count("probably slower"):
+        return f"Nothing is certain to be slower{than}."
+    only_bound = all(result.verdict in ("same", "identical") for result in comparison.results)
+    if only_bound and comparison.bound is not None:
+        return f"Nothing is slower{than}: no difference above {bound_text(comparison.bound)}."
+    return f"Nothing is slower{than}."
+
+
+def count_parts(comparison: EnvironmentComparison) -> list[str]:
+    """Return how many benchmarks have which verdict: `1 slower`, `3 same within 1 %`, the widest bound of these."""
+    counts = [(word, comparison.count(word)) for word in VERDICT_WORDS]
+    within = "" if comparison.bound is None else f" within {bound_text(comparison.bound)}"
+    return [f"{count} {word}{within if word == 'same' else ''}" for word, count in counts if count]
 
 
 def memory_parts(comparison: EnvironmentComparison) -> list[str]:
@@ -87,28 +119,9 @@ def memory_parts(comparison: EnvironmentComparison) -> list[str]:
     return [f"{count} allocate{'s' if count == 1 else ''} {word}" for word, count in counts if count]
 
 
-def duration(seconds: float, *, signed: bool = False) -> str:
-    """Return three significant digits and the unit that suits them: 1.23 us, +9.84 ns."""
-    unit, scale = select_unit(abs(seconds)) if seconds else ("ns", 1e-9)
-    value = seconds / scale
-    digits = max(0, 2 - (math.floor(math.log10(abs(value))) if value else 0))
-    return f"{value:{'+' if signed else ''}.{digits}f} {unit}"
-
-
-def change_text(ratio: float) -> str:
-    return ("+" if ratio > 1.0 else "") + percent(ratio - 1.0)
-
-
-def interval_text(interval: tuple[float, float]) -> str:
-    low, high = (change_text(end) if math.isfinite(end) and end > 0.0 else "any" for end in interval)
-    return f"{low} … {high}"
-
-
-def detectable_text(verdict: Verdict) -> str:
+def _detectable(verdict: Verdict) -> Cell:
     """Return the smallest change that the measurement could have detected in the time it took."""
-    if verdict.detectable is None or not math.isfinite(verdict.detectable.now):
-        return "?"
-    return percent(verdict.detectable.now)
+    return Cell(text="–") if verdict.detectable_now is None else Cell(verdict.detectable_now)
 
 
 def detail_lines(result: ComparisonResult) -> list[str]:
@@ -117,7 +130,7 @@ def detail_lines(result: ComparisonResult) -> list[str]:
     lines += [result.cause] if result.cause else []
     lines += [f"memory: {result.memory.sentence}"] if result.memory is not None and result.memory.sentence else []
     lines += [f"! {warning}" for warning in result.warnings]
-    if result.verdict == "undecided":
+    if result.verdict in ("undecided", *PROBABLE_WORDS):
         lines.append(result.judged.reason)
         lines += more_time(result.judged)
     lines += result.judged.notes
@@ -125,7 +138,7 @@ def detail_lines(result: ComparisonResult) -> list[str]:
 
 
 def more_time(verdict: Verdict) -> list[str]:
-    detectable = verdict.detectable
+    detectable = verdict.detectable if verdict.detectable_now is not None else None
     if detectable is None or not math.isfinite(detectable.four_times_the_time) or not verdict.paired:
         return []
     return [
@@ -135,54 +148,54 @@ def more_time(verdict: Verdict) -> list[str]:
 
 
 def _word(result: ComparisonResult) -> str:
-    return "accepted" if result.accepted and result.verdict == "slower" else result.verdict
+    return "accepted" if result.accepted and result.verdict == "slower" else result.judged.words
 
 
-def _figures(result: ComparisonResult) -> tuple[str, ...]:
-    """Return the cells between the verdict and the title, as `_HEADS` names them."""
-    if not result.judged.replicates:
-        return ("–",) * 5
-    return (
-        change_text(result.ratio),
-        interval_text(result.interval),
-        duration(result.judged.base_seconds),
-        duration(result.difference_seconds, signed=True),
-        detectable_text(result.judged),
-    )
+def mark_of(word: str) -> Mark:
+    """Return how the word of a verdict is marked."""
+    return _VERDICT_MARKS.get(word, Mark.NONE)
 
 
-def _rows(comparison: EnvironmentComparison, width: int, colour: bool) -> Iterator[str]:
-    results = comparison.by_importance
-    if not results:
-        return
-    cells = [(_word(result), *_figures(result)) for result in results]
-    widths = [max(width_of(row[i]) for row in (_HEADS[:6], *cells)) for i in range(6)]
-    yield "  " + "  ".join(pad(head, size) for head, size in zip(_HEADS, (*widths, 0), strict=True)).rstrip()
-    for result, row in zip(results, cells, strict=True):
-        padded = [pad(text, size) for text, size in zip(row, widths, strict=True)]
-        if colour and _COLOURS.get(row[0]):
-            padded[0] = f"{_COLOURS[row[0]]}{padded[0]}{_PLAIN}"
-        yield "  " + "  ".join([*padded, visible(result.title).replace("\n", " ")])
-        for line in detail_lines(result):
-            yield from _indented(line, width, "      ", "        ")
+def table_of_results(results: Sequence[ComparisonResult]) -> Table:
+    """Return a row per benchmark, with what is to be said of it below."""
+    return table_of(COLUMNS, [_row(result) for result in results])
+
+
+def _row(result: ComparisonResult) -> Row:
+    judged = result.judged
+    word = _word(result)
+    mark = Mark.NONE if word == "accepted" else mark_of(result.verdict)
+    cells: dict[str, Cell | Value] = {"verdict": Cell(word, mark=mark)}
+    if judged.has_change:
+        cells |= {
+            "ratio": result.ratio,
+            "interval": result.interval,
+            "base_seconds": judged.base_seconds,
+            "difference_seconds": result.difference_seconds,
+            "detectable": _detectable(judged),
+        }
+    else:
+        cells |= dict.fromkeys([column.key for column in COLUMNS[1:-1]], Cell(text="–"))
+        cells |= {"base_seconds": judged.base_seconds} if judged.replicates else {}
+    return row_of({**cells, "benchmark": result.title}, detail_lines(result))
 
 
 def _sweeps(comparison: EnvironmentComparison, width: int) -> Iterator[str]:
     if comparison.sweeps:
         yield "  over sizes:"
     for sweep in comparison.sweeps:
-        yield from _indented(sweep.sentence, width, "    ", "      ")
+        yield from note_lines(sweep.sentence, width, "    ", "      ")
     if comparison.metrics:
         yield "  metrics:"
     for metric in comparison.metrics:
-        yield from _indented(metric.sentence, width, "    ", "      ")
+        yield from note_lines(metric.sentence, width, "    ", "      ")
 
 
 def _failures(comparison: EnvironmentComparison, width: int) -> Iterator[str]:
     for failure in comparison.failures:
         side = f" on the {failure.side} side" if failure.side else ""
         message = with_failing_line(failure.message, failure.log)
-        yield from _indented(f"failed{side}: {failure.title}: {message}", width, "  ", "    ")
+        yield from note_lines(f"failed{side}: {failure.title}: {message}", width, "  ", "    ")
         for line in failure.log.strip().splitlines()[-LOG_LINES:]:
             yield f"      {visible(line)}"
     for title in comparison.not_reached:
@@ -194,36 +207,32 @@ def _foot(comparison: EnvironmentComparison, width: int) -> list[str]:
         return []
     foot = (
         f"Changes below {comparison.margin_words} count as none. At most {percent(comparison.false_discovery_rate)} "
-        "of the verdicts slower and faster are false, on average; intervals are right in 95 of 100 comparisons."
+        "of the verdicts slower and faster are false, on average; intervals, and with them probably slower and "
+        "probably faster, are right in 95 of 100 comparisons."
     )
     measured = f" {comparison.measuring_seconds:.1f} s measured." if comparison.measuring_seconds else ""
-    return ["", *wrap(foot + measured, width)]
-
-
-def _indented(text: str, width: int, first: str, rest: str) -> list[str]:
-    lines = wrap(visible(text), max(width - len(rest), 20))
-    return [(first if index == 0 else rest) + line for index, line in enumerate(lines)]
+    return ["", *note_lines(foot + measured, width)]
 
 
 def render_verdicts_markdown(comparison: EnvironmentComparison) -> str:
     """Return Markdown for a pull request: the outcome first, then changes; the rest is folded."""
-    parts = [f"{_MARKS[comparison.outcome]} **{_inline(headline(comparison))}**"]
-    parts.append(f"Base: {_inline(comparison.base)}<br>\nBranch: {_inline(comparison.branch)}")
-    parts += [f"- ⚠️ {_inline(warning)}" for warning in comparison.warnings]
+    parts = [f"{_MARKS[comparison.outcome]} **{inline(headline(comparison))}**"]
+    parts.append(f"Base: {inline(comparison.base)}<br>\nBranch: {inline(comparison.branch)}")
+    parts += [f"- ⚠️ {inline(warning)}" for warning in comparison.warnings]
     shown = [result for result in comparison.by_importance if result.verdict in _SHOWN]
     same = [result for result in comparison.by_importance if result.verdict not in _SHOWN]
     if shown:
-        parts.append(_markdown_table(shown))
+        parts.append(pipe_table(table_of_results(shown)))
     if same:
-        parts.append(_folded(f"{len(same)} same", _markdown_table(same)))
+        parts.append(folded(f"{len(same)} same", pipe_table(table_of_results(same))))
     said = [sweep.sentence for sweep in comparison.sweeps] + [metric.sentence for metric in comparison.metrics]
     if said:
-        parts.append("\n".join(f"- {_inline(sentence)}" for sentence in said))
-    details = _markdown_details(comparison.by_importance)
+        parts.append("\n".join(f"- {inline(sentence)}" for sentence in said))
+    details = row_notes(table_of_results(comparison.by_importance))
     if details:
-        parts.append(_folded("Causes and notes", details))
+        parts.append(folded("Causes and notes", details))
     if comparison.failures or comparison.not_reached:
-        parts.append(_folded("Without a verdict", _markdown_failures(comparison)))
+        parts.append(folded("Without a verdict", _markdown_failures(comparison)))
     if comparison.results:
         parts.append(
             f"<sub>Margin {percent(comparison.margin)}. At most {percent(comparison.false_discovery_rate)} of the "
@@ -232,37 +241,11 @@ def render_verdicts_markdown(comparison: EnvironmentComparison) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_table(results: Sequence[ComparisonResult]) -> str:
-    lines = ["| " + " | ".join(_HEADS) + " |", "| :--- | ---: | ---: | ---: | ---: | ---: | :--- |"]
-    for result in results:
-        word = f"**{_word(result)}**" if _word(result) == "slower" else _word(result)
-        lines.append("| " + " | ".join((word, *_figures(result), markdown_text(result.title))) + " |")
-    return "\n".join(lines)
-
-
-def _markdown_details(results: Sequence[ComparisonResult]) -> str:
-    lines = []
-    for result in results:
-        details = detail_lines(result)
-        if details:
-            lines.append(f"- {_inline(result.title)}")
-            lines += [f"  - {_inline(line)}" for line in details]
-    return "\n".join(lines)
-
-
 def _markdown_failures(comparison: EnvironmentComparison) -> str:
     lines = []
     for failure in comparison.failures:
         side = f" on the {failure.side} side" if failure.side else ""
         message = with_failing_line(failure.message, failure.log)
-        lines.append(f"- failed{_inline(side)}: {_inline(failure.title)}: {_inline(message)}")
-    lines += [f"- not reached within the budget: {_inline(title)}" for title in comparison.not_reached]
+        lines.append(f"- failed{inline(side)}: {inline(failure.title)}: {inline(message)}")
+    lines += [f"- not reached within the budget: {inline(title)}" for title in comparison.not_reached]
     return "\n".join(lines)
-
-
-def _folded(summary: str, content: str) -> str:
-    return f"<details><summary>{_inline(summary)}</summary>\n\n{content}\n\n</details>"
-
-
-def _inline(text: str) -> str:
-    return markdown_text(text).replace("<br>", " ")

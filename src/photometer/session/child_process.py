@@ -13,12 +13,11 @@ import time
 from typing import Any, Protocol, TypeVar
 
 from photometer.errors import ProtocolError, SnippetError, WorkerCrashed, WorkerTimeout
+from photometer.session.zygote import LEAVING_SECONDS
 from photometer.worker.messages import BadMessage, Exit, Failed, Reply, Request, decode_reply, encode_request
 from photometer.worker.protocol import Disconnected, Garbled
 
-# How long a child that was asked to exit may take before it is killed.
-LEAVING_SECONDS = 5.0
-DEFAULT_TIMEOUT_SECONDS = 3600.0
+LONGEST_REQUEST_SECONDS = 3600.0
 
 _Reply = TypeVar("_Reply", bound=Reply)
 
@@ -54,7 +53,7 @@ class ChildProcess:
         self._alive = True
         self._asked = 0
 
-    def ask(self, request: Request[_Reply], timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS) -> _Reply:
+    def ask(self, request: Request[_Reply], timeout_seconds: float = LONGEST_REQUEST_SECONDS) -> _Reply:
         """Send a request and wait for its reply."""
         deadline = time.monotonic() + timeout_seconds
         self._asked += 1

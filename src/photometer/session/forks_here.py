@@ -13,8 +13,6 @@ import signal
 import socket
 import sys
 import time
-import traceback
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,7 +21,7 @@ from photometer.session.child_process import ChildGone, ChildProcess
 from photometer.session.cores import pin
 from photometer.session.policy import can_fork as can_fork
 from photometer.session.session import ServerKind
-from photometer.worker.child import serve_requests
+from photometer.worker.child_life import fork_with_threads, live_as_child
 from photometer.worker.messages import Hello, decode_reply
 from photometer.worker.protocol import Disconnected, MessageBuffer, pack_message
 from photometer.worker.server import refuse_huge_pages
@@ -75,12 +73,18 @@ class _OwnLine:
         self._status: int | None = None
         self.pid = _fork()
         if self.pid == 0:
-            self._channel.close()
-            os.close(self._lifeline)
-            _serve(far.fileno(), far_lifeline, names, cores)
+            live_as_child(lambda: self._take_line(far.fileno(), far_lifeline, cores), names)
         far.close()
         os.close(far_lifeline)
         self._channel.setblocking(False)
+
+    def _take_line(self, channel: int, lifeline: int, cores: Sequence[int]) -> tuple[int, int]:
+        """Close this process's ends in the child, and give it what the policy of a session gives to servers."""
+        self._channel.close()
+        os.close(self._lifeline)
+        pin(0, cores)
+        refuse_huge_pages()
+        return channel, lifeline
 
     def greet(self) -> ChildProcess:
         try:
@@ -150,33 +154,12 @@ class _OwnLine:
 
 def _fork() -> int:
     """Fork with Ctrl-C blocked: Python ignores exceptions in the callbacks that modules register for a fork."""
-    with warnings.catch_warnings():
-        # Python 3.12 warns if other threads exist; the child runs this one alone and leaves by _exit.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
-        try:
-            pid = os.fork()
-            if pid == 0:
-                # Ctrl-C is for the parent, which ends this child.
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
-            return pid
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _serve(channel: int, lifeline: int, names: dict[str, Any], cores: Sequence[int]) -> None:
-    """Run as the child; never return."""
-    status = 1
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
-        # A new process group, so that processes started by the user's code can be killed with it.
-        os.setpgid(0, 0)
-        pin(0, cores)
-        refuse_huge_pages()
-        serve_requests(channel, lifeline, names)
-        status = 0
-    except BaseException:
-        traceback.print_exc()
+        pid = fork_with_threads()
+        if pid == 0:
+            # Ctrl-C is for the parent, which ends this child.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return pid
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)  # not sys.exit: the child must not run the parent's exit handlers
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

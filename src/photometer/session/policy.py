@@ -1,14 +1,13 @@
 """Policy: the surroundings of a child, decided in one place for every command.
 
 `photometer run`, `compare`, `ab`, `flame`, … start their servers from here, so that what one of them measured can be
-compared with what another did. docs/architecture.md has the table; tests/session/test_surroundings.py checks it.
+compared with what another did. docs/architecture.md has the table; tests/session/test_policy_surroundings.py checks it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 import platform
 import re
@@ -17,20 +16,16 @@ from pathlib import Path
 
 from photometer.model.environment import Environment
 from photometer.session.layout import Layout
-from photometer.worker.server import IMPORTABLE
+from photometer.worker.accelerators import all_of
 
 # Variables that a worker needs from outside. All others are left out: the environment is on the stack, and its size
 # shifts whatever comes after it.
-PASSED_ON = ("PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
+PASSED_ON = ("PATH", "HOME", "LD_LIBRARY_PATH", *all_of(lambda backend: backend.variables))
 
-# Not the user's folder: counts must not depend on where photometer was started.
-WORKING_FOLDER = "/"
+PRELOAD_VARIABLE = "PHOTOMETER_PRELOAD"
 
 # Environments are padded to a multiple of this; a long PATH has 2 KB.
 ENVIRONMENT_BYTES = 8192
-
-# The list of the user's folders is padded to a multiple of this.
-IMPORTABLE_BYTES = 2048
 
 FIXED_VARIABLES = {
     # A .pyc written by one run would change the next: it is then read, not compiled.
@@ -61,7 +56,7 @@ WITHOUT_AVX512 = {
 # The rest is for the servers themselves, the compiler, and whatever else the machine does.
 SHARE_OF_FREE_MEMORY = 0.8
 
-RESERVED = ("PYTHONHASHSEED", "PHOTOMETER_PADDING", IMPORTABLE, "PYTHONDONTWRITEBYTECODE")
+RESERVED = ("PYTHONHASHSEED", "PHOTOMETER_PADDING", "PYTHONDONTWRITEBYTECODE")
 """They keep the memory layout fixed, so an environment may not set them."""
 
 
@@ -80,6 +75,8 @@ class Policy:
     limits_memory: bool = True
     # Packages on the user's PYTHONPATH are found in every environment, after its own paths.
     passes_python_path: bool = True
+    # What set-ups import is imported once, before the forks. --no-preload sets PHOTOMETER_PRELOAD=0.
+    preloads: bool = dataclasses.field(default_factory=lambda: os.environ.get(PRELOAD_VARIABLE, "1") != "0")
     # macOS has fork, but its system libraries do not survive one: there each child is a fresh process.
     forks: bool = dataclasses.field(default_factory=can_fork)
 
@@ -95,9 +92,6 @@ class Policy:
         if any(name == "OMP_WAIT_POLICY" for name, _ in environment.variables):
             # GOMP_SPINCOUNT would override what the environment asks for.
             variables.pop("GOMP_SPINCOUNT", None)
-        own = json.dumps(self.importable(environment))
-        # Also of fixed length: a string of more than 512 bytes shares the heap with the statements' memory.
-        variables[IMPORTABLE] = own.ljust(-(-len(own) // IMPORTABLE_BYTES) * IMPORTABLE_BYTES)
         # The stack begins below the environment: its size must be the same, whatever PATH and HOME contain.
         size = sum(len(os.fsencode(f"{name}={value}")) + 1 for name, value in variables.items())
         variables["PHOTOMETER_PADDING"] = "x" * (-size % ENVIRONMENT_BYTES + layout.padding_bytes)
@@ -109,10 +103,10 @@ class Policy:
         folders = [os.path.abspath(folder) for folder in inherited if folder]  # noqa: PTH100
         return (*environment.path, *(folder for folder in folders if folder not in environment.path))
 
-    def importable(self, environment: Environment) -> list[str]:
+    def importable(self, environment: Environment) -> tuple[str, ...]:
         """Return the folders of the user's own code that come after the standard library."""
         first = self.search_path(environment)
-        return [folder for folder in environment.importable if folder not in first]
+        return tuple(folder for folder in environment.importable if folder not in first)
 
 
 def simd_variables() -> dict[str, str]:
@@ -130,8 +124,14 @@ def memory_limit_bytes(processes: int = 1) -> int | None:
     The limit applies to writable memory (RLIMIT_DATA): not to mapped libraries, nor to address space that CUDA and
     Valgrind reserve without using it.
     """
-    known = [free for free in (_available_bytes(), _free_in_container_bytes()) if free is not None]
-    return int(min(known) * SHARE_OF_FREE_MEMORY / processes) if known else None
+    free = available_bytes()
+    return None if free is None else int(free * SHARE_OF_FREE_MEMORY / processes)
+
+
+def available_bytes() -> int | None:
+    """Return the memory that this machine, or the container we are in, has free; None if that is unknown."""
+    known = [free for free in (_available_on_machine_bytes(), _free_in_container_bytes()) if free is not None]
+    return min(known, default=None)
 
 
 def limit_memory(pid: int, limit_bytes: int | None) -> None:
@@ -145,7 +145,7 @@ def limit_memory(pid: int, limit_bytes: int | None) -> None:
         resource.prlimit(pid, resource.RLIMIT_DATA, (limit_bytes, limit_bytes))
 
 
-def _available_bytes() -> int | None:
+def _available_on_machine_bytes() -> int | None:
     try:
         text = Path("/proc/meminfo").read_text()
     except OSError:

@@ -12,21 +12,33 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import itertools
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
+from photometer.errors import WorkerError
 from photometer.model.environment import Environment
 from photometer.session.child_process import ChildProcess
 from photometer.session.compile_caches import CompileCaches
 from photometer.session.cores import allowed_cores, on_cores, pin
-from photometer.session.fork_server import ForkServer, Launch
+from photometer.session.fork_server import ForkServer, ImportNotShared, PathShadows
 from photometer.session.layout import Layout
 from photometer.session.policy import Policy, limit_memory, memory_limit_bytes
+from photometer.session.remarks import remark
 from photometer.session.valgrind import find_valgrind
-from photometer.worker.messages import DescribeTorch, Started, TorchFacts
+from photometer.session.zygote import Launch
+from photometer.session.zygotes import Zygotes
+from photometer.worker.messages import DescribeTorch, Prepare, Started, TorchFacts
+from photometer.worker.preload import COMPILER, COMPILER_FOR_DEVICES, imports_of, modules_of
+
+# A kept zygote that is ready needs 10 ms for a fork, 0.3 s under Valgrind, and ten times that on a busy machine.
+WARM_SECONDS = 20.0
+# A suite in which every benchmark has imports of its own would otherwise have as many servers, of 10 MB to 200 MB each.
+MOST_IDLE = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,34 +62,50 @@ class ServerKind:
     lane: int = 0
     width: int = 1
     counting: Counting | None = None
-    # Imported before any child is forked.
-    preload: tuple[str, ...] = ()
+    # Import statements, in their order, that are run once, before any child is forked.
+    imports: tuple[str, ...] = ()
+    # Under Callgrind: whether its children load TorchScript models.
+    scripts: bool = False
     # Nothing is measured beside its children, so that their threads may wait for work by spinning.
     spins: bool = False
 
+    def importing(self, prepare: Prepare) -> ServerKind:
+        """Return this kind of server, for what a benchmark imports; one that is compiled C++ imports nothing."""
+        if prepare.library:
+            return self
+        found = imports_of(prepare.setup, prepare.stmt, prepare.preload)
+        scripts = self.counting is not None and "torch.jit" in f"{prepare.setup}\n{prepare.stmt}"
+        return dataclasses.replace(self, imports=tuple(dict.fromkeys((*self.imports, *found))), scripts=scripts)
 
-COMPILING = ServerKind(preload=("torch._dynamo", "torch._inductor.compile_fx"))
+    def with_imports_of(self, kind: ServerKind) -> ServerKind:
+        """Return this kind of server, with the imports of another."""
+        return dataclasses.replace(self, imports=kind.imports)
+
+
+COMPILING = ServerKind(imports=COMPILER)
 """A server for statements that torch.compile compiles: the compiler's own import takes several seconds."""
-COMPILING_FOR_DEVICES = ServerKind(preload=("torch._dynamo", "torch._functorch.aot_autograd"))
-"""The same for an accelerator, with five of the seven seconds: the import of Inductor itself asks CUDA for its devices,
-and a process that was forked after that cannot use them."""
 
 
 def compiling(device: str) -> ServerKind:
     """Return the kind of server for compiled statements on a device."""
-    return COMPILING if device.split(":")[0] in ("", "cpu") else COMPILING_FOR_DEVICES
+    on_cpu = device.split(":")[0] in ("", "cpu")
+    return COMPILING if on_cpu else ServerKind(imports=COMPILER_FOR_DEVICES)
 
 
 class Server(Protocol):
     """What a session provides: a ForkServer, or a fake in tests."""
 
-    pid: int
     folder: Path
+    dumps: Path
+    """Where Callgrind writes its files."""
     greeting: Started | None
     frozen: bool
     not_frozen_because: str | None
     strays: int
     """How many processes the last child left running; they were ended."""
+
+    @property
+    def pid(self) -> int: ...
 
     @property
     def alive(self) -> bool: ...
@@ -101,11 +129,18 @@ class Session:
         environment: Environment | None = None,
         policy: Policy = Policy(),  # noqa: B008 - frozen, so sharing it is safe
         *,
-        start: Callable[[Launch], Server] = ForkServer,
+        start: Callable[[Launch], Server] | None = None,
     ) -> None:
         self.environment = environment or Environment.current()
         self.policy = policy
-        self._start = start
+        self.zygotes = Zygotes()
+        self._start: Callable[[Launch], Server] = start or self.zygotes.start
+        # What instruments know of these servers and need not find out again, by what they call it.
+        self.remembered: dict[object, object] = {}
+        # Imports that forks must do by themselves, with the reason.
+        self.not_shared: dict[str, str] = {}
+        # Whether the environment's path must be there when torch is imported.
+        self._path_first = False
         self._limit_bytes = memory_limit_bytes() if policy.limits_memory else None
         self._lock = threading.Lock()
         self._idle: dict[ServerKind, list[Server]] = {}
@@ -115,19 +150,52 @@ class Session:
         self.compile_caches = CompileCaches()
 
     @contextlib.contextmanager
-    def server(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[Server]:  # noqa: B008
+    def server(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[Server]:
         """Yield a server. Its forks run on `cores`; without any, the system chooses."""
-        kind = _of_width(kind, cores)
-        server = self._take(kind) or self._begin(kind, cores)
+        kind, server = self._ready_server(_of_width(kind, cores), cores)
         try:
-            self._make_ready(server)
             pin(server.pid, cores or allowed_cores())
             yield server
         finally:
             self._give_back(kind, server)
 
+    def _ready_server(self, kind: ServerKind, cores: Sequence[int]) -> tuple[ServerKind, Server]:
+        """Return a server that is ready, and what kind it is: one with fewer imports if not all can be shared."""
+        replaced = False
+        while True:
+            kind = self._with_shared_imports(kind)
+            server = self._take(kind) or self._begin(kind, cores)
+            try:
+                self._make_ready(server)
+                return kind, server
+            except ImportNotShared as refused:
+                self._give_back(kind, server)
+                self.zygotes.drop(self.launch(kind))
+                self.not_shared[refused.statement] = refused.reason
+                remark(f"`{refused.statement}` is done in every process that is measured, not once: {refused.reason}")
+            except PathShadows:
+                self._give_back(kind, server)
+                self._path_first = True
+            except WorkerError:
+                self._give_back(kind, server)
+                # A kept zygote may be stuck, or have ended in this moment.
+                if replaced or not self.zygotes.replace(server):
+                    raise
+                replaced = True
+            except BaseException:
+                # Ctrl-C: nobody waits for its imports any more.
+                self._give_back(kind, server)
+                self.zygotes.replace(server)
+                raise
+
+    def _with_shared_imports(self, kind: ServerKind) -> ServerKind:
+        """Return the kind with the imports up to the first that cannot be shared: their order must stay."""
+        imports = modules_of(kind.imports, self._folders()) if self.policy.preloads else ()
+        shared = itertools.takewhile(lambda statement: statement not in self.not_shared, imports)
+        return dataclasses.replace(kind, imports=tuple(shared))
+
     @contextlib.contextmanager
-    def child(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[ChildProcess]:  # noqa: B008
+    def child(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[ChildProcess]:
         """Yield a fresh fork of a server; it is ended when the block ends."""
         with self.server(kind, cores) as server, server.child() as child:
             yield child
@@ -135,27 +203,52 @@ class Session:
     def facts(self) -> TorchFacts:
         """Return the facts of this interpreter and torch, asked once, in a child."""
         if self._facts is None:
-            with self.child() as child:
+            # In a server that is needed anyway, if there is one.
+            with self._lock:
+                started = [kind for kind in self._idle if kind.counting is None and kind.width == 1]
+            with self.child(next(iter(started), ServerKind())) as child:
                 self._facts = child.ask(DescribeTorch())
         return self._facts
+
+    def _folders(self) -> tuple[str, ...]:
+        """Return where this environment finds modules, as far as that is known without asking it."""
+        own = self.policy.search_path(self.environment) + self.policy.importable(self.environment)
+        if self.environment.python == sys.executable:
+            return (*own, *sys.path)
+        packages = Path(self.environment.python).parent.parent.glob("lib/python*/site-packages")
+        return (*own, *map(str, packages))
 
     def start_ahead(self, kinds: Iterable[ServerKind], cores: Sequence[int] = ()) -> None:
         """Start missing servers of these kinds, all at once, without waiting for them.
 
         For a kind that is listed twice, two are started.
         """
-        for kind, wanted in collections.Counter(_of_width(kind, cores) for kind in kinds).items():
+        wanted_kinds = [self._with_shared_imports(_of_width(kind, cores)) for kind in kinds]
+        for kind, wanted in collections.Counter(wanted_kinds).items():
             with self._lock:
                 there = len(self._idle.get(kind, ()))
             for _ in range(wanted - there):
                 self._give_back(kind, self._begin(kind, cores))
 
-    def drop(self, kind: ServerKind) -> None:
-        """End the idle servers of a kind that is no longer needed."""
+    def is_warm(self, kind: ServerKind) -> bool:
+        """Return whether a server of this kind waits that is a fork of a zygote of an earlier command."""
         with self._lock:
-            servers = [server for held, idle in self._idle.items() if _same(held, kind) for server in idle]
-            for held in [held for held in self._idle if _same(held, kind)]:
-                del self._idle[held]
+            idle = self._idle.get(self._with_shared_imports(_of_width(kind, ())), [])
+        return any(isinstance(server, ForkServer) and server.is_of_ready_zygote for server in idle)
+
+    def drop(self, kind: ServerKind) -> None:
+        """End the idle servers of a kind that is no longer needed, whatever they have imported."""
+        self._end_idle([held for held in self._idle if _same(held, kind)])
+
+    def forget_imports(self) -> None:
+        """End all servers that have imported more than torch: the files behind their imports have changed."""
+        self._end_idle([held for held in self._idle if held.imports])
+        self.zygotes.drop_imports()
+        self.not_shared.clear()
+
+    def _end_idle(self, kinds: Sequence[ServerKind]) -> None:
+        with self._lock:
+            servers = [server for kind in kinds for server in self._idle.pop(kind, ())]
             self._all.difference_update(servers)
         for server in servers:
             server.close()
@@ -166,6 +259,7 @@ class Session:
             self._killed = True
             for server in self._all:
                 server.kill()
+        self.zygotes.kill()
 
     def close(self) -> None:
         with self._lock:
@@ -174,6 +268,7 @@ class Session:
             self._all.difference_update(idle)
         for server in idle:
             server.close()
+        self.zygotes.close()
         self.compile_caches.close()
 
     def __enter__(self) -> Session:
@@ -215,33 +310,59 @@ class Session:
 
     def _make_ready(self, server: Server) -> None:
         if server.greeting is None:
-            server.wait_until_ready()
+            if isinstance(server, ForkServer) and server.is_of_ready_zygote:
+                server.wait_until_ready(WARM_SECONDS)
+            else:
+                server.wait_until_ready()
             limit_memory(server.pid, self._limit_bytes)
 
     def _give_back(self, kind: ServerKind, server: Server) -> None:
         with self._lock:
-            fit = server.alive and not self._killed
-            if fit:
-                self._idle.setdefault(kind, []).append(server)
+            ended = []
+            if server.alive and not self._killed:
+                # The kind that was used last is last.
+                self._idle[kind] = [*self._idle.pop(kind, ()), server]
+                ended = self._surplus()
             else:
-                self._all.discard(server)
-        if not fit:
-            server.close()
+                ended = [server]
+            self._all.difference_update(ended)
+        for each in ended:
+            each.close()
+
+    def _surplus(self) -> list[Server]:
+        """Take out servers of the kinds that were not used for the longest time, if there are many."""
+        surplus = []
+        while sum(map(len, self._idle.values())) > MOST_IDLE:
+            kind = next(iter(self._idle))
+            surplus.append(self._idle[kind].pop(0))
+            if not self._idle[kind]:
+                del self._idle[kind]
+        return surplus
 
     def launch(self, kind: ServerKind) -> Launch:
         """Return how to start a server of this kind, by the policy."""
         counting = kind.counting
+        variables = self.policy.variables(
+            self.environment, kind.layout, under_valgrind=counting is not None, spins=kind.spins
+        )
+        path = self.policy.search_path(self.environment)
+        first = self._path_first or any(has_torch(folder) for folder in path)
         return Launch(
             python=self.environment.python,
-            variables=self.policy.variables(
-                self.environment, kind.layout, under_valgrind=counting is not None, spins=kind.spins
-            ),
-            search_path=self.policy.search_path(self.environment),
+            variables=tuple(variables.items()),
+            search_path=path if first else (),
             wrapper=() if counting is None else _callgrind(counting),
-            translate=counting is not None,
+            translate="" if counting is None else "with scripts" if kind.scripts else "plain",
             small_pages=self.policy.small_pages,
-            preload=kind.preload,
+            width=kind.width,
+            side_path=() if first else path,
+            importable=self.policy.importable(self.environment),
+            imports=kind.imports,
+            # Modules lie elsewhere in every lane, as what set-ups make does in every fork.
+            layout_seed=kind.lane if kind.imports and counting is None else 0,
             fresh=not self.policy.forks,
+            # Other layouts are drawn anew each time.
+            may_be_kept=kind.layout == Layout(),
         )
 
 
@@ -262,5 +383,10 @@ def _of_width(kind: ServerKind, cores: Sequence[int]) -> ServerKind:
 
 
 def _same(held: ServerKind, kind: ServerKind) -> bool:
-    """Return whether they differ in nothing but the number of cores they were started on."""
-    return dataclasses.replace(held, width=kind.width) == kind
+    """Return whether they differ in nothing but the number of cores they were started on, and their imports."""
+    return dataclasses.replace(held, width=kind.width, imports=kind.imports, scripts=kind.scripts) == kind
+
+
+def has_torch(folder: str) -> bool:
+    """Return whether torch would be imported from this folder."""
+    return Path(folder, "torch").is_dir() or Path(folder, "torch.py").exists()

@@ -11,10 +11,12 @@ docs/repeatability.md has the estimators that were tried, on the visits of whole
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
+from photometer.stats.interval import MOST_BATCHES
 from photometer.stats.summary import mean, quantile
 
 # The level of a visit: this quantile of its blocks.
@@ -31,7 +33,7 @@ USUAL_VISITS = 8
 
 def visit_levels(visits: Sequence[Sequence[float]]) -> list[float]:
     """Return the low quantile of the blocks of each visit, in ascending order."""
-    return sorted(quantile(sorted(blocks), LOW_BLOCKS) for blocks in visits)
+    return sorted(low_quantile(blocks) for blocks in visits)
 
 
 def undisturbed(levels: Sequence[float]) -> float:
@@ -59,3 +61,22 @@ def _relative_to_95(confidence: float) -> float:
         return 1.0
     normal = NormalDist()
     return normal.inv_cdf(0.5 + confidence / 2) / normal.inv_cdf(0.975)
+
+
+# A batch of fewer samples has no lowest tenth to speak of.
+FEWEST_PER_BATCH = 5
+
+
+def low_quantile(values: Sequence[float]) -> float:
+    return quantile(sorted(values), LOW_BLOCKS)
+
+
+def low_quantile_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return from the lowest to the highest of the batches' low quantiles; of few samples, all that was seen."""
+    batches = min(MOST_BATCHES, len(values) // FEWEST_PER_BATCH)
+    if batches < 2:
+        return min(values), max(values)
+    edges = [round(place * len(values) / batches) for place in range(batches + 1)]
+    floors = [low_quantile(values[first:last]) for first, last in itertools.pairwise(edges)]
+    whole = low_quantile(values)
+    return min(*floors, whole), max(*floors, whole)

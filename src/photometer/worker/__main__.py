@@ -11,10 +11,12 @@ from importlib.util import module_from_spec, spec_from_file_location
 PACKAGE = "_photometer_worker"
 # In the order in which they need each other.
 SIBLINGS = (
+    "accelerators",
     "protocol",
     "messages",
     "figure_messages",
     "user_error",
+    "torch_here",
     "threads",
     "python_loop",
     "native_loop",
@@ -25,11 +27,16 @@ SIBLINGS = (
     "valgrind_requests",
     "memory",
     "compile_report",
+    "seeds",
     "device_modes",
     "scatter",
+    "imports",
+    "preload",
     "work_counter",
     "child",
+    "child_life",
     "server",
+    "zygote",
 )
 
 
@@ -49,7 +56,9 @@ def main() -> None:
         module = module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
-    sys.modules[f"{PACKAGE}.server"].main(sys.argv[1:])
+    if "--fresh" in sys.argv:
+        sys.modules[f"{PACKAGE}.server"].main(sys.argv[1:])
+    sys.modules[f"{PACKAGE}.zygote"].main()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A child's life: read requests from the channel, do what they say, reply, until the line closes.
+"""What a child does for each request that it reads (child_life.py).
 
 `Prepare` comes first and builds the loop; `Time`, `Count` and `Spin` then use it. An exception of the user's code
 becomes a reply with its traceback, and the child lives on.
@@ -7,19 +7,17 @@ becomes a reply with its traceback, and the child lives on.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gc
 import os
 import resource
-import select
-import signal
 import sys
 from collections.abc import Callable
 
 # Taken before any code of the user's runs, which may put something else in their place.
 from time import perf_counter, thread_time
-from typing import Any
+from typing import Any, cast
 
+from .accelerators import device_in_use, device_names, open_device
 from .compile_report import report_compile, use_compile_cache
 from .device_blocks import DeviceBlocks
 from .device_modes import measure_modes
@@ -30,10 +28,9 @@ from .messages import (
     Count,
     Counted,
     DescribeTorch,
-    Exit,
     Failed,
-    Hello,
     LookAround,
+    LoopRequest,
     MeasureMemory,
     Prepare,
     Prepared,
@@ -48,14 +45,14 @@ from .messages import (
     Timed,
     TimedBlocks,
     TorchFacts,
-    decode_request,
-    encode_reply,
 )
 from .native_loop import NativeLoop
-from .protocol import Disconnected, receive_message, send_message
+from .preload import imports_of
 from .python_frames import PythonFrames
 from .python_loop import PythonLoop
 from .scatter import call_deeper, make_room_for, move_end, scatter_memory, stack_levels
+from .seeds import seed_everything
+from .torch_here import find_torch, needed_torch, torch_or_missing
 from .user_error import describe_exception
 from .valgrind_requests import count_blocks, hooks
 from .work_counter import count_work, observe
@@ -72,61 +69,6 @@ HIGHEST_THRESHOLD = 2_000_000_000
 
 # Below the smallest normal float32 (1.2e-38): a processor that flushes denormals makes it zero.
 DENORMAL = 1e-40
-
-
-def serve_requests(channel: int, lifeline: int, names: dict[str, Any] | None = None) -> None:
-    """Serve until the near side says `Exit` or goes away. Statements see `names` as globals."""
-    die_with(lifeline)
-    drain(channel)
-    pid = os.getpid()
-    send_message(channel, encode_reply(Hello(own_pid())))
-    with contextlib.closing(Child(names or {})) as child:
-        while True:
-            try:
-                request, number = decode_request(receive_message(channel))
-            except Disconnected:
-                return
-            if isinstance(request, Exit):
-                return
-            reply = child.reply_to(request)
-            if os.getpid() != pid:
-                # A fork that the user's code has made of this child came back from it: the line is not its own.
-                os._exit(0)
-            send_message(channel, encode_reply(reply, number))
-
-
-def own_pid() -> str:
-    """Return the pid in a fixed number of digits: a longer message would be another state of Python's memory."""
-    return f"{os.getpid():010d}"
-
-
-def drain(channel: int) -> None:
-    """Throw away what a child that died before us has left unread: all children share one channel, one at a time."""
-    os.set_blocking(channel, False)
-    try:
-        while os.read(channel, 1 << 16):
-            pass
-    except BlockingIOError:
-        pass
-    finally:
-        os.set_blocking(channel, True)
-
-
-def die_with(lifeline: int) -> None:
-    """Have the kernel end this child when the near side goes away, in the midst of user code too.
-
-    The lifeline is a pipe on which nothing is ever written. With O_ASYNC its closing raises SIGIO, whose default is to
-    end the process. (The channel itself will not do: SIGIO for a request can arrive after the request was read.)
-    """
-    # Elsewhere (macOS, the BSDs) the default is to ignore it; a handler of Python's then runs when user code lets it.
-    signal.signal(signal.SIGIO, signal.SIG_DFL if sys.platform == "linux" else lambda *_: os._exit(1))
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
-    # It may have gone before we asked.
-    hung_up = select.poll()
-    hung_up.register(lifeline, select.POLLHUP)
-    if hung_up.poll(0):
-        os._exit(1)
 
 
 class Child:
@@ -165,6 +107,8 @@ class Child:
             return needs_no_loop[type(request)](request)
         if self._run_block is None:
             raise RuntimeError(f"{request.verb!r} came before 'prepare'")
+        if isinstance(request, LoopRequest):
+            return cast(Reply, request.perform(self._run_block))
         runs_the_loop: dict[type, Callable[[RunBlock, Any], Reply]] = {
             Time: lambda run_block, asked: Timed(run_block(asked.number)),
             TimeBlocks: time_blocks,
@@ -177,13 +121,13 @@ class Child:
         return runs_the_loop[type(request)](self._run_block, request)
 
     def _report_compile(self, request: ReportCompile) -> Reply:
-        import torch
-
+        torch = needed_torch("torch.compile")
         use_compile_cache(request.cache)
         torch.set_num_threads(request.num_threads)
-        if request.device.startswith("cuda:"):
-            torch.cuda.set_device(request.device)
+        if ":" in request.device:
+            open_device(torch, request.device)
         names = self._namespace = {"torch": torch, "__name__": "__main__", **self._names}
+        seed_everything(request.seed, torch)
 
         def open_blocks(setup: str) -> contextlib.AbstractContextManager[RunBlock]:
             return PythonLoop(request.stmt, setup, perf_counter, names).open_blocks()
@@ -197,28 +141,38 @@ class Child:
         if request.folder:
             os.chdir(request.folder)
         sys.path[0:0] = request.path
-        import torch
-
-        torch.set_num_threads(request.num_threads)
+        torch = find_torch()
+        if torch is not None:
+            torch.set_num_threads(request.num_threads)
+        elif request.device or request.library:
+            needed_torch("an accelerator" if request.device else "compiled C++")
         gc.disable()
+        # Also before: what parsing the set-up frees is then moved, too.
+        imports = () if request.library else imports_of(request.setup, request.stmt, request.preload)
+        # Before memory is scattered, which draws from none of these generators: what seeding frees is then moved, too.
+        seed_everything(request.seed, torch, devices=not request.counts)
         if request.layout_seed:
             self._scattered = scatter_memory(request.layout_seed, torch)
             self._levels = stack_levels(request.layout_seed)
             make_room_for(self._levels)
         self._python_frames = PythonFrames() if request.python_frames else None
-        if request.device.startswith("cuda:"):
-            torch.cuda.set_device(request.device)
-        if request.by_graph:
+        # Opened before the set-up only if its number must be chosen, or it is to measure.
+        device = open_device(torch, request.device) if ":" in request.device or request.device_time else None
+        if device is not None and request.by_graph:
             # The default stream, and what a set-up ties to it (gradients of leaves), cannot be captured.
-            self._opened.enter_context(torch.cuda.stream(torch.cuda.Stream()))
+            self._opened.enter_context(device.own_stream())
+        if imports:
+            run_imports(imports)
+            # They may have drawn random numbers.
+            seed_everything(request.seed, torch, devices=not request.counts)
         run_block = self._opened.enter_context(self._open_loop(request, torch))
         if request.layout_seed:
             self._scattered += move_end(request.layout_seed, torch)
         _leave_collector_alone()
         if BEFORE_BLOCK in self._names:
             run_block = after(self._names[BEFORE_BLOCK], run_block)
-        if request.device_time:
-            run_block = (GraphBlocks if request.by_graph else DeviceBlocks)(run_block, torch.cuda)
+        if device is not None and request.device_time:
+            run_block = (GraphBlocks if request.by_graph else DeviceBlocks)(run_block, device)
         self._run_block = run_block
         first_seconds = self._run_block(1) if request.warmup_runs else 0.0
         if request.warmup_runs > 1:
@@ -229,15 +183,16 @@ class Child:
 
     def _open_loop(self, request: Prepare, torch: Any) -> contextlib.AbstractContextManager[RunBlock]:
         if request.library:
-            wait = wait_for_accelerator if request.synchronize else None
+            wait = waiting_for(torch) if request.synchronize else None
             native = self._loop = NativeLoop(request.library, request.symbol, synchronize=wait)
             if request.counts:
                 # Under Callgrind the toggles stand directly around the compiled loop.
                 return native.open_blocks(before=hooks().toggle, after=hooks().toggle)
             return native.open_blocks()
-        self._namespace = {"torch": torch, "__name__": "__main__", **self._names}
+        seen = torch_or_missing() if torch is None else torch
+        self._namespace = {"torch": seen, "__name__": "__main__", **self._names}
         exec(compile(request.globals_text, "<globals>", "exec"), self._namespace)
-        clock = synchronized_clock if request.synchronize else perf_counter
+        clock = synchronized_clock(torch) if request.synchronize else perf_counter
         loop = self._loop = PythonLoop(request.stmt, request.setup, clock, self._namespace)
         return loop.open_blocks()
 
@@ -258,6 +213,16 @@ class Child:
             toggles_itself=isinstance(self._loop, NativeLoop),
         )
         return Counted(dumps, "" if frames is None else frames.take_map())
+
+
+def run_imports(statements: tuple[str, ...]) -> None:
+    """Import what the set-up imports at its top level, if the zygote has not."""
+    for statement in statements:
+        try:
+            exec(compile(statement, "<import>", "exec"), {"__name__": "__main__"})
+        except Exception:
+            # The set-up will fail at it, which shows the user's own line; a module of PRELOAD fails where it is used.
+            return
 
 
 def _leave_collector_alone() -> None:
@@ -303,8 +268,22 @@ def spin(run_block: RunBlock, request: Spin) -> Spun:
 
 def describe_torch(request: DescribeTorch) -> TorchFacts:
     """How this torch was built. Asked in a child: some of it may touch the GPU, which the server must not."""
-    import torch
-
+    torch = find_torch()
+    if torch is None:
+        return TorchFacts(
+            python=sys.version.split()[0],
+            executable=sys.executable,
+            torch="",
+            torch_folder="",
+            git_version=None,
+            debug=False,
+            cuda=None,
+            build="",
+            parallel="",
+            cxx11_abi=False,
+            num_threads=1,
+            devices=["cpu"],
+        )
     return TorchFacts(
         python=sys.version.split()[0],
         executable=sys.executable,
@@ -317,34 +296,40 @@ def describe_torch(request: DescribeTorch) -> TorchFacts:
         parallel=torch.__config__.parallel_info(),
         cxx11_abi=bool(torch.compiled_with_cxx11_abi()),
         num_threads=torch.get_num_threads(),
-        devices=["cpu", *cuda_devices(torch)],
+        devices=["cpu", *device_names(torch)],
     )
 
 
 def look_around(request: LookAround) -> Surroundings:
-    import torch
-
+    torch = find_torch()
     files = {name: str(getattr(module, "__file__", None)) for name, module in list(sys.modules.items())}
     return Surroundings(
         modules=sorted(n for n, file in files.items() if request.checkout and file.startswith(request.checkout)),
-        num_threads=torch.get_num_threads(),
-        flushes_denormals=bool(torch.tensor([DENORMAL]).mul(1.0).item() == 0.0),
+        num_threads=1 if torch is None else torch.get_num_threads(),
+        flushes_denormals=torch is not None and bool(torch.tensor([DENORMAL]).mul(1.0).item() == 0.0),
     )
 
 
-def cuda_devices(torch: Any) -> list[str]:
-    """Return "cuda" and each device by its number."""
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    return ["cuda", *(f"cuda:{index}" for index in range(count))] if count else []
+def waiting_for(torch: Any) -> Callable[[], None]:
+    """Return what waits for the accelerator, whose work is queued, if the process uses one by then."""
+    device = device_in_use(torch)
+
+    def wait() -> None:
+        nonlocal device
+        # A set-up, or the first run, may have opened it.
+        device = device or device_in_use(torch)
+        if device is not None:
+            device.synchronize()
+
+    return wait
 
 
-def wait_for_accelerator() -> None:
-    """Work on an accelerator is queued: the clock says nothing before the queue is empty."""
-    import torch
+def synchronized_clock(torch: Any) -> Callable[[], float]:
+    """Return a clock that is read when the accelerator's queue is empty."""
+    wait = waiting_for(torch)
 
-    torch.cuda.synchronize()
+    def clock() -> float:
+        wait()
+        return perf_counter()
 
-
-def synchronized_clock() -> float:
-    wait_for_accelerator()
-    return perf_counter()
+    return clock

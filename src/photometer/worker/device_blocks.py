@@ -1,7 +1,7 @@
 """Blocks of runs timed on the accelerator itself, between two marks in its queue.
 
 A spinning kernel holds the device while a block is queued, so that its time is no picture of how fast the host
-launches. `DeviceBlocks(run_block, cuda)` is called like `run_block`, and returns seconds of device time. A statement
+launches. `DeviceBlocks(run_block, device)` is called like `run_block`, and returns seconds of device time. A statement
 that waits for the device, or queues more than its queue holds, cannot be held: it is timed with its waiting.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+
+from .accelerators import TorchDevice
 
 RunBlock = Callable[[int], object]
 
@@ -32,20 +33,24 @@ RUNS_TO_BELIEVE_NOTHING = 64
 
 
 class DeviceBlocks:
-    """`cuda` is torch.cuda, or something like it; `clock` is the host's."""
+    """`clock` is the host's. A device that cannot spin cannot be held: `hides_launch` is then False."""
 
-    def __init__(self, run_block: RunBlock, cuda: Any, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, run_block: RunBlock, device: TorchDevice, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
         self._run_block = run_block
-        self._cuda = cuda
+        self._device = device
         self._clock = clock
-        self._cycles_per_second = self._calibrate()
+        self._spin = device.spin
+        self._cycles_per_second = self._calibrate() if self._spin is not None else 0.0
         run_block(RUNS_BEFORE)
-        cuda.synchronize()
+        device.synchronize()
         began = clock()
         run_block(1)
         self._queueing_seconds_per_run = clock() - began
         # Learned once, on blocks of one run: whether the launch can be hidden must not change from block to block.
-        self.hides_launch = any(self._take(1, HOLD_MARGIN * LONGER_HOLD**attempt)[1] for attempt in range(ATTEMPTS))
+        attempts = range(ATTEMPTS if self._spin is not None else 0)
+        self.hides_launch = any(self._take(1, HOLD_MARGIN * LONGER_HOLD**attempt)[1] for attempt in attempts)
 
     def __call__(self, number: int) -> float:
         if not self.hides_launch:
@@ -61,11 +66,11 @@ class DeviceBlocks:
 
     def _take(self, number: int, hold_margin: float) -> tuple[float, bool]:
         """One block, and whether the device was still held when its last run was queued. No margin, no hold."""
-        self._cuda.synchronize()
-        start, end = (self._cuda.Event(enable_timing=True) for _ in range(2))
-        if hold_margin:
+        self._device.synchronize()
+        start, end = (self._device.event() for _ in range(2))
+        if hold_margin and self._spin is not None:
             wanted = hold_margin * self._queueing_seconds_per_run * (number + 1) + SHORTEST_HOLD_SECONDS
-            self._cuda._sleep(int(min(wanted, LONGEST_HOLD_SECONDS) * self._cycles_per_second))
+            self._spin(int(min(wanted, LONGEST_HOLD_SECONDS) * self._cycles_per_second))
         began = self._clock()
         # Not timed: another process had the device before, and its caches.
         self._run_block(1)
@@ -81,11 +86,12 @@ class DeviceBlocks:
 
     def _calibrate(self) -> float:
         """Cycles of a spin in a second. The second of two: the first finds the clock still low."""
+        assert self._spin is not None
         seconds = 0.0
         for _ in range(2):
-            start, end = (self._cuda.Event(enable_timing=True) for _ in range(2))
+            start, end = (self._device.event() for _ in range(2))
             start.record()
-            self._cuda._sleep(CALIBRATION_CYCLES)
+            self._spin(CALIBRATION_CYCLES)
             end.record()
             end.synchronize()
             seconds = start.elapsed_time(end) / 1e3

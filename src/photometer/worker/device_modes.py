@@ -14,6 +14,7 @@ from typing import Any
 
 from .compile_report import use_compile_cache
 from .figure_messages import DeviceModes, MeasureDevice
+from .seeds import seed_everything
 
 
 def measure_modes(request: MeasureDevice) -> DeviceModes:
@@ -29,6 +30,7 @@ def measure_modes(request: MeasureDevice) -> DeviceModes:
     torch.set_num_threads(request.num_threads)
     spec = task.TaskSpec(request.stmt, request.setup, num_threads=request.num_threads)
     device, asked = request.device or None, options.DeviceOptions(**request.options)
+    seed_everything(request.seed, torch)
     if request.library:
         measurement = measure.measure_native(request.library, request.symbol, spec, device, asked)
     else:

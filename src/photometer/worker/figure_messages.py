@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
-from .messages import REQUESTS, Reply, Request
+from .messages import Reply, Request
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +72,4 @@ class MeasureDevice(Request[DeviceModes]):
     library: str = ""
     symbol: str = ""
     compile_cache: str = ""
-
-
-REQUESTS.update({request.verb: request for request in (CountWork, Observe, MeasureDevice)})
+    seed: int | None = None

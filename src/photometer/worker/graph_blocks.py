@@ -1,4 +1,4 @@
-"""Blocks of runs that a CUDA graph replays: the device's own time, with next to no pause between two kernels.
+"""Blocks of runs that a graph of the device replays: the device's own time, with next to no pause between two kernels.
 
 After each kernel that is launched by itself a device pauses for about 1 us, and how long depends on the process: two
 that run the same kernel of 2 us were up to 8 % apart. Inside a graph the pause is about 0.2 us. A statement that cannot
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .accelerators import TorchDevice
 from .device_blocks import DeviceBlocks, RunBlock
 
 # Before a capture everything must have been loaded, compiled and allocated once.
@@ -23,10 +24,12 @@ MOST_RUNS_PER_GRAPH = 1024
 class GraphBlocks:
     """Called like `run_block`; returns seconds of device time. The current stream must not be the default one."""
 
-    def __init__(self, run_block: RunBlock, cuda: Any, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, run_block: RunBlock, device: TorchDevice, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
         run_block(RUNS_BEFORE_CAPTURE)
-        self._replays = Replays(run_block, cuda)
-        self._blocks = DeviceBlocks(self._replays.run, cuda, clock)
+        self._replays = Replays(run_block, device)
+        self._blocks = DeviceBlocks(self._replays.run, device, clock)
 
     def __call__(self, number: int) -> float:
         self._replays.get_ready(number)
@@ -36,9 +39,9 @@ class GraphBlocks:
 class Replays:
     """Runs of a statement as replays of graphs, which are captured as they are asked for."""
 
-    def __init__(self, run_block: RunBlock, cuda: Any) -> None:
+    def __init__(self, run_block: RunBlock, device: TorchDevice) -> None:
         self._run_block = run_block
-        self._cuda = cuda
+        self._device = device
         self._graphs: dict[int, Any] = {}
 
     def run(self, number: int) -> None:
@@ -58,8 +61,8 @@ class Replays:
 
     def _capture(self, runs: int) -> Any:
         """Capture a graph and replay it once: its first launch brings it to the device."""
-        self._cuda.synchronize()
-        graph = self._cuda.CUDAGraph()
+        self._device.synchronize()
+        graph = self._device.new_graph()
         graph.capture_begin()
         try:
             self._run_block(runs)
@@ -70,7 +73,7 @@ class Replays:
             raise
         graph.capture_end()
         graph.replay()
-        self._cuda.synchronize()
+        self._device.synchronize()
         return graph
 
 

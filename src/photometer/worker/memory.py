@@ -14,7 +14,9 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .accelerators import device_in_use, open_device
 from .messages import ANY_DEVICE, MeasuredMemory, MeasureMemory
+from .torch_here import needed_torch
 
 RunBlock = Callable[[int], float]
 
@@ -35,18 +37,22 @@ def opened_device() -> str:
     """Return the accelerator that this process uses; known when the statement has run."""
     import torch
 
-    return f"cuda:{torch.cuda.current_device()}" if torch.cuda.is_initialized() else ""
+    device = device_in_use(torch)
+    return "" if device is None else f"{device.kind}:{device.index}"
 
 
 def take_memory(run_block: RunBlock, repeats: int, device_of: Callable[[], str]) -> MeasuredMemory:
     """Run the statement `repeats` times, each by itself, after runs that are not kept; then ask for its device."""
-    import torch
-
+    torch = needed_torch("measuring what a run allocates")
     # Before the profiler's first session, which otherwise writes two lines per session to stderr.
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     host = [figures_of(host_events(torch, run_block)) for _ in range(PRIMING_RUNS + repeats)][PRIMING_RUNS:]
     device = device_of()
-    figures, reserved = device_figures(torch.cuda, device, run_block, repeats) if device else ([], None)
+    figures: list[list[int]] = []
+    reserved = None
+    # A backend that does not report memory is named, without figures.
+    if device and (opened := open_device(torch, device)).why_missing("memory") is None:
+        figures, reserved = device_figures(opened.module, device, run_block, repeats)
     return MeasuredMemory(host, figures, reserved, process_peak(run_block), device)
 
 
@@ -85,16 +91,16 @@ def figures_of(events: list[int]) -> list[int]:
     return [peak, taken, blocks, held]
 
 
-def device_figures(cuda: Any, device: str, run_block: RunBlock, repeats: int) -> tuple[list[list[int]], int]:
-    """Return the figures of each run by the accelerator's allocator, and the most that it had reserved."""
+def device_figures(module: Any, device: str, run_block: RunBlock, repeats: int) -> tuple[list[list[int]], int]:
+    """Return the figures of each run by the allocator of torch.KIND, and the most that it had reserved."""
 
     def stats() -> dict[str, int]:
-        cuda.synchronize(device)
-        return dict(cuda.memory_stats(device))
+        module.synchronize(device)
+        return dict(module.memory_stats(device))
 
     figures, reserved = [], 0
     for _ in range(repeats):
-        cuda.reset_peak_memory_stats(device)
+        module.reset_peak_memory_stats(device)
         before = stats()
         run_block(1)
         after = stats()

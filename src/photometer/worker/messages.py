@@ -11,12 +11,15 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import sys
 import types
 import typing
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, ClassVar, Generic, TypeVar, Union
 
 # The near side refuses a worker that speaks another version.
-PROTOCOL_VERSION = 5
+PROTOCOL_VERSION = 7
 
 # In place of a device's name: the one that the statement opens, if any.
 ANY_DEVICE = "any"
@@ -162,11 +165,37 @@ class Nothing(Reply):
     """No reply is sent."""
 
 
+REQUESTS: dict[str, type[Request[Any]]] = {}
+"""By verb; every request with one is entered where its class is made."""
+
+
 class Request(Generic[_Reply]):
     """What a child is asked to do."""
 
     verb: ClassVar[str]
     reply: ClassVar[type[Reply]]
+    # The worker's file that has it, if children do not know it before they are asked.
+    home: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        if "verb" in cls.__dict__:
+            REQUESTS[cls.verb] = cls
+
+
+class LoopRequest(Request[_Reply]):
+    """A request that itself says what is done with the loop, so that the child need not know it.
+
+    Its file in this folder has the request, its reply and the doing, and is loaded when the request comes. A new
+    instrument needs no other change on the far side.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.home = cls.__module__.rpartition(".")[2]
+
+    def perform(self, run_block: Callable[[int], float]) -> _Reply:
+        """Do it in the child. `run_block(n)` runs the statement n times and returns the seconds."""
+        raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,6 +217,8 @@ class Prepare(Request[Prepared]):
     # What it imports from, and the folder it runs in, if not the server's.
     path: tuple[str, ...] = ()
     folder: str = ""
+    # Modules that are imported before the set-up runs, if they have not been.
+    preload: tuple[str, ...] = ()
     # An accelerator: its name, whether the clock waits for it, whether it times the blocks itself, and as graphs.
     device: str = ""
     synchronize: bool = False
@@ -200,6 +231,8 @@ class Prepare(Request[Prepared]):
     python_frames: bool = False
     # Draws where heap, mappings and stack lie (see scatter.py); 0 leaves them as they are.
     layout_seed: int = 0
+    # Of the random numbers that the set-up and the statement draw (see seeds.py); None is the fixed one.
+    seed: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -262,6 +295,7 @@ class ReportCompile(Request[CompileFacts]):
     later: tuple[str, ...] = ()
     num_threads: int = 1
     device: str = ""
+    seed: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -285,32 +319,27 @@ class Exit(Request[Nothing]):
     reply: ClassVar[type[Reply]] = Nothing
 
 
-REQUESTS: dict[str, type[Request[Any]]] = {
-    request.verb: request
-    for request in (
-        Prepare,
-        Time,
-        TimeBlocks,
-        Count,
-        Spin,
-        DescribeTorch,
-        LookAround,
-        MeasureMemory,
-        ReportCompile,
-        Exit,
-    )
-}
-
-
 def encode_request(request: Request[Any], number: int = 0) -> dict[str, Any]:
-    return {"verb": request.verb, "id": number, **plain(request)}
+    home = {"home": request.home} if request.home else {}
+    return {"verb": request.verb, "id": number, **home, **plain(request)}
 
 
 def decode_request(message: dict[str, Any]) -> tuple[Request[Any], int]:
     """Return the request in a message from the near side, which is trusted, and its number."""
     fields = dict(message)
-    verb, number = fields.pop("verb"), fields.pop("id")
+    verb, number, home = fields.pop("verb"), fields.pop("id"), fields.pop("home", "")
+    if verb not in REQUESTS:
+        _load_sibling(home)
     return REQUESTS[verb](**fields), number
+
+
+def _load_sibling(name: str) -> None:
+    """Load a file of this folder, which is not on the path of the environment that is measured."""
+    spec = spec_from_file_location(f"{__package__}.{name}", f"{__file__.rpartition('/')[0]}/{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
 
 
 def encode_reply(reply: Reply, number: int = 0) -> dict[str, Any]:

@@ -22,6 +22,8 @@ SMALLEST_BYTES, LARGEST_BYTES = 16, 256_000
 # Objects of up to 512 bytes come from Python's own pools, which malloc does not move.
 MOST_SMALL_OBJECTS = 400
 LARGEST_SMALL_OBJECT_BYTES = 480
+# Python hands out the list that was freed last, of as many as it keeps: these are used up, and freed in random order.
+FREE_LISTS = 80
 # Large tensors are mapped below what is mapped already: below this, which is larger than any gap that is left, and is
 # never touched.
 MAPPED_PAGES = 16_384
@@ -44,11 +46,13 @@ def scatter_memory(seed: int, torch: Any) -> list[object]:
     def size() -> int:
         return int(SMALLEST_BYTES * (LARGEST_BYTES / SMALLEST_BYTES) ** draw.random())
 
-    taken: list[object] = [torch.empty(size(), dtype=torch.uint8) for _ in range(draw.randrange(MOST_TENSORS))]
+    take = _taker(torch)
+    taken: list[object] = [take(size()) for _ in range(draw.randrange(MOST_TENSORS))]
     taken += [bytearray(size()) for _ in range(draw.randrange(MOST_BYTE_ARRAYS))]
     taken += [
         bytes(draw.randrange(1, LARGEST_SMALL_OBJECT_BYTES)) for _ in range(draw.randrange(1, MOST_SMALL_OBJECTS))
     ]
+    taken += [[] for _ in range(FREE_LISTS + draw.randrange(FREE_LISTS))]
     draw.shuffle(taken)
     del taken[: len(taken) // 2]
     pages = MAPPED_PAGES + draw.randrange(MOST_MORE_PAGES)
@@ -59,7 +63,15 @@ def scatter_memory(seed: int, torch: Any) -> list[object]:
 def move_end(seed: int, torch: Any) -> list[object]:
     """Take memory behind what the set-up has made and return it, to be kept as well."""
     draw = random.Random(seed ^ 0xE2D)
-    return [torch.empty(size + draw.randrange(mmap.PAGESIZE), dtype=torch.uint8) for size in BLOCKS_BEHIND]
+    take = _taker(torch)
+    return [take(size + draw.randrange(mmap.PAGESIZE)) for size in BLOCKS_BEHIND]
+
+
+def _taker(torch: Any) -> Callable[[int], object]:
+    """Return what takes a block of memory as most statements do: as tensors, or as bytes without torch."""
+    if torch is None:
+        return bytearray
+    return lambda size: torch.empty(size, dtype=torch.uint8)
 
 
 def stack_levels(seed: int) -> int:

@@ -1,20 +1,18 @@
-"""The fork server: imports torch once, then forks a child for each benchmark, and does nothing else.
+"""The server: forks a child for each benchmark, and does nothing else.
 
-Standard input is the control socket. Each byte on it asks for a child; the server forks it, waits for its end and
-reports its wait status. The child alone reads the request, from the channel, so that the server is in the same
-state at every fork and no benchmark depends on those before it. End of file on the control socket ends the server.
+It is a fork of a zygote (zygote.py), which has imported torch and what set-ups import. Standard input is the control
+socket. Each byte on it asks for a child; the server forks it, waits for its end and reports its wait status. The child
+alone reads the request, from the channel, so that the server is in the same state at every fork and no benchmark
+depends on those before it. End of file on the control socket ends the server.
 
-If a process cannot safely be forked (`--fresh`, as on macOS), each child is a process of its own that imports torch
-again: slower by that import, and the same requests.
+If a process cannot safely be forked (`--fresh`, as on macOS), there is no zygote: the server imports torch, to see that
+it can, and each child is a process of its own that imports it again. Slower by that import, and the same requests.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import gc
-import importlib
-import json
 import os
 import select
 import shutil
@@ -23,70 +21,124 @@ import socket
 import struct
 import subprocess
 import sys
-import traceback
 from collections.abc import Callable, Iterator
-from typing import Any
+from importlib.util import module_from_spec, spec_from_file_location
 
-from .child import serve_requests
-from .messages import PROTOCOL_VERSION, Failed, Prepare, Reply, Started, decode_request, encode_reply, encode_request
+from .child_life import live_as_child, out_of_reach, read_nothing_from
+from .messages import PROTOCOL_VERSION, Failed, Reply, Started, encode_reply
 from .protocol import send_message
-from .python_loop import PythonLoop
+from .torch_here import find_torch
 from .user_error import describe_exception
 
 CONTROL = 0
-# Between what programs open one after another and the usual limit of 1,024, where Valgrind keeps its own.
-LOWEST_DESCRIPTOR = 300
-DESCRIPTORS = 400
-# The variable that names folders of the user's code, as a JSON list.
-IMPORTABLE = "PHOTOMETER_IMPORTABLE"
 STATUS = struct.Struct(">qqq")  # the child's pid, its wait status, and how many processes it had left running
 
 
-def main(arguments: list[str]) -> None:
-    """`__main__.py [--temporary FOLDER] [--translate] [--small-pages] [--fresh] [--preload MODULE] [PATH …]`.
+def serve_connection(
+    control: int, folder: str, channel: int, lifeline: int, output: int, *, dumps: str, program: str
+) -> None:
+    """Be the server behind a connection, in a fork of a zygote; never return.
 
-    Paths go first on sys.path; modules are imported after torch. `--child CHANNEL LIFELINE` is how a fresh child is
-    started.
+    `folder` is the server's own, `dumps` the one into which Callgrind writes. A `program` is a file whose `main` takes
+    the server's place.
     """
-    folder, translate, fresh, paths, preload = "", False, False, [], []
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    os.dup2(control, CONTROL)
+    os.close(control)
+    adopt_orphans()
+    if program:
+        run_program(program, channel, lifeline, folder)
+    send_message(channel, encode_reply(greeting()))
+    orphan = serve_children(lambda: start_fork(channel, lifeline))
+    if orphan:
+        remove_dumps(dumps, orphan)
+    leave(folder)
+
+
+def run_program(program: str, channel: int, lifeline: int, folder: str) -> None:
+    spec = spec_from_file_location("_photometer_program", program)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main(channel, lifeline, folder)
+    os._exit(0)
+
+
+def greeting() -> Started:
+    """Return what a server says first."""
+    return Started(
+        version=PROTOCOL_VERSION,
+        pid=os.getpid(),
+        python=sys.version.split()[0],
+        executable=sys.executable,
+        torch=str(sys.modules["torch"].__version__) if "torch" in sys.modules else "",
+    )
+
+
+def remove_dumps(folder: str, pid: int) -> None:
+    """Remove what Callgrind wrote for a child: the near side may have died before it did."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):  # noqa: PTH208
+            if name.partition(".")[2].partition(".")[0] == str(pid):
+                os.unlink(f"{folder}/{name}")  # noqa: PTH108
+
+
+def leave(folder: str) -> None:
+    """End the server. The near side is gone, or closed us: nobody else may be left to tidy up."""
+    end_strays()
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
+def main(arguments: list[str]) -> None:
+    """`__main__.py --fresh [--temporary FOLDER] [--small-pages] [--importable FOLDER] [PATH …]`.
+
+    Paths go first on sys.path, importable folders after the standard library. `--child CHANNEL LIFELINE` is how a child
+    is started.
+    """
+    folder, paths, importable = "", [], []
     inherited: tuple[int, int] | None = None
     words = iter(arguments)
     for word in words:
         if word == "--temporary":
             folder = next(words)
-        elif word == "--translate":
-            translate = True
         elif word == "--small-pages":
             refuse_huge_pages()
-        elif word == "--fresh":
-            fresh = True
-        elif word == "--preload":
-            preload.append(next(words))
+        elif word == "--importable":
+            importable.append(next(words))
         elif word == "--child":
             inherited = int(next(words)), int(next(words))
-        else:
+        elif word != "--fresh":
             paths.append(word)
     sys.argv[:] = [""]
     sys.path[0:0] = paths
     if inherited is not None:
-        become_child(*inherited, preload)
+        become_child(*inherited, importable)
     adopt_orphans()
     channel, lifeline = receive_descriptors()
-    # get_ready takes out of them what no statement should see; a fresh child needs it.
-    variables = dict(os.environ) if fresh else {}
+    variables = dict(os.environ)
     with dying_with(lifeline, folder):
-        greeting = get_ready(translate, preload)
-    send_message(channel, encode_reply(greeting))
-    if isinstance(greeting, Started) and fresh:
+        reply = import_torch(importable)
+    send_message(channel, encode_reply(reply))
+    if isinstance(reply, Started):
         command = [sys.executable, *sys.orig_argv[1:], "--child", str(channel), str(lifeline)]
         serve_children(lambda: start_fresh(command, variables, channel, lifeline))
-    elif isinstance(greeting, Started):
-        serve_children(lambda: start_fork(channel, lifeline))
-    # Reached when the near side is gone, or closed us: nobody else may be left to tidy up.
-    end_strays()
-    if folder:
-        shutil.rmtree(folder, ignore_errors=True)
-    os._exit(0)
+    leave(folder)
+
+
+def import_torch(importable: list[str]) -> Reply:
+    try:
+        torch = find_torch()
+        if torch is not None:
+            torch.set_num_threads(1)
+        make_importable(importable)
+    except Exception as error:
+        return Failed(**describe_exception(error))
+    return greeting()
 
 
 def refuse_huge_pages() -> None:
@@ -109,24 +161,24 @@ def adopt_orphans() -> None:
 
 @contextlib.contextmanager
 def dying_with(lifeline: int, folder: str) -> Iterator[None]:
-    """End this server, folder and all, if the near side goes away while torch is being imported: 15 s under Valgrind.
+    """End this process, folder and all, if the near side goes away during the block: imports take 15 s under Valgrind.
 
-    Afterwards the closed control socket tells it, and every child watches the lifeline itself.
+    Afterwards a closed socket tells it, and every child watches the lifeline itself.
     """
 
-    def leave(*_: object) -> None:
+    def give_up(*_: object) -> None:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
         os._exit(1)
 
-    signal.signal(signal.SIGIO, leave)
+    signal.signal(signal.SIGIO, give_up)
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
     fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
     hung_up = select.poll()
     hung_up.register(lifeline, select.POLLHUP)
     if hung_up.poll(0):
-        leave()
+        give_up()
     yield
     fcntl.fcntl(lifeline, fcntl.F_SETFL, flags)
     signal.signal(signal.SIGIO, signal.SIG_DFL)
@@ -137,32 +189,6 @@ def receive_descriptors() -> tuple[int, int]:
     with socket.socket(fileno=os.dup(CONTROL)) as control:
         _, (channel, lifeline), _, _ = socket.recv_fds(control, 1, 2)
     return channel, lifeline
-
-
-def get_ready(translate: bool, preload: list[str]) -> Reply:
-    """Import torch and settle everything that would otherwise happen once, in whichever child comes first."""
-    try:
-        import torch
-
-        # A statement that calls for these pays for it in every child otherwise.
-        torch.set_num_threads(1)
-        for module in preload:
-            importlib.import_module(module)
-        if translate:
-            run_common_operations(torch)
-        make_importable(json.loads(os.environ.pop(IMPORTABLE, "[]")))
-    except Exception as error:
-        return Failed(**describe_exception(error))
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    return Started(
-        version=PROTOCOL_VERSION,
-        pid=os.getpid(),
-        python=sys.version.split()[0],
-        executable=sys.executable,
-        torch=str(torch.__version__),
-    )
 
 
 def make_importable(folders: list[str]) -> None:
@@ -176,74 +202,33 @@ def make_importable(folders: list[str]) -> None:
     sys.path[place:place] = [folder for folder in folders if folder not in sys.path]
 
 
-# The profiling executor optimises after two runs; the third and fourth run what it made.
-SCRIPTED_RUNS = 4
+def serve_children(start: Callable[[], int]) -> int:
+    """Start a child per byte on the control socket, until that closes.
 
-
-def run_common_operations(torch: Any) -> None:
-    """Make Valgrind translate the code that most statements share, once, before children inherit it."""
-    from .valgrind_requests import running_on_valgrind, start_instrumentation
-
-    start_instrumentation()
-    x = torch.ones(4, 4, requires_grad=True)
-    for _ in range(3):
-        y = torch.add(x, x) * x
-        y.sum().backward()
-        x.detach()[0].view(-1)
-        torch.mm(x, x)
-        torch.empty(2)
-    x.grad = None
-    # No random numbers here: a child must find the generator as a fresh process has it.
-    torch.nn.ReLU()(torch.nn.functional.linear(x, x))
-    # Reading a request and compiling its loop was half of a small statement's time.
-    sent = encode_request(Prepare("y = x * x", "x = torch.ones(4, 4)"))
-    request, _ = decode_request(json.loads(json.dumps(sent)))
-    assert isinstance(request, Prepare)
-    PythonLoop(request.stmt, request.setup, globals={"torch": torch}).timeit(10)
-    running_on_valgrind()
-    run_scripted_model(torch)
-
-
-def run_scripted_model(torch: Any) -> None:
-    """Save, load and run a small TorchScript model, which touches a hundred thousand lines that nothing else does.
-
-    Translated once, they are inherited: counting a scripted statement then takes a second instead of four.
+    Return the pid of a child during whose life the near side died, or 0.
     """
-    import io
-    import warnings
-
-    class Layer(torch.nn.Module):  # type: ignore[misc]
-        def forward(self, x, w):  # type: ignore[no-untyped-def]
-            return torch.relu(torch.mm(x, w) + x)
-
-    buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        # TorchScript says that it is no longer developed; who measures it knows.
-        warnings.simplefilter("ignore")
-        torch.jit.save(torch.jit.script(Layer()), buffer)
-        buffer.seek(0)
-        model = torch.jit.load(buffer)
-    x = torch.ones(4, 4)
-    w = torch.ones(4, 4, requires_grad=True)
-    for _ in range(SCRIPTED_RUNS):
-        model(x, w).sum().backward()
-
-
-def serve_children(start: Callable[[], int]) -> None:
-    while os.read(CONTROL, 1):
+    while _read_byte():
         pid = start()
         _, status = os.waitpid(pid, 0)
         strays = end_strays(pid)
         try:
             os.write(CONTROL, STATUS.pack(pid, status, strays))
         except BrokenPipeError:  # the near side died while the child ran
-            return
+            return pid
+    return 0
+
+
+def _read_byte() -> bytes:
+    try:
+        return os.read(CONTROL, 1)
+    except ConnectionResetError:  # the near side died before it read a status
+        return b""
 
 
 def start_fork(channel: int, lifeline: int) -> int:
     pid = os.fork()
     if pid == 0:
-        run_child(channel, lifeline)
+        live_as_child(lambda: take_line(channel, lifeline))
     return pid
 
 
@@ -255,15 +240,22 @@ def start_fresh(command: list[str], variables: dict[str, str], channel: int, lif
     return child.pid
 
 
-def become_child(channel: int, lifeline: int, preload: list[str]) -> None:
+def become_child(channel: int, lifeline: int, importable: list[str]) -> None:
     """Live the whole life of a fresh child; never return."""
     with dying_with(lifeline, ""):
-        greeting = get_ready(translate=False, preload=preload)
-    if isinstance(greeting, Failed):
-        sys.stderr.write(greeting.traceback or greeting.message)
+        reply = import_torch(importable)
+    if isinstance(reply, Failed):
+        sys.stderr.write(reply.traceback or reply.message)
         sys.stderr.flush()
         os._exit(1)
-    run_child(channel, lifeline)
+    live_as_child(lambda: take_line(channel, lifeline))
+
+
+def take_line(channel: int, lifeline: int) -> tuple[int, int]:
+    """Return a child's own channel and lifeline, and leave the control socket to the server."""
+    channel, lifeline = out_of_reach(channel), out_of_reach(lifeline)
+    read_nothing_from(CONTROL)
+    return channel, lifeline
 
 
 def end_strays(group: int | None = None) -> int:
@@ -298,32 +290,3 @@ def running_children() -> list[int] | None:
             return [int(pid) for pid in file.read().split()]
     except OSError:  # no /proc, or a kernel without CONFIG_PROC_CHILDREN
         return None
-
-
-def out_of_reach(descriptor: int) -> int:
-    """Move a descriptor to a number that the user's code will not hit by chance, and close it for what that starts."""
-    start = LOWEST_DESCRIPTOR + int.from_bytes(os.urandom(2), "big") % DESCRIPTORS
-    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, start)
-    os.close(descriptor)
-    return moved
-
-
-def run_child(channel: int, lifeline: int) -> None:
-    """Live the whole life of a child; never return."""
-    status = 1
-    try:
-        channel, lifeline = out_of_reach(channel), out_of_reach(lifeline)
-        # A group of its own: the near side can then kill what the user's code has started, too.
-        os.setpgid(0, 0)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, CONTROL)
-        os.close(nothing)
-        serve_requests(channel, lifeline)
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        # Not sys.exit: neither the server's exit handlers nor the interpreter's tidying belong to a child.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import http.client
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,6 +117,7 @@ def test_a_port_in_use_is_said(server: LocalServer) -> None:
         LocalServer(server.site, server.port)
 
 
+@pytest.mark.lengthy
 def test_new_results_are_seen(place: str) -> None:
     """In SQLite, and in a real PostgreSQL if there is one."""
     made = some_benchmarks(COMMITS)[:2]
@@ -148,3 +150,10 @@ def test_a_benchmark_that_is_being_measured_does_not_disturb_who_reads(tmp_path:
     assert found is not None
     data = from_script(found.text)
     assert {curve["series"] for curve in data["curves"]} == {0}, "what the index does not know is not shown yet"
+
+
+def test_an_address_that_is_none_gets_a_reply(server: LocalServer) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        host = f"127.0.0.1:{server.port}"
+        connection.sendall(f"GET http://[ HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        assert connection.makefile("rb").readline().startswith(b"HTTP/1.1 400 ")

@@ -15,7 +15,7 @@ from photometer.instruments.callgrind import counter as module
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter, Outcome, count_many, count_statement
 from photometer.model.task import TaskSpec
-from photometer.session.session import Session
+from photometer.session.session import Counting, Session
 from tests.session.fake_session import Behaviour, FakeServers
 
 BEHAVIOURS = {
@@ -28,6 +28,9 @@ BEHAVIOURS = {
 @pytest.fixture(autouse=True)
 def _no_valgrind_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
+    # The session of this process would keep a server that was started so, and later tests would count with it.
+    session = FakeServers({"fake": BEHAVIOURS}).session()
+    monkeypatch.setattr(module, "process_session", lambda: session)
 
 
 @pytest.fixture
@@ -113,7 +116,10 @@ def test_the_loop_is_counted_once_per_number_of_runs(servers: FakeServers) -> No
 
 def test_simulations_and_layouts_have_servers_of_their_own(servers: FakeServers) -> None:
     with servers.session() as session:
-        for counter in (InstructionCounter(session), InstructionCounter(session, cache_simulation=True)):
+        for counter in (
+            InstructionCounter(session),
+            InstructionCounter(session, counting=Counting(cache_simulation=True)),
+        ):
             counter.count(tasks("count 1")[0])
     assert len(servers.made) == 2
 

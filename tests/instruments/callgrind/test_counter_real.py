@@ -21,10 +21,10 @@ from photometer.model.copy_if_callgrind import CopyIfCallgrind
 from photometer.model.instruction_counts import InstructionFigures
 from photometer.model.task import TaskSpec
 from photometer.session.policy import simd_variables
-from photometer.session.session import Server, Session
+from photometer.session.session import Counting, Server, Session
 from photometer.session.shared import process_session
 
-pytestmark = [pytest.mark.valgrind, pytest.mark.slow]
+pytestmark = [pytest.mark.valgrind, pytest.mark.slow, pytest.mark.warm]
 
 TENSORS = "x = torch.ones(4); y = torch.ones(4)"
 
@@ -59,7 +59,10 @@ def test_counts_are_identical_whatever_was_counted_between(counter: InstructionC
     first = figures(counter, "x * y")
     figures(counter, "torch.softmax(x, 0)")
     figures(counter, "x.sum()", number=7)
-    assert figures(counter, "x * y") == first
+    again = figures(counter, "x * y")
+    assert (again.outside_allocator, again.allocator_calls) == (first.outside_allocator, first.allocator_calls)
+    # What the allocator does for a call depends on what the heap holds: one run of many differed by 32 in a million.
+    assert again.total == pytest.approx(first.total, rel=1e-3)
     assert first.total > first.outside_allocator > 0
     assert first.allocator_calls > 0
 
@@ -199,12 +202,16 @@ def test_nothing_piles_up_in_the_servers_folder(counter: InstructionCounter) -> 
 
 def test_cache_and_branch_simulation_and_nothing_left_behind() -> None:
     with Session() as session:
-        counter = InstructionCounter(session, cache_simulation=True, branch_simulation=True)
+        counter = InstructionCounter(session, counting=Counting(cache_simulation=True, branch_simulation=True))
         events = counter.count(task("x * y")).instruction_counts().events
         ((folder, pid),) = ((idle.folder, idle.pid) for idle in idle_servers(counter))
     assert {"Ir", "Dr", "D1mr", "Bc", "Bcm"} <= set(events)
     assert events["Bcm"] < events["Bc"]
     assert not folder.exists()
+    # Its zygote takes note of its end in its own time.
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert not Path(f"/proc/{pid}").exists()
     assert os.getpid() != pid
 

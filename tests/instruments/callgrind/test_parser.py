@@ -135,6 +135,7 @@ def test_a_damaged_line_is_named(old: str, new: str, line: int, what: str) -> No
         parse_text(HAND_WRITTEN.replace(old, new, 1), source="hand")
 
 
+@pytest.mark.lengthy
 def test_every_way_of_cutting_a_file_off_is_noticed() -> None:
     text = (GOLDEN / "plain.out").read_text()
     whole = parse_text(text, source="whole")

@@ -180,6 +180,7 @@ def test_python_frames_are_known_by_their_files() -> None:
     assert not is_python_frame("(anonymous namespace)::f (int)")
 
 
+@pytest.mark.warm
 @pytest.mark.slow
 def test_a_real_statements_python_functions_are_told() -> None:
     setup = "def outer(v):\n    inner(v)\n    return inner(v)\ndef inner(v):\n    return sorted(v)\nv = [3, 1, 2]"

@@ -111,6 +111,7 @@ def test_failures_are_not_cached(compiler: FakeCompiler, options: CppOptions) ->
     assert len(compiler.compiled) == 2
 
 
+@pytest.mark.lengthy
 def test_everything_the_code_depends_on_is_in_the_key(
     compiler: FakeCompiler, options: CppOptions, tmp_path: Path
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import platform
 import re
@@ -12,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,13 +60,34 @@ Built = dict[str, "BuiltSnippet | BuildError"]
 
 
 @pytest.fixture(scope="module")
-def options(tmp_path_factory: pytest.TempPathFactory) -> CppOptions:
-    return CppOptions(cache_folder=tmp_path_factory.mktemp("cache") / "cpp")
+def options(run_folder: Path) -> CppOptions:
+    return CppOptions(cache_folder=run_folder / "cpp")
 
 
 @pytest.fixture(scope="module")
-def outcomes(options: CppOptions) -> Built:
-    return dict(zip(SNIPPETS, build_snippets(list(SNIPPETS.values()), options=options), strict=True))
+def outcomes(run_folder: Path, options: CppOptions) -> Built:
+    """Build all snippets, or read what became of them where another worker of this test run has."""
+    with (run_folder / "snippets.json").open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        if text := file.read():
+            found = json.loads(text)
+        else:
+            built = build_snippets(list(SNIPPETS.values()), options=options)
+            found = {name: written(outcome) for name, outcome in zip(SNIPPETS, built, strict=True)}
+            json.dump(found, file)
+    return {
+        name: BuildError(**each)
+        if "log" in each
+        else BuiltSnippet(Path(each["library"]), each["symbol"], each["cached"])
+        for name, each in found.items()
+    }
+
+
+def written(outcome: BuiltSnippet | BuildError) -> dict[str, Any]:
+    if isinstance(outcome, BuildError):
+        return {"message": outcome.message, "log": outcome.log}
+    return {"library": str(outcome.library), "symbol": outcome.symbol, "cached": outcome.cached}
 
 
 @pytest.fixture(autouse=True)

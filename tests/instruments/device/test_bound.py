@@ -7,8 +7,8 @@ PEAK = Peak(4e12, 8e14, "bfloat16")
 
 
 def test_the_slower_side_is_the_bound() -> None:
-    assert bound_in_words(5.2e-6, 1e-6) == "launch-bound: kernels 1.00 us, host 5.20 us"
-    assert bound_in_words(5.2e-6, 500e-6).startswith("device-bound: kernels 500 us")
+    assert bound_in_words(5.2e-6, 1e-6) == "launch-bound: kernels 1.00 µs, host 5.20 µs"
+    assert bound_in_words(5.2e-6, 500e-6).startswith("device-bound: kernels 500 µs")
     assert bound_in_words(5.2e-6, 5.3e-6).startswith("bound by host and device alike")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from photometer.errors import ToolMissing
-from photometer.instruments.device.energy import card_number, measure_energy, open_energy_counter
+from photometer.instruments.device.energy import card_number, measure_energy, open_energy_counter, open_energy_of
 from photometer.model.task import TaskSpec
 
 IDLE_WATTS, WORKING_WATTS = 100.0, 600.0
@@ -75,3 +75,9 @@ def test_a_card_that_is_not_there_or_counts_nothing_is_said() -> None:
 )
 def test_numbers_of_cards(visible: str | None, device: str, number: int) -> None:
     assert card_number(visible, device) == number
+
+
+@pytest.mark.parametrize("device", ["xpu", "mps:0", "abacus:1"])
+def test_energy_that_nothing_reads_is_said(device: str) -> None:
+    with pytest.raises(ToolMissing, match=f"energy of {device.split(':')[0]} devices"):
+        open_energy_of(device)

@@ -41,7 +41,7 @@ def test_a_short_kernel_has_its_own_time_beside_the_hosts() -> None:
     assert found.hot.cross_check.seconds_per_run == pytest.approx(1e-6 + GAP_SECONDS, rel=0.05)
     assert found.graph.median == pytest.approx(1e-6 + GAP_SECONDS, rel=0.05)
     assert found.end_to_end.median > found.host.median + 1e-6
-    assert found.bound == "launch-bound: kernels 1.00 us, host 5.00 us"
+    assert found.bound == "launch-bound: kernels 1.00 µs, host 5.00 µs"
     assert found.kernels_per_run == 1
     assert found.memory is not None
     assert found.memory.added_bytes == 4096
@@ -63,7 +63,7 @@ def test_long_kernels_are_timed_by_events() -> None:
 
 def test_many_short_kernels_a_run_are_short_kernels() -> None:
     device = FakeDevice()
-    # 200 us a run, but of 100 kernels of 2 us: half of what events see is gaps.
+    # 200 µs a run, but of 100 kernels of 2 µs: half of what events see is gaps.
     found = measure(device, FakeStatement(device, (FakeKernel("k", 2e-6, 2e-6),) * 100))
     assert found.hot.source is Source.PROFILER
     assert found.hot.median == pytest.approx(200e-6, rel=0.01)

@@ -10,6 +10,7 @@ from photometer.errors import DefinitionError, DeviceMissing
 from photometer.instruments.device.torch_accelerator import open_accelerator
 from photometer.model.device_measurement import DeviceWarningKind
 from photometer.model.device_mode import Source
+from tests.worker.fake_backend import Abacus, install
 
 needs_gpu = [
     pytest.mark.gpu,
@@ -26,6 +27,36 @@ def test_no_accelerator_is_a_clear_message() -> None:
         open_accelerator("cpu")
     with pytest.raises(DeviceMissing):
         open_accelerator("abacus:3")
+
+
+@pytest.mark.parametrize(
+    ("lacking", "missing"),
+    [
+        ((), {"clocks", "profiler"}),
+        (("Stream",), {"clocks", "profiler", "graphs"}),
+        (("ABACUSGraph",), {"clocks", "profiler", "graphs"}),
+        (("memory_stats",), {"clocks", "profiler", "memory"}),
+        (("_sleep", "get_device_properties", "get_device_name", "current_device"), {"clocks", "profiler"}),
+    ],
+)
+def test_a_backend_is_opened_with_the_parts_it_has(
+    lacking: tuple[str, ...], missing: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, Abacus(*lacking))
+    opened = open_accelerator("abacus:0")
+    assert {part for part, _ in opened.missing} == missing
+    assert (opened.graphs is None, opened.memory is None) == ("graphs" in missing, "memory" in missing)
+    assert "abacus" in opened.why_missing("clocks")
+    start = opened.queue.mark()
+    opened.queue.synchronize()
+    assert opened.queue.has_passed(start)
+
+
+@pytest.mark.parametrize(("lacking", "words"), [("Event", "no events"), ("synchronize", "cannot wait")])
+def test_a_backend_that_cannot_be_timed_is_refused(lacking: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Abacus(lacking))
+    with pytest.raises(DeviceMissing, match=words):
+        open_accelerator("abacus")
 
 
 @without_gpu

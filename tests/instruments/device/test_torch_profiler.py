@@ -13,6 +13,7 @@ from photometer.instruments.device.torch_profiler import (
     environment_restored,
     profiler_supports,
 )
+from photometer.worker.accelerators import Backend
 
 
 @dataclass
@@ -79,4 +80,4 @@ def test_the_environment_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_device_no_profiler_knows_is_not_supported() -> None:
-    assert not profiler_supports("abacus")
+    assert not profiler_supports(Backend("abacus"))

@@ -207,10 +207,10 @@ def comparison_records(seed: int = 2) -> list[dict[str, Any]]:
             word,  # type: ignore[arg-type]
             ratio=ratio,
             interval=(ratio - half, ratio + half),
-            margin=0.005,
+            within=0.005 if word == "same" else None,
             p=1e-5,
-            changed=False,
             count=12,
+            times_to_certain=None,
         )
         branch = per_run * (1 + more)
         change = {
@@ -249,9 +249,9 @@ def comparison_records(seed: int = 2) -> list[dict[str, Any]]:
             same = "slower with the same instructions: memory, layout or machine."
             record["cause"] = f"more instructions and slower: {sentence}" if more else same
         for _ in range(4):
-            sides = [samples(random_, base, 30), samples(random_, base * ratio, 30)]
+            sides = {0: samples(random_, base, 30), 1: samples(random_, base * ratio, 30)}
             replicate = ComparisonReplicate.from_seconds(
-                order.id, 1000, *sides, measuring_seconds=0.1, whole_seconds=0.2
+                order.id, 1000, sides, measuring_seconds=0.1, whole_seconds=0.2
             )
             records.append(to_record(replicate))
         records.append(record)

@@ -47,7 +47,7 @@ def test_ticks_say_what_the_axis_measures() -> None:
     assert tick_text(SECONDS, 0.0, 1e-6) == "0"
     assert tick_text(LOG, 1e-7, None) == "100 ns"
     assert tick_text(CHANGE, 0.02, 0.02) == "+2 %"
-    assert tick_text(CHANGE, -0.005, 0.005) == "−0.5 %"
+    assert tick_text(CHANGE, -0.005, 0.005) == "-0.5 %"
     assert tick_text(CHANGE, 0.0, 0.02) == "0"
     assert tick_text(Axis("", "ratio"), 1.5, 0.5) == "1.5×"
     assert tick_text(Axis("", "number"), 10000, None) == "10,000"

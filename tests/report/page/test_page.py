@@ -119,6 +119,7 @@ def test_json_in_a_script_cannot_end_it() -> None:
     assert not re.search("[<>&\u2028]", script_json(value))
 
 
+@pytest.mark.lengthy
 def test_the_same_results_give_the_same_page() -> None:
     assert render_report(everything()) == render_report(everything())
 
@@ -129,6 +130,7 @@ def test_files_without_results_are_an_error_with_a_remedy() -> None:
     assert caught.value.remedy
 
 
+@pytest.mark.lengthy
 def test_benchmarks_of_several_files_have_distinct_ids() -> None:
     view = report_view([loaded(run_records(), "a.json"), loaded(run_records(), "b.json")])
     assert len({each.id for each in view.benchmarks}) == 2 * 166

@@ -74,6 +74,7 @@ def test_functions_are_named_once_in_a_chunk() -> None:
     assert len(chunk["names"]) == len(set(chunk["names"])) < 30
 
 
+@pytest.mark.lengthy
 def test_ten_thousand_benchmarks_keep_the_light_part_light() -> None:
     data = page_data(report_view([loaded(many_records(2000, 150))]), [])
     assert len(json.dumps(data.light)) / 2000 < 500

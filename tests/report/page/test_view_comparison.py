@@ -5,9 +5,12 @@ import math
 import pytest
 
 from photometer.analysis.comparison_result import ComparisonFailure
+from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.records import to_record
 from photometer.report.page.view_comparison import comparison_skips, comparison_views
-from tests.report.page.fake_results import comparison_records
+from photometer.report.page.view_report import report_view
+from tests.analysis.verdicts import verdict
+from tests.report.page.fake_results import comparison_records, loaded, run_records
 
 
 def test_what_matters_comes_first_with_its_evidence() -> None:
@@ -33,6 +36,23 @@ def test_samples_of_other_layouts_are_not_among_the_frozen_ones() -> None:
         if record["kind"] == "comparison_replicate":
             record["layout"] = 1
     assert all(view.base.samples == () for view in comparison_views(records))
+
+
+def test_many_sides_in_one_of_several_files_are_told_apart() -> None:
+    """Alone, such a file has a page of its own; beside others, each side is a benchmark against the reference."""
+    record = next(record for record in comparison_records() if record["kind"] == "comparison")
+    seconds = {0: [1e-6] * 3, 2: [2e-6] * 3}
+    replicate = ComparisonReplicate.from_seconds(
+        record["order_id"], 100, seconds, measuring_seconds=0.1, whole_seconds=0.2
+    )
+    records = [record, {**record, "side": 2, "verdict": to_record(verdict("slower", 2.0))}, to_record(replicate)]
+    about = {"names": ["v1", "v2", "v3"], "sides": [{}, {}, {}], "suite": "standard"}
+    shown = report_view([loaded(records, "many.json", comparison=about), loaded(run_records(), "run.json")])
+    slower, other = shown.comparisons
+    assert (slower.verdict, slower.base.samples, slower.branch.samples) == ("slower", (1e-6,) * 3, (2e-6,) * 3)
+    assert other.base.samples == other.branch.samples == ()
+    assert slower.id != other.id
+    assert ("many v3" in slower.words, "many v2" in other.words) == (True, True)
 
 
 def test_the_later_verdict_on_a_benchmark_counts() -> None:

@@ -27,8 +27,8 @@ def test_each_rung_stands_on_the_one_it_names() -> None:
     assert [rung.start_seconds for rung in ladder.rungs] == pytest.approx([0.0, 2e-6, 2e-6])
     assert [rung_note(rung) for rung in ladder.rungs] == [
         "2.00 µs",
-        "+ 1.00 µs, + 1,000 instr.",
-        "− 500 ns, − 1,000 instr.",
+        "+1.00 µs, +1,000 instr.",
+        "-500 ns, -1,000 instr.",
     ]
     figure = ladder_figure(ladder, 1)
     assert [row.style for row in figure.rows] == ["base", "slower", "faster"]

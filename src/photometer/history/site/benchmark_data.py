@@ -64,7 +64,7 @@ def _verdict(names: SiteNames, each: StoredComparison) -> dict[str, Any]:
         "base": each.base.sha if each.base else "",
         "branch": each.branch.sha if each.branch else "",
         "at": each.started_at,
-        "verdict": each.verdict,
+        "verdict": each.words,
         "ratio": finite(each.ratio),
         "low": finite(each.low),
         "high": finite(each.high),

@@ -21,6 +21,7 @@ from photometer.history.site.benchmark_data import code_of, identity
 from photometer.history.site.changes import SiteChange
 from photometer.history.site.commit_data import compared_metrics
 from photometer.history.site.names import SiteNames, facts_of
+from photometer.model.order_name import name_below_group
 from photometer.report.page.record_identity import USUAL_WORDS
 
 # How many values the small curve beside a benchmark's name has, and of how many levels each.
@@ -150,7 +151,7 @@ def _benchmark_row(names: SiteNames, latest: Latest, number: int) -> dict[str, A
         "number": benchmark.id,
         "key": benchmark.key,
         "group": about.path[0] if len(about.path) > 1 else "",
-        "name": " › ".join(about.path[1:] if len(about.path) > 1 else about.path),
+        "name": name_below_group(about.path),
         "words": list(about.words),
         "tags": list(benchmark.tags),
         "stmt": code_of(benchmark.task).get("stmt", "")[:MOST_SEARCHED],

@@ -92,7 +92,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.FORBIDDEN, "text/plain; charset=utf-8", "This server is for its own pages only.\n")
             return
         try:
-            found = self.server.site.file(urlsplit(self.path).path)
+            path = urlsplit(self.path).path
+        except ValueError:
+            self._send(HTTPStatus.BAD_REQUEST, "text/plain; charset=utf-8", "This is not an address.\n")
+            return
+        try:
+            found = self.server.site.file(path)
         except PhotometerError as error:
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain; charset=utf-8", f"{error}\n")
             return

@@ -15,6 +15,7 @@ from typing import Any
 from photometer.errors import DefinitionError
 from photometer.model.copy_if_callgrind import CopyIfCallgrind, Serialization
 from photometer.session.layout import of_fixed_length
+from photometer.worker.torch_here import torch_or_missing
 
 _LITERAL_TYPES = (str, bytes, bool, int)
 _LEFT_OUT = ("torch", "__builtins__")
@@ -40,8 +41,9 @@ for _photometer_name, _photometer_value in list(globals().items()):
 
 def copy_globals(globals: Mapping[str, Any]) -> tuple[CopiedGlobal, ...]:
     """Return a copy of every global. As in torch, another `torch` and values not marked for copying are refused."""
-    import torch
-
+    if not globals:
+        return ()
+    torch = torch_or_missing()
     if globals.get("torch", torch) is not torch:
         raise DefinitionError(
             "instructions are counted in another process, where `torch` cannot be replaced by a global",
@@ -80,8 +82,7 @@ def globals_text(copied: Sequence[CopiedGlobal], folder: Path) -> str:
 
 
 def _copied(name: str, wrapped: CopyIfCallgrind) -> CopiedGlobal:
-    import torch
-
+    torch = torch_or_missing()
     value = wrapped.value
     buffer = io.BytesIO()
     if wrapped.serialization is Serialization.TORCH_JIT:

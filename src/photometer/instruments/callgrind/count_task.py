@@ -49,7 +49,7 @@ TIMEOUT_SECONDS = 600.0
 class CountTask:
     """What to count. `stmt` is the text that runs, if it differs from the text that is shown (`task_spec.stmt`).
 
-    A C++ statement comes compiled, as `built`.
+    A C++ statement comes compiled, as `built`. `seed` is that of random numbers; None is the fixed one of all counts.
     """
 
     task_spec: TaskSpec
@@ -60,6 +60,9 @@ class CountTask:
     repeats: int = 1
     warmup_runs: int = WARMUP_RUNS
     timeout_seconds: float = TIMEOUT_SECONDS
+    # Modules that its suite wants imported beforehand.
+    preload: tuple[str, ...] = ()
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         if self.number < 1:

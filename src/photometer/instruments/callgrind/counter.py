@@ -6,13 +6,16 @@ distinguished from other crashes. Several threads may count at the same time: ea
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from photometer.errors import CallgrindFileError, PhotometerError, WorkerCrashed
+from photometer.errors import CallgrindFileError, PhotometerError, WorkerCrashed, WorkerTimeout
 from photometer.instruments.callgrind.copied_global import copy_globals, globals_text
 from photometer.instruments.callgrind.count_task import DEFAULT_NUMBER, CountedTask, CountTask
 from photometer.instruments.callgrind.illegal_instruction import find_illegal_instruction
@@ -35,11 +38,13 @@ from photometer.session.session import Counting, Server, ServerKind, Session
 from photometer.session.shared import process_session
 from photometer.worker.messages import Count, Prepare
 
+FEW_RUNS = 10
 Outcome = InstructionCounts | PhotometerError
 OnOutcome = Callable[[int, Outcome], object]
 
 
-# The servers of a counter with `python_frames` in the frozen layout, for callers that start them ahead.
+# The servers of a counter in the frozen layout, without and with `python_frames`, for callers that start them ahead.
+COUNTS = ServerKind(counting=Counting())
 SHOWS_FRAMES = ServerKind(counting=Counting(callgrind_options=FRAME_OPTIONS))
 
 
@@ -54,14 +59,14 @@ class InstructionCounter:
         session: Session,
         *,
         layout: Layout | None = None,
-        cache_simulation: bool = False,
-        branch_simulation: bool = False,
+        counting: Counting = Counting(),  # noqa: B008 - frozen, so sharing it is safe
         python_frames: bool = False,
     ) -> None:
-        options = FRAME_OPTIONS if python_frames else ()
+        if python_frames:
+            counting = dataclasses.replace(counting, callgrind_options=(*counting.callgrind_options, *FRAME_OPTIONS))
         self._session = session
         self._python_frames = python_frames
-        self._kind = ServerKind(layout or Layout(), counting=Counting(cache_simulation, branch_simulation, options))
+        self._kind = ServerKind(layout or Layout(), counting=counting)
         self._lock = threading.Lock()
         self._loop_profiles: dict[int, CallgrindProfile] = {}
 
@@ -74,7 +79,7 @@ class InstructionCounter:
         """
         title = task.task_spec.title
         shows_frames = python_frames and self._python_frames and task.built is None
-        with self._session.server(self._kind, cores) as server:
+        with self._session.server(self.kind_for(task), cores) as server:
             # A fresh fork per repeat: all start from the same state, so that they execute the same. Within one child,
             # CPython retries specialisation after certain numbers of runs, and lists and caches keep growing.
             loop = self._loop_profile(server, task.number) if task.built is None else None
@@ -96,6 +101,12 @@ class InstructionCounter:
             profiles = [with_python_frames(profile, NO_FRAMES) for profile in profiles]
         return CountedTask(task, tuple(profiles), loop, tuple(texts) if keep_text else (), frozen, reasons, frame_maps)
 
+    def kind_for(self, task: CountTask) -> ServerKind:
+        """Return the kind of server that counts a task: one that has imported what its set-up imports."""
+        if task.built is not None:
+            return self._kind
+        return self._kind.importing(Prepare(task.statement_text, task.task_spec.setup, preload=task.preload))
+
     def close(self) -> None:
         """End the counting servers: each uses some hundred megabytes. The session restarts them if needed."""
         self._session.drop(self._kind)
@@ -109,7 +120,9 @@ class InstructionCounter:
             setup=task.task_spec.setup,
             globals_text=globals_text(task.copied_globals, server.folder),
             num_threads=task.task_spec.num_threads,
+            preload=task.preload,
             counts=True,
+            seed=task.seed,
             python_frames=python_frames,
         )
         child.ask(prepare, task.timeout_seconds)
@@ -124,6 +137,7 @@ class InstructionCounter:
             symbol=task.built.symbol,
             num_threads=task.task_spec.num_threads,
             counts=True,
+            seed=task.seed,
         )
         child.ask(prepare, task.timeout_seconds)
         child.ask(Count(0, task.warmup_runs), task.timeout_seconds)
@@ -145,18 +159,58 @@ class InstructionCounter:
             try:
                 return talk(child)
             except WorkerCrashed as crash:
-                raise _explained(crash, server.folder / f"log.{child.pid}") from None
+                raise _explained(crash, server.dumps / f"log.{child.pid}") from None
             finally:
                 # Killed, not asked to exit: Callgrind would write another, useless file.
                 child.kill()
-                self._tidy(server.folder, child.pid)
+                self._tidy(server, child.pid)
 
-    def _tidy(self, folder: Path, pid: int) -> None:
-        for pattern in (f"callgrind.{pid}", f"callgrind.{pid}.*", f"log.{pid}", "global-*"):
-            for path in folder.glob(pattern):
-                path.unlink()
+    def _tidy(self, server: Server, pid: int) -> None:
+        files = [server.dumps.glob(pattern) for pattern in (f"callgrind.{pid}", f"callgrind.{pid}.*", f"log.{pid}")]
+        for path in itertools.chain(server.folder.glob("global-*"), *files):
+            path.unlink(missing_ok=True)
         if self._python_frames:
             frame_map_path(pid).unlink(missing_ok=True)
+
+
+def counter_of(
+    session: Session,
+    counting: Counting = Counting(),  # noqa: B008 - frozen, so sharing it is safe
+    *,
+    python_frames: bool = False,
+) -> InstructionCounter:
+    """Return the session's own counter of a kind, which remembers the cost of the empty loop."""
+    new = InstructionCounter(session, counting=counting, python_frames=python_frames)
+    return cast(InstructionCounter, session.remembered.setdefault((counting, python_frames), new))
+
+
+def count_in_time(
+    counter: InstructionCounter,
+    task: CountTask,
+    *,
+    seconds_per_run: float | None = None,
+    cores: Sequence[int] = (),
+    python_frames: bool = False,
+) -> CountedTask:
+    """Count a task; one that is too slow for its number of runs under Valgrind in fewer.
+
+    `seconds_per_run` is without Valgrind; if it is not known, the task's time limit shows what is too slow.
+    """
+    *tasks, last = task.fitting(seconds_per_run)
+    for each in tasks:
+        with contextlib.suppress(WorkerTimeout):
+            return counter.count(each, cores=cores, python_frames=python_frames)
+    return counter.count(last, cores=cores, python_frames=python_frames)
+
+
+def start_counter_ahead(session: Session, statements: Iterable[Prepare], timed_threads: int) -> None:
+    """Start a counter's servers on one core, so that they import what they need while the others time statements.
+
+    If what is timed needs all cores, they would disturb it: then start nothing.
+    """
+    counting, *others = usable_cores()
+    if timed_threads <= len(others):
+        session.start_ahead(dict.fromkeys(COUNTS.importing(each) for each in statements), [counting])
 
 
 def count_many(
@@ -205,30 +259,33 @@ def count_statement(
     keep_text: bool = False,
     cache_simulation: bool = False,
     branch_simulation: bool = False,
+    seed: int | None = None,
 ) -> CountedTask:
     """Count one statement of a Timer in this process's own session, whose server is reused by later calls."""
-    task = CountTask(task_spec, stmt, copy_globals(globals or {}), built, number, repeats)
-    session, key = process_session(), (cache_simulation, branch_simulation)
-    counters = _counters.setdefault(session, {})
-    if key not in counters:
-        counters[key] = InstructionCounter(
-            session, cache_simulation=cache_simulation, branch_simulation=branch_simulation
-        )
-    return counters[key].count(task, keep_text=keep_text)
+    task = CountTask(task_spec, stmt, copy_globals(globals or {}), built, number, repeats, seed=seed)
+    if number < FEW_RUNS:
+        # Whoever asks for so few has a slow statement, such as a compilation: a hundred to warm up would take minutes.
+        task = task.of_runs(number)
+    counter = counter_of(process_session(), Counting(cache_simulation, branch_simulation))
+    return counter.count(task, keep_text=keep_text)
 
 
-# By session (one per process) and by what is simulated: each remembers the cost of the empty loop.
-_counters: dict[Session, dict[tuple[bool, bool], InstructionCounter]] = {}
+def start_counting(task_spec: TaskSpec) -> bool:
+    """Start the server that counts a statement in this process's session. Return whether it is ready: it was warm."""
+    kind = COUNTS.importing(Prepare(task_spec.stmt, task_spec.setup))
+    process_session().start_ahead([kind])
+    return process_session().is_warm(kind)
 
 
 def _dumps(server: Server, pid: int, numbers: Iterable[int]) -> list[str]:
     try:
-        return [(server.folder / f"callgrind.{pid}.{number}").read_text() for number in numbers]
+        return [(server.dumps / f"callgrind.{pid}.{number}").read_text() for number in numbers]
     except OSError as error:
+        there = sorted(path.name for path in server.dumps.glob(f"callgrind.{pid}*"))
         raise CallgrindFileError(
-            f"Callgrind wrote no readable output: {error}",
+            f"Callgrind wrote no readable output: {error}; of this count there is {', '.join(there) or 'nothing'}",
             log=server.output(),
-            remedy=f"Free some space in {server.folder.parent}, or set TMPDIR to another folder.",
+            remedy=f"Free some space in {server.dumps.parent}, or set TMPDIR to another folder.",
         ) from error
 
 

@@ -11,6 +11,7 @@ import dataclasses
 import json
 import re
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,16 @@ def is_python_frame(name: str) -> bool:
 def below_statement(stack: tuple[str, ...]) -> tuple[str, ...]:
     """Return the stack without the frames of the worker, if the statement's frame is in it."""
     return stack[stack.index(STATEMENT) :] if STATEMENT in stack else stack
+
+
+@dataclasses.dataclass(frozen=True)
+class FramedSide:
+    """One side: stacks for `runs` runs, and by frame where it begins and what it calls, how often per run."""
+
+    stacks: Sequence[tuple[tuple[str, ...], int]]
+    runs: int
+    lines: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    calls: Mapping[str, Mapping[CallSite, float]] = dataclasses.field(default_factory=dict)
 
 
 def with_python_frames(profile: CallgrindProfile, frames: FrameMap) -> CallgrindProfile:

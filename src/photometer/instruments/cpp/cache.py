@@ -14,16 +14,20 @@ import re
 import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from photometer.instruments.code_folder import cache_root, code_folder_locked, make_code_folder
+from photometer.model.code_folder import cache_root, code_folder_locked, make_code_folder
 
 # A library has 0.1 to 1 MB, and a suite of eighty snippets needs a few: room for a hundred suites or builds of torch.
 MOST_BYTES = 512 * 1024 * 1024
 # Another process may be about to load a library used this recently: it is kept, whatever the size.
 GRACE_SECONDS = 15 * 60
 _KEY = re.compile(r"[0-9a-f]{32}")
+# Every name that is written here: libraries, their headers and a compiler's identity (compiler.py), both also half
+# written, and folders of builds.
+_OWN_FILE = re.compile(r"[0-9a-f]{32}(\.so|\.headers\.json(\.\d+)?)|compiler-[0-9a-f]{32}(\.\d+)?")
+_OWN_FOLDER = re.compile(r"build-\d+-\d+")
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class CacheUsage:
     libraries: int
     size_bytes: int
     most_bytes: int
+    # What `clear` found and left, because the cache does not write such names, or because it is a link.
+    left: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,15 +124,23 @@ class SnippetCache:
         )
 
     def clear(self) -> CacheUsage:
-        """Wait for a build that is under way, remove everything, and return what was there."""
+        """Wait for a build that is under way, remove what the cache wrote, and return what that was and what is left.
+
+        Files with other names belong to someone else, and so does everything behind a link.
+        """
+        if self.folder.is_symlink():
+            return CacheUsage(self.folder, 0, 0, 0, self._most_bytes, left=(self.folder,))
+        left = []
         with self.lock():
             before = self.usage()
-            for entry in self.folder.iterdir():
-                if entry.is_dir() and entry.name.startswith("build-"):
+            for entry in sorted(self.folder.iterdir()):
+                if entry.is_dir() and not entry.is_symlink() and _OWN_FOLDER.fullmatch(entry.name):
                     shutil.rmtree(entry, ignore_errors=True)
-                elif entry.name != "lock":
+                elif entry.is_file() and not entry.is_symlink() and _OWN_FILE.fullmatch(entry.name):
                     entry.unlink(missing_ok=True)
-        return before
+                elif entry.name != "lock":
+                    left.append(entry)
+        return replace(before, left=tuple(left))
 
     def trim(self, *, now: float | None = None) -> int:
         """Drop the least recently used libraries until the rest fits; return how many. Call it under the lock."""
@@ -162,7 +176,7 @@ class SnippetCache:
     def _libraries(self) -> list[_Library]:
         by_file: dict[tuple[int, int], list[tuple[Path, os.stat_result]]] = {}
         for path in self.folder.glob("*.so"):
-            if not _KEY.fullmatch(path.stem):
+            if not _KEY.fullmatch(path.stem) or path.is_symlink() or not path.is_file():
                 continue
             with contextlib.suppress(FileNotFoundError):
                 status = path.stat()
@@ -175,7 +189,7 @@ class SnippetCache:
     def _remove_abandoned(self) -> None:
         """Remove the folders of builds that were killed. Nobody else builds while this process holds the lock."""
         for folder in self.folder.glob("build-*"):
-            if not folder.name.startswith(f"build-{os.getpid()}-"):
+            if _OWN_FOLDER.fullmatch(folder.name) and not folder.name.startswith(f"build-{os.getpid()}-"):
                 shutil.rmtree(folder, ignore_errors=True)
 
 

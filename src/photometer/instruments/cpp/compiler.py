@@ -21,6 +21,7 @@ from photometer.errors import ToolMissing
 from photometer.instruments.cpp.snippet import CppOptions
 from photometer.instruments.cpp.source import HEADER_FOLDER
 from photometer.instruments.cpp.torch_build import TorchBuild
+from photometer.worker.accelerators import all_of
 
 _CANDIDATES = ("c++", "g++", "clang++")
 _INSTALL = (
@@ -44,7 +45,7 @@ _GCC_MEMORY_FLAGS = ("--param=ggc-min-expand=1000", "--param=ggc-min-heapsize=40
 # the whole file, in an order and up to a size that depend on all of it, and by how often the file calls a function. So
 # inlining is left to its early stage, which looks at one function and those it calls, with the limit (in instructions)
 # of the later stage; and callers learn nothing about a function but what its own code says.
-# tests/instruments/cpp/test_company.py compares the code of functions in two files. clang works like this anyway.
+# tests/instruments/cpp/test_build_company.py compares the code of functions in two files. clang works like this anyway.
 _GCC_INDEPENDENCE_FLAGS = (
     "--param=early-inlining-insns=60",
     "--param=max-early-inliner-iterations=3",
@@ -64,7 +65,7 @@ _GCC_INDEPENDENCE_FLAGS = (
 _FIRST_GCC_WITH_THEM = 11
 # Always linked; an accelerator's libraries only if a snippet needs them.
 _LIBRARIES = ("c10", "torch_cpu", "torch")
-_DEVICE_LIBRARIES = ("c10_cuda", "torch_cuda", "c10_hip", "torch_hip", "c10_xpu", "torch_xpu")
+_DEVICE_LIBRARIES = all_of(lambda backend: backend.libraries)
 _HOST_CPU_FLAG = re.compile(r"-m(?:arch|cpu|tune)=native")
 _VERSION_TIMEOUT_SECONDS = 30
 

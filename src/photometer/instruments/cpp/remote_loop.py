@@ -26,11 +26,13 @@ class RemoteLoop:
         num_threads: int = 1,
         options: CppOptions | None = None,
         shared: SharedChild = SHARED_CHILD,
+        seed: int | None = None,
     ) -> None:
         self.snippet = CppSnippet(*(textwrap.dedent(text) for text in (stmt, setup, global_setup)))
         self._num_threads = num_threads
         self._options = options
         self._shared = shared
+        self._seed = seed
         self._built: BuiltSnippet | None = None
 
     def build(self) -> BuiltSnippet:
@@ -44,7 +46,13 @@ class RemoteLoop:
 
     def timeit(self, number: int) -> float:
         built = self.build()
-        prepare = Prepare(library=str(built.library), symbol=built.symbol, num_threads=self._num_threads, warmup_runs=1)
+        prepare = Prepare(
+            library=str(built.library),
+            symbol=built.symbol,
+            num_threads=self._num_threads,
+            warmup_runs=1,
+            seed=self._seed,
+        )
         *_, timed = self._shared.ask(self, [prepare, Time(number)])
         assert isinstance(timed, Timed)
         return timed.seconds

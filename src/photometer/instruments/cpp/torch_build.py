@@ -19,6 +19,8 @@ from pathlib import Path
 from photometer.errors import ToolMissing
 
 # Libraries whose replacement means "torch was rebuilt", even if the version string is the same (a developer's build).
+_NO_TORCH = "C++ snippets are compiled against torch, which this interpreter does not have"
+_INSTALL = "Install it: pip install torch"
 _FINGERPRINT_LIBRARIES = ("libc10.so", "libtorch_cpu.so", "libc10.dylib", "libtorch_cpu.dylib")
 _VERSION_LINE = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*['"]([^'"]+)['"]""", re.MULTILINE)
 
@@ -38,6 +40,9 @@ def torch_build_from_folder(
     torch_folder: Path, *, version: str | None = None, cxx11_abi: bool | None = None
 ) -> TorchBuild:
     """Return the TorchBuild of any environment's `torch` package folder. What is not given is read from its files."""
+    if torch_folder == Path():
+        # As an interpreter without torch says it.
+        raise ToolMissing(_NO_TORCH, remedy=_INSTALL)
     include = torch_folder / "include"
     if not (include / "torch" / "csrc" / "api" / "include" / "torch" / "types.h").is_file():
         raise ToolMissing(
@@ -82,10 +87,7 @@ def _current_torch_folder() -> Path:
         spec = importlib.util.find_spec("torch")
         origin = spec.origin if spec is not None else None
     if origin is None:
-        raise ToolMissing(
-            "C++ snippets are compiled against torch, which this interpreter does not have",
-            remedy="Install it: pip install torch",
-        )
+        raise ToolMissing(_NO_TORCH, remedy=_INSTALL)
     return Path(origin).resolve().parent
 
 

@@ -25,7 +25,7 @@ from photometer.stats.replicate import MINIMUM_BLOCKS, ReplicateEstimate, estima
 # Pairs of blocks per replicate: floors are the 5 % to 15 % quantiles, which need more than ten.
 PAIRS_PER_REPLICATE = 12
 # Device time of one block; with the hold before it a replicate of 24 takes about 0.1 s.
-BLOCK_SECONDS = 2e-3
+DEVICE_BLOCK_SECONDS = 2e-3
 WARM_UP_SECONDS = 0.1
 
 
@@ -92,7 +92,7 @@ def _prepare(accelerator: Accelerator, run: RunBlock, clock: Clock) -> BlockRequ
 
     warm_up(finished_block, budget_seconds=WARM_UP_SECONDS)
     pace = find_pace(accelerator, run, clock)
-    request = BlockRequest(run, pace.hot_runs(BLOCK_SECONDS), pace.host_seconds_per_run)
+    request = BlockRequest(run, pace.hot_runs(DEVICE_BLOCK_SECONDS), pace.host_seconds_per_run)
     return hide_launch(EventSampler(accelerator), request)
 
 

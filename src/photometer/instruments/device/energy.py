@@ -7,21 +7,30 @@ the result states the uncertainty of one update.
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from photometer.errors import ToolMissing
+from photometer.instruments.declaration import Asked, Beside, Figure, Instrument, Option
 from photometer.instruments.device.nvml import LIBRARY
+from photometer.instruments.ready_order import prepared_child, task_spec_of
 from photometer.model.energy import EnergyOfRun
+from photometer.model.language import Language
 from photometer.model.task import TaskSpec
+from photometer.session.session import Session
+from photometer.worker.accelerators import BACKENDS, NVML
+from photometer.worker.messages import Spin
 
 # Long compared with the 0.1 s between two updates of the counter.
 WORK_SECONDS = 2.0
 IDLE_SECONDS = 0.5
 # The counter needs this long to include the last run.
 UPDATE_SECONDS = 0.1
+
+# NVML counts all cards; torch those that this variable lists.
+VISIBLE_CARDS = "CUDA_VISIBLE_DEVICES"
 
 ReadJoules = Callable[[], float]
 
@@ -52,6 +61,14 @@ def open_energy_counter(number: int = 0, library: Any = None) -> ReadJoules:
     return read_joules
 
 
+def open_energy_of(device: str) -> ReadJoules:
+    """Return the counter of one of torch's devices ("cuda:1"), if something here can read it."""
+    kind = device.split(":")[0]
+    if not any(backend.kind == kind and backend.sensors == NVML for backend in BACKENDS):
+        raise ToolMissing(f"nothing here reads the energy of {kind} devices", remedy="Measure without energy.")
+    return open_energy_counter(card_number(os.environ.get(VISIBLE_CARDS), device))
+
+
 def card_number(visible: str | None, device: str) -> int:
     """Return NVML's number of one of torch's devices, which are numbered among CUDA_VISIBLE_DEVICES."""
     number = int(device.partition(":")[2] or 0)
@@ -59,10 +76,6 @@ def card_number(visible: str | None, device: str) -> int:
     if number < len(listed) and listed[number].isdecimal():
         return int(listed[number])
     return number
-
-
-def has_cards() -> bool:
-    return Path("/proc/driver/nvidia/gpus").is_dir()
 
 
 def measure_energy(
@@ -87,3 +100,30 @@ def measure_energy(
     watts = joules / max(seconds, 1e-9)
     # One update of the counter may be missing, or belong to the time before.
     return EnergyOfRun(task_spec, joules / runs, watts * UPDATE_SECONDS / runs, watts, idle_watts, runs, seconds)
+
+
+def energy_of_order(session: Session, asked: Asked) -> EnergyOfRun:
+    """Measure the energy of an order's runs. Its clock waits for the device, so that what was queued is done then."""
+    order = asked.order
+    read_joules = open_energy_of(order.auto.device)
+    with prepared_child(session, asked.ready, asked.cores, warmup_runs=3) as child:
+        return measure_energy(
+            lambda seconds: child.ask(Spin(seconds), order.timeout_seconds + seconds).runs,
+            read_joules,
+            task_spec_of(order),
+        )
+
+
+ENERGY = Instrument(
+    name="energy",
+    doing="measuring energy",
+    record=EnergyOfRun,
+    measure=energy_of_order,
+    figures=(Figure("joules", "J", of=lambda energy: energy.joules_per_run, exact=False),),
+    option=Option("energy", "Measure the energy of a run on a GPU (NVML)."),
+    applies=lambda order, options: (
+        order.auto.on_device and order.args.language is Language.PYTHON and order.model_id is None
+    ),
+    beside=Beside.OTHER_CORES,
+    first_guess_seconds=4.0,
+)

@@ -9,6 +9,7 @@ from typing import Any
 from photometer.instruments.device.blocks import KeptBlocks
 from photometer.model.device_measurement import DeviceWarning, DeviceWarningKind
 from photometer.model.device_mode import DeviceMode, Source
+from photometer.model.diagnosis import WIDE_INTERVAL
 from photometer.model.units import format_seconds
 
 # A first call is reported if it takes this long and this many times as long as a later one.
@@ -16,8 +17,6 @@ LONG_FIRST_CALL_SECONDS = 0.1
 LONG_FIRST_CALL_FACTOR = 20.0
 # The cache matters if cold takes this many times as long as hot.
 CACHE_MATTERS = 1.1
-# An interval wider than this share of the median to either side is wide.
-WIDE_INTERVAL = 0.05
 # Containers are searched to this depth: a list of tensors, a dict of lists.
 DEEPEST = 2
 # A scalar or a tiny tensor of one value (an epsilon, a step counter) is not reported.

@@ -6,12 +6,17 @@ import dataclasses
 from pathlib import Path
 
 import photometer
+from photometer.errors import DefinitionError
 from photometer.instruments.cpp.snippet import BuiltSnippet
+from photometer.instruments.declaration import Asked, Beside, Instrument
 from photometer.instruments.device.options import DeviceOptions
+from photometer.instruments.ready_order import kind_of, preparation_of, task_spec_of
+from photometer.instruments.visit import WALL
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.records import from_record
 from photometer.model.task import TaskSpec
-from photometer.session.child_process import DEFAULT_TIMEOUT_SECONDS, ChildProcess
+from photometer.session.child_process import LONGEST_REQUEST_SECONDS, ChildProcess
+from photometer.session.session import Session
 from photometer.session.shared import process_session
 from photometer.worker.figure_messages import MeasureDevice
 from photometer.worker.messages import Prepare
@@ -27,7 +32,7 @@ def modes_in_child(
     task_spec: TaskSpec,
     options: DeviceOptions,
     *,
-    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    timeout_seconds: float = LONGEST_REQUEST_SECONDS,
 ) -> DeviceMeasurement:
     """Measure the statement of `prepare` on its device, in a fresh child."""
     request = MeasureDevice(
@@ -40,6 +45,7 @@ def modes_in_child(
         library=prepare.library,
         symbol=prepare.symbol,
         compile_cache=prepare.compile_cache,
+        seed=prepare.seed,
     )
     longest = options.min_run_time if options.precision is None else options.max_run_time
     modes = child.ask(request, timeout_seconds + MIN_RUN_TIMES * longest + OPENING_SECONDS)
@@ -47,11 +53,52 @@ def modes_in_child(
 
 
 def modes_of_built(
-    built: BuiltSnippet, task_spec: TaskSpec, device: str | None, options: DeviceOptions
+    built: BuiltSnippet,
+    task_spec: TaskSpec,
+    device: str | None,
+    options: DeviceOptions,
+    *,
+    seed: int | None = None,
 ) -> DeviceMeasurement:
     """Measure a C++ statement in a child of this process's session."""
     prepare = Prepare(
-        library=str(built.library), symbol=built.symbol, num_threads=task_spec.num_threads, device=device or ""
+        library=str(built.library),
+        symbol=built.symbol,
+        num_threads=task_spec.num_threads,
+        device=device or "",
+        seed=seed,
     )
     with process_session().child() as child:
         return modes_in_child(child, prepare, task_spec, options)
+
+
+def measure_on_device(session: Session, asked: Asked) -> DeviceMeasurement:
+    """Measure the table of modes in a child. Seconds are per mode; attaching the profiler takes some more."""
+    order, cores = asked.order, asked.cores
+    if not order.auto.on_device:
+        raise DefinitionError(
+            "a device measurement of an order for the CPU was asked for",
+            remedy='Give the benchmark devices=("cuda",), or measure wall time.',
+        )
+    prepare = preparation_of(session, asked.ready, cores)
+    with session.child(kind_of(order), cores) as child:
+        return modes_in_child(
+            child,
+            prepare,
+            task_spec_of(order),
+            DeviceOptions(min_run_time=asked.min_run_time),
+            timeout_seconds=order.timeout_seconds,
+        )
+
+
+DEVICE_MODES = Instrument(
+    name="device",
+    doing="timing on the device",
+    record=DeviceMeasurement,
+    measure=measure_on_device,
+    option=WALL,
+    applies=lambda order, options: order.auto.on_device,
+    beside=Beside.OTHER_CORES,
+    ends_order=True,
+    first_guess_seconds=10.0,
+)

@@ -1,4 +1,4 @@
-"""A real accelerator through torch: all of CUDA, and others as far as their torch module supports it.
+"""A real accelerator through torch, as far as its module of torch supports it; what is missing is said.
 
 Our own work runs on a separate stream, so that the profiler can tell it from the statement's.
 """
@@ -14,96 +14,89 @@ from photometer.errors import DeviceMissing, MeasurementError, ToolMissing
 from photometer.instruments.device.accelerator import Accelerator, ClockReader, MemoryReading
 from photometer.instruments.device.nvml import open_nvml
 from photometer.instruments.device.torch_profiler import TorchProfiler, profiler_supports
+from photometer.worker.accelerators import NVML, Backend, NoDevice, TorchDevice, open_device
 from photometer.worker.device_blocks import CALIBRATION_CYCLES
+from photometer.worker.graph_blocks import RUNS_BEFORE_CAPTURE
 
 # Writing a buffer this many times larger than the cache displaces everything, whatever the replacement policy (triton's
 # do_bench uses 256 MB for any card, which is four times an H200's 60 MB).
 CACHE_MULTIPLE = 4
 # Used if torch does not report the size of the cache.
 FALLBACK_CACHE_BYTES = 64 * 2**20
-# Runs on a side stream before a capture: torch advises against lazy initialisation inside it.
-RUNS_BEFORE_CAPTURE = 3
 
 
 def open_accelerator(device: str | None = None) -> Accelerator:
     """Open and return the accelerator of this process ("cuda", "cuda:1"; by default the current one)."""
     import torch
 
-    kind = (device or _default_kind(torch)).split(":")[0]
-    if kind == "cpu":
+    if device is not None and device.split(":")[0] == "cpu":
         raise DeviceMissing("the CPU is not an accelerator", remedy="Use Timer.blocked_autorange for CPU time.")
-    module = getattr(torch, kind, None)
-    if module is None or not hasattr(module, "is_available") or not module.is_available():
+    try:
+        opened = open_device(torch, device or "")
+    except NoDevice as error:
         raise DeviceMissing(
-            f"there is no {kind} device that this torch ({torch.__version__}) can use",
-            remedy="Run on a machine with one, with a torch built for it; CPU time needs no accelerator.",
-        )
-    if device is not None and ":" in device:
-        module.set_device(int(device.split(":")[1]))
-    if not hasattr(module, "Event") or not hasattr(module, "Stream"):
-        raise DeviceMissing(f"torch.{kind} has no events and streams to time with", remedy="Use a CUDA or XPU device.")
-    return _assemble(kind, module, module.current_device())
-
-
-def _default_kind(torch: Any) -> str:
-    if hasattr(torch, "accelerator") and torch.accelerator.is_available():
-        return str(torch.accelerator.current_accelerator().type)
-    if torch.cuda.is_available():
-        return "cuda"
-    raise DeviceMissing(
-        f"this machine has no accelerator that this torch ({torch.__version__}) can use",
-        remedy="Run on a machine with one, with a torch built for it; CPU time needs no accelerator.",
-    )
+            str(error), remedy="Run on a machine with one, with a torch built for it; CPU time needs no accelerator."
+        ) from error
+    for part in ("synchronize", "events"):
+        if (why := opened.why_missing(part)) is not None:
+            raise DeviceMissing(why, remedy="Measure wall time, which waits for the device if it can.")
+    return _assemble(opened.backend, opened.module, opened.index)
 
 
 @functools.lru_cache(maxsize=16)
-def _assemble(kind: str, module: Any, index: int) -> Accelerator:
+def _assemble(backend: Backend, module: Any, index: int) -> Accelerator:
     """Assemble the parts, once per device: the spin's rate and the peaks are measured once per process."""
-    properties = module.get_device_properties(index)
+    device = TorchDevice(backend, module)
+    properties = device.properties
     cache_bytes = getattr(properties, "L2_cache_size", None) or None
-    queue = TorchQueue(kind, module, cache_bytes)
-    missing = []
+    queue = TorchQueue(device, cache_bytes)
+    missing = {"clocks": _why_no_clocks(backend, properties), "profiler": _why_no_profiler(device)}
+    missing |= {"graphs": device.why_missing("graphs") or device.why_missing("streams")}
+    missing |= {"memory": device.why_missing("memory")}
     clocks: ClockReader | None = None
-    try:
-        if kind != "cuda" or not hasattr(properties, "uuid"):
-            raise ToolMissing(f"torch.{kind} does not report the device's UUID")
-        clocks = open_nvml(str(properties.uuid))
-    except ToolMissing as error:
-        missing.append(("clocks", str(error)))
-    has_profiler = profiler_supports(kind)
-    if not has_profiler:
-        missing.append(("profiler", f"this torch's profiler does not record {kind} devices"))
-    has_graphs = hasattr(module, "CUDAGraph") and hasattr(module, "graph")
-    if not has_graphs:
-        missing.append(("graphs", f"torch.{kind} has no graphs"))
-    has_memory = hasattr(module, "max_memory_allocated")
-    if not has_memory:
-        missing.append(("memory", f"torch.{kind} does not report memory"))
+    if missing["clocks"] is None:
+        try:
+            clocks = open_nvml(str(properties.uuid))
+        except ToolMissing as error:
+            missing["clocks"] = str(error)
     return Accelerator(
-        name=str(module.get_device_name(index)),
-        kind=kind,
+        name=device.name,
+        kind=device.kind,
         cache_bytes=cache_bytes,
         queue=queue,
-        profiler=TorchProfiler(kind, queue.synchronize, queue.queue_marker) if has_profiler else None,
-        graphs=TorchGraphs(module) if has_graphs else None,
-        memory=TorchMemory(module) if has_memory else None,
+        profiler=None if missing["profiler"] else TorchProfiler(backend, queue.synchronize, queue.queue_marker),
+        graphs=None if missing["graphs"] else TorchGraphs(device),
+        memory=None if missing["memory"] else TorchMemory(module),
         clocks=clocks,
-        missing=tuple(missing),
+        missing=tuple((part, why) for part, why in missing.items() if why is not None),
     )
 
 
-class TorchQueue:
-    """A WorkQueue on torch's current stream, with a second stream for our own work."""
+def _why_no_clocks(backend: Backend, properties: Any) -> str | None:
+    if backend.sensors != NVML:
+        return f"nothing here reads the clocks of {backend.kind} devices"
+    return None if hasattr(properties, "uuid") else f"torch.{backend.kind} does not report the device's UUID"
 
-    def __init__(self, kind: str, module: Any, cache_bytes: int | None) -> None:
+
+def _why_no_profiler(device: TorchDevice) -> str | None:
+    if not profiler_supports(device.backend):
+        return f"this torch's profiler does not record {device.kind} devices"
+    # It tells our own work from the statement's by its stream.
+    return device.why_missing("streams")
+
+
+class TorchQueue:
+    """A WorkQueue on torch's current stream, with a second stream for our own work if the device has streams."""
+
+    def __init__(self, device: TorchDevice, cache_bytes: int | None) -> None:
         import torch
 
-        self._module = module
-        self._stream = module.Stream(priority=-1)
+        self._device, self._module = device, device.module
+        self._stream = device.module.Stream(priority=-1) if device.why_missing("streams") is None else None
         self._buffer: Any = None
         self._buffer_bytes = CACHE_MULTIPLE * (cache_bytes or FALLBACK_CACHE_BYTES)
-        self._torch, self._kind = torch, kind
-        self._spin = getattr(module, "_sleep", None)
+        self._torch = torch
+        self._spin = device.spin
         self._cycles_per_second = self._calibrate() if self._spin is not None else 0.0
 
     def _calibrate(self) -> float:
@@ -119,10 +112,10 @@ class TorchQueue:
         return CALIBRATION_CYCLES / max(seconds, 1e-9)
 
     def synchronize(self) -> None:
-        self._module.synchronize()
+        self._device.synchronize()
 
     def mark(self) -> Any:
-        event = self._module.Event(enable_timing=True)
+        event = self._device.event()
         event.record()
         return event
 
@@ -157,6 +150,9 @@ class TorchQueue:
 
     def _ahead(self, queue_work: Callable[[], object]) -> None:
         """Queue our own work after what is already queued, and before what comes next."""
+        if self._stream is None:
+            queue_work()
+            return
         current = self._module.current_stream()
         self._stream.wait_stream(current)
         with self._module.stream(self._stream):
@@ -165,7 +161,7 @@ class TorchQueue:
 
     def _allocate(self) -> None:
         try:
-            self._buffer = self._torch.empty(self._buffer_bytes, dtype=self._torch.int8, device=self._kind)
+            self._buffer = self._torch.empty(self._buffer_bytes, dtype=self._torch.int8, device=self._device.kind)
         except RuntimeError as error:
             raise MeasurementError(
                 f"the device has no {self._buffer_bytes / 2**20:.0f} MiB free to flush the cache: {error}",
@@ -174,8 +170,8 @@ class TorchQueue:
 
 
 class TorchGraphs:
-    def __init__(self, module: Any) -> None:
-        self._module = module
+    def __init__(self, device: TorchDevice) -> None:
+        self._device, self._module = device, device.module
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
@@ -191,7 +187,7 @@ class TorchGraphs:
         for _ in range(RUNS_BEFORE_CAPTURE):
             run()
         module.synchronize()
-        graph = module.CUDAGraph()
+        graph = self._device.new_graph()
         # On the same stream as the runs before: autograd ties a leaf's gradient to the stream that first used it.
         with module.graph(graph, stream=module.current_stream()):
             run()

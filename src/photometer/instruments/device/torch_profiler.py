@@ -15,6 +15,7 @@ from typing import Any
 
 from photometer.errors import MeasurementError
 from photometer.instruments.device.accelerator import KernelRecord
+from photometer.worker.accelerators import Backend
 
 # Kineto reads this at the end of a session: with "1" it detaches CUPTI. If it stays attached, each launch takes the
 # host about 3 us longer (9.0 against 6.3 us on an H200 machine). Set at the start but not at the end, it makes the
@@ -27,10 +28,10 @@ DETACHING_SECONDS = 0.03
 
 
 class TorchProfiler:
-    """A KernelProfiler for the device that `kind` names. `queue_marker` queues one kernel on our own stream."""
+    """A KernelProfiler for the devices of a backend. `queue_marker` queues one kernel on our own stream."""
 
-    def __init__(self, kind: str, synchronize: Callable[[], None], queue_marker: Callable[[], None]) -> None:
-        self._kind = kind
+    def __init__(self, backend: Backend, synchronize: Callable[[], None], queue_marker: Callable[[], None]) -> None:
+        self._backend = backend
         self._synchronize = synchronize
         self._queue_marker = queue_marker
         # torch does not report whether the library is attached, so we remember that we attached it.
@@ -61,7 +62,7 @@ class TorchProfiler:
         with warnings.catch_warnings(), environment_restored(TEARDOWN):
             # torch warns that events are cleared at the end of each cycle, which is intended here.
             warnings.simplefilter("ignore", UserWarning)
-            with profile(activities=[getattr(ProfilerActivity, self._kind.upper())]) as session:
+            with profile(activities=[getattr(ProfilerActivity, self._backend.activity)]) as session:
                 self._queue_marker()
                 body()
                 self._synchronize()
@@ -71,7 +72,7 @@ class TorchProfiler:
         results = None if kept is None else kept.kineto_results
         if results is None:
             raise MeasurementError("torch's profiler kept no results", remedy="Measure with source='events'.")
-        return device_records(results.events(), self._kind)
+        return device_records(results.events(), self._backend.device_type)
 
 
 def can_detach() -> bool:
@@ -95,11 +96,11 @@ def environment_restored(name: str) -> Iterator[None]:
             os.environ[name] = before
 
 
-def device_records(events: Any, kind: str) -> list[KernelRecord]:
+def device_records(events: Any, device_type: str) -> list[KernelRecord]:
     """Return the device's own records among the profiler's events, by start; spans that only annotate are left out."""
     records = []
     for event in events:
-        if event.device_type().name.lower() != kind or _annotates(event):
+        if event.device_type().name.lower() != device_type or _annotates(event):
             continue
         records.append(KernelRecord(event.name(), event.start_ns(), event.duration_ns(), event.device_resource_id()))
     return sorted(records, key=lambda record: record.start_nanoseconds)
@@ -110,8 +111,8 @@ def _annotates(event: Any) -> bool:
     return bool(is_annotation()) if is_annotation is not None else False
 
 
-def profiler_supports(kind: str) -> bool:
+def profiler_supports(backend: Backend) -> bool:
     import torch.profiler as torch_profiler
 
-    activity = getattr(torch_profiler.ProfilerActivity, kind.upper(), None)
+    activity = getattr(torch_profiler.ProfilerActivity, backend.activity, None)
     return activity is not None and activity in torch_profiler.supported_activities()

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from photometer.model.instruction_counts import InstructionCounts
-from photometer.report.escape import html_lines, html_text
-from photometer.report.notebook.look import SOFT, row, table
+from photometer.report.escape import html_lines
+from photometer.report.tables.as_html import SOFT, html_table, render_html
+from photometer.report.tables.table import Column, Kind, row_of, table_of
 
 MOST_FUNCTIONS = 8
-WIDEST_FUNCTION = 90
+COLUMNS = (Column("figure", "per run", Kind.NAME), Column("count", "", Kind.COUNT))
+FUNCTION_COLUMNS = (
+    Column("function", "function", Kind.NAME, is_code=True, longest=90),
+    Column("count", "per run", Kind.COUNT),
+    Column("share", "share", Kind.SHARE),
+)
 
 
 def counts_html(counts: InstructionCounts) -> str:
@@ -15,38 +21,32 @@ def counts_html(counts: InstructionCounts) -> str:
     net = "without the loop" if counts.loop_baseline is not None else "with the loop"
     repeats, runs = len(counts.repeats), counts.number_per_run
     exact = "all exactly equal" if counts.is_exact else "not all equal"
-    figures = [
-        row((f"instructions outside the allocator, {net}",), (f"<b>{counts.outside_allocator_per_run:,.2f}</b>",)),
-        row(("with the allocator's own",), (f"{counts.instructions_per_run:,.2f}",)),
-        row(("calls of the allocator",), (f"{counts.allocator_calls_per_run:,.2f}",)),
-    ]
+    figures = {
+        f"instructions outside the allocator, {net}": counts.outside_allocator_per_run,
+        "with the allocator's own": counts.instructions_per_run,
+        "calls of the allocator": counts.allocator_calls_per_run,
+    }
     notes = [
         f"{repeats} repeat{_s(repeats)} of {runs} run{_s(runs)}, {exact}",
         *counts.difference_reasons,
         *counts.reasons,
     ]
+    rows = [row_of({"figure": name, "count": count}) for name, count in figures.items()]
     return (
-        f'<div style="line-height:1.5;overflow-x:auto"><b>{html_lines(counts.task_spec.title)}</b>'
-        f"{table(('per run', ''), figures, words=1)}"
-        f'<div style="{SOFT}">{"<br>".join(html_text(note) for note in notes)}</div>{_functions(counts)}</div>'
+        f'<div style="line-height:1.5"><b>{html_lines(counts.task_spec.title)}</b>'
+        f"{render_html(table_of(COLUMNS, rows, notes=notes))}{_functions(counts)}</div>"
     )
 
 
 def _functions(counts: InstructionCounts) -> str:
     if not counts.top_functions:
         return ""
-    rows = []
-    for count, function in counts.top_functions[:MOST_FUNCTIONS]:
-        name = function if len(function) <= WIDEST_FUNCTION else "…" + function[1 - WIDEST_FUNCTION :]
-        share = count / counts.stable.total if counts.stable.total else 0.0
-        rows.append(
-            row(
-                (f"<code>{html_text(name)}</code>",),
-                (f"{count / counts.number_per_run:,.1f}", f"{share:.1%}"),
-                function,
-            )
-        )
-    inner = table(("function", "per run", "share"), rows, words=1)
+    total = counts.stable.total or 1
+    rows = [
+        row_of({"function": function, "count": count / counts.number_per_run, "share": count / total}, tip=function)
+        for count, function in counts.top_functions[:MOST_FUNCTIONS]
+    ]
+    inner = html_table(table_of(FUNCTION_COLUMNS, rows))
     return f'<details><summary style="{SOFT}">the costliest functions</summary>{inner}</details>'
 
 

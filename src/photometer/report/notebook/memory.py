@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement, format_bytes
-from photometer.report.escape import html_lines, html_text
-from photometer.report.notebook.look import SOFT, row, table
+from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
+from photometer.model.units import format_bytes
+from photometer.report.escape import html_lines
+from photometer.report.tables.as_html import render_html
+from photometer.report.tables.table import Column, Kind, Row, row_of, table_of
 
-_HEADS = ("one run", "peak", "allocates", "blocks", "keeps")
+COLUMNS = (
+    Column("place", "one run", Kind.NAME),
+    Column("peak_bytes", "peak", Kind.BYTES),
+    Column("allocated_bytes", "allocates", Kind.BYTES),
+    Column("allocations", "blocks", Kind.COUNT),
+    Column("kept_bytes", "keeps", Kind.BYTES),
+)
 
 
 def memory_html(memory: MemoryMeasurement) -> str:
@@ -19,14 +27,17 @@ def memory_html(memory: MemoryMeasurement) -> str:
         notes.append(f"{format_bytes(memory.device_reserved_bytes)} reserved on {memory.device} at most")
     if memory.process_peak_bytes is not None:
         notes.append(f"the process grew by up to {format_bytes(memory.process_peak_bytes)} (in whole pages)")
-    return (
-        f'<div style="line-height:1.5;overflow-x:auto"><b>{html_lines(memory.task_spec.title)}</b>'
-        f"{table(_HEADS, rows, words=1)}"
-        f'<div style="{SOFT}">{"<br>".join(html_text(note) for note in notes)}</div></div>'
+    table = table_of(COLUMNS, rows, notes=notes)
+    return f'<div style="line-height:1.5"><b>{html_lines(memory.task_spec.title)}</b>{render_html(table)}</div>'
+
+
+def _row(place: str, figures: MemoryFigures) -> Row:
+    return row_of(
+        {
+            "place": place,
+            "peak_bytes": figures.peak_bytes,
+            "allocated_bytes": figures.allocated_bytes,
+            "allocations": figures.allocations,
+            "kept_bytes": figures.kept_bytes,
+        }
     )
-
-
-def _row(place: str, figures: MemoryFigures) -> str:
-    amounts = (figures.peak_bytes, figures.allocated_bytes)
-    cells = [*map(format_bytes, amounts), f"{figures.allocations:,}", format_bytes(figures.kept_bytes)]
-    return row((html_text(place),), tuple(cells))

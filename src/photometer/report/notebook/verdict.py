@@ -7,11 +7,13 @@ import math
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
 from photometer.analysis.ranking import RankedStatement, Ranking
 from photometer.analysis.verdict import Verdict
-from photometer.analysis.verdict_reason import percent, span
-from photometer.model.units import format_seconds
-from photometer.report.escape import html_lines, html_text
-from photometer.report.notebook.look import SOFT, badge, bar, row, signed, signed_seconds, table
-from photometer.report.ranking_text import headline
+from photometer.model.units import change, format_difference, format_seconds, percent, span
+from photometer.report.escape import html_text
+from photometer.report.notebook.look import badge
+from photometer.report.ranking_text import REFERENCE, headline
+from photometer.report.tables.as_html import SOFT, render_html
+from photometer.report.tables.table import Cell, Column, Kind, Mark, Row, Value, row_of, table_of
+from photometer.report.verdict_text import count_parts, mark_of
 
 # A notebook cell is no place for hundreds of rows; benchmarks without a change are left out first.
 MOST_ROWS = 40
@@ -20,20 +22,45 @@ WIDTH, HEIGHT = 320, 26
 FEWEST_MARGINS = 2.0
 # An interval that is not known yet, or is wider than this, is drawn to the edges.
 WIDEST_SHOWN = 1.0
-_INTERVAL_COLOURS = {"slower": "#d1493d", "faster": "#388bd5", "undecided": "#c08a1e"}
+COMPARISON_COLUMNS = (
+    Column("verdict", "", Kind.WORDS),
+    Column("benchmark", "benchmark", Kind.NAME),
+    Column("ratio", "change", Kind.CHANGE),
+    Column("interval", "interval", Kind.CHANGE),
+    Column("difference_seconds", "per run", Kind.DIFFERENCE),
+    Column("instruction_ratio", "instructions", Kind.CHANGE),
+)
+RANKING_COLUMNS = (
+    Column("rank", "rank", Kind.COUNT),
+    Column("statement", "statement", Kind.NAME, is_code=True),
+    Column("verdict", "verdict", Kind.WORDS),
+    Column("drawn", "", Kind.BAR),
+    Column("seconds", "per run", Kind.TIME, digits=4),
+    Column("ratio", "change", Kind.CHANGE),
+    Column("interval", "interval", Kind.CHANGE),
+    Column("difference_seconds", "difference", Kind.DIFFERENCE),
+)
+_INTERVAL_COLOURS = {
+    "slower": "#d1493d",
+    "probably slower": "#d1493d",
+    "undecided": "#c08a1e",
+    "probably faster": "#388bd5",
+    "faster": "#388bd5",
+}
 
 
 def verdict_html(verdict: Verdict) -> str:
     """Return the verdict, the change with its interval as text and picture, and the reason."""
-    change = (
-        "" if not math.isfinite(verdict.ratio) else f" {signed(verdict.ratio)} ({html_text(span(verdict.interval))})"
-    )
-    time = f", {signed_seconds(verdict.difference_seconds)} of {format_seconds(verdict.base_seconds)}"
+    changed, time, drawn = "", "", ""
+    if verdict.has_change and math.isfinite(verdict.ratio):
+        changed = f" {change(verdict.ratio)} ({html_text(span(verdict.interval))})"
+        time = f", {format_difference(verdict.difference_seconds)} of {format_seconds(verdict.base_seconds)}"
+        drawn = interval_svg(verdict)
     below = (verdict.reason, verdict.measured_by, *verdict.notes)
     lines = "<br>".join(html_text(line) for line in below if line)
     return (
-        f'<div style="margin:.4em 0">{badge(verdict.verdict)}<b>{change}</b>{time}'
-        f'{interval_svg(verdict)}<div style="{SOFT}">{lines}</div></div>'
+        f'<div style="margin:.4em 0">{badge(verdict.verdict, verdict.words)}<b>{changed}</b>{time}'
+        f'{drawn}<div style="{SOFT}">{lines}</div></div>'
     )
 
 
@@ -55,7 +82,7 @@ def interval_svg(verdict: Verdict) -> str:
     low, high, at = place(ends[0]), place(ends[1]), place(verdict.ratio - 1.0)
     band = place(-verdict.margin), place(verdict.margin)
     colour = _INTERVAL_COLOURS.get(verdict.verdict, "#7d8590")
-    words = f"change {signed(verdict.ratio)}, interval {span(verdict.interval)}, margin {percent(verdict.margin)}"
+    words = f"change {change(verdict.ratio)}, interval {span(verdict.interval)}, margin {percent(verdict.margin)}"
     return (
         f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="{html_text(words)}" style="display:block;margin:.3em 0">'
@@ -68,50 +95,59 @@ def interval_svg(verdict: Verdict) -> str:
 
 def comparison_html(comparison: EnvironmentComparison) -> str:
     """Return a table with one row per benchmark, the most important ones first."""
-    counts = ", ".join(
-        f"{comparison.count(word)} {word}"
-        for word in ("slower", "undecided", "faster", "same", "identical")
-        if comparison.count(word)
-    )
-    results = comparison.by_importance
-    rows = [_row(result) for result in results[:MOST_ROWS]]
+    counts = ", ".join(count_parts(comparison))
+    titled = comparison.titled_by_side()
+    results = titled.by_importance
     more = len(results) - MOST_ROWS
-    below = [f"{more} more"] if more > 0 else []
-    below += [f"{html_text(failure.title)} failed: {html_text(failure.message)}" for failure in comparison.failures]
-    below += [html_text(warning) for warning in comparison.warnings]
-    heads = ("", "benchmark", "change", "interval", "per run", "instructions")
-    return (
-        f'<div style="overflow-x:auto"><b>{html_text(comparison.branch)} against {html_text(comparison.base)}</b>: '
-        f"{counts or 'nothing was compared'}{table(heads, rows, words=2)}"
-        f'<div style="{SOFT}">{"<br>".join(below)}</div></div>'
-    )
+    notes = [f"{more} more"] if more > 0 else []
+    notes += [f"{failure.title} failed: {failure.message}" for failure in titled.failures]
+    notes += comparison.warnings
+    table = table_of(COMPARISON_COLUMNS, [_row(result) for result in results[:MOST_ROWS]], notes=notes)
+    others = ", ".join(map(html_text, comparison.names[1:]))
+    head = f"<b>{others} against {html_text(comparison.base)}</b>: {counts or 'nothing was compared'}"
+    return f"<div>{head}{render_html(table)}</div>"
 
 
-def _row(result: ComparisonResult) -> str:
-    instructions = "" if result.instructions is None else signed(result.instructions.ratio)
-    figures = (signed(result.ratio), html_text(span(result.interval)), signed_seconds(result.difference_seconds))
-    words = (badge(result.verdict), html_text(result.title))
-    return row(words, (*figures, instructions), title=result.judged.reason)
+def _row(result: ComparisonResult) -> Row:
+    cells: dict[str, Cell | Value] = {
+        "verdict": _verdict_cell(result.verdict, result.judged.words),
+        "benchmark": result.title,
+        "instruction_ratio": None if result.instructions is None else result.instructions.ratio,
+    }
+    if result.judged.has_change:
+        cells |= {
+            "ratio": result.ratio,
+            "interval": result.interval,
+            "difference_seconds": result.difference_seconds,
+        }
+    return row_of(cells, tip=result.judged.reason)
 
 
 def ranking_html(ranking: Ranking) -> str:
     """Return the outcome, a row per statement, and what was noticed."""
-    longest = max((statement.seconds for statement in ranking), default=0.0)
-    rows = [_ranked(statement, longest) for statement in ranking]
-    heads = ("rank", "statement", "verdict", "", "per run", "change", "interval", "difference")
     notes = [note for note in (ranking.measured_by, *ranking.notes) if note]
-    return (
-        f'<div style="overflow-x:auto"><b>{html_text(headline(ranking))}</b>{table(heads, rows, words=4)}'
-        f'<div style="{SOFT}">{"<br>".join(html_text(note) for note in notes)}</div></div>'
-    )
+    table = table_of(RANKING_COLUMNS, [_ranked(statement) for statement in ranking], notes=notes)
+    return f"<div><b>{html_text(headline(ranking))}</b>{render_html(table)}</div>"
 
 
-def _ranked(statement: RankedStatement, longest: float) -> str:
-    drawn = bar(statement.seconds, longest)
-    name = f"<code>{html_lines(statement.name)}</code>"
-    time = f"<b>{format_seconds(statement.seconds)}</b>"
+def _ranked(statement: RankedStatement) -> Row:
     verdict = statement.verdict
-    if verdict is None:
-        return row((str(statement.rank), name, badge("reference"), drawn), (time, "", "", ""))
-    figures = (signed(verdict.ratio), html_text(span(verdict.interval)), signed_seconds(verdict.difference_seconds))
-    return row((str(statement.rank), name, badge(verdict.verdict), drawn), (time, *figures), title=verdict.reason)
+    cells: dict[str, Cell | Value] = {
+        "rank": statement.rank,
+        "statement": statement.name,
+        "verdict": _verdict_cell(REFERENCE) if verdict is None else _verdict_cell(verdict.verdict, verdict.words),
+        "drawn": float(statement.seconds),
+        "seconds": statement.seconds,
+    }
+    if verdict is not None:
+        cells |= {
+            "ratio": verdict.ratio,
+            "interval": verdict.interval,
+            "difference_seconds": verdict.difference_seconds,
+        }
+    return row_of(cells, tip="" if verdict is None else verdict.reason)
+
+
+def _verdict_cell(word: str, shown: str = "") -> Cell:
+    mark = mark_of(word)
+    return Cell(shown or word, mark=Mark.FAINT if mark is Mark.NONE else mark)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from photometer.model.units import select_unit
+from photometer.model.units import shown_unit
 
 # An axis of changes shows at least this much to each side, so that noise does not fill the picture.
 SMALLEST_CHANGE_SHOWN = 0.01
@@ -208,11 +208,11 @@ def padded(values: Sequence[float], axis: Axis, room: float = 0.05) -> tuple[flo
 def tick_text(axis: Axis, value: float, step: float | None) -> str:
     """Return `5 µs`, `+2 %`, `1.5×` or `1,000`, depending on what the axis measures."""
     if axis.measures == "seconds":
-        unit, scale = select_unit(value)
-        return "0" if value == 0 else f"{_digits(value / scale, None if step is None else step / scale)} {_sign(unit)}"
+        unit, scale = shown_unit(value)
+        return "0" if value == 0 else f"{_digits(value / scale, None if step is None else step / scale)} {unit}"
     if axis.measures == "change":
         percent = _digits(abs(value) * 100, None if step is None else step * 100)
-        return "0" if abs(value) < 1e-12 else f"{'+' if value > 0 else '−'}{percent} %"
+        return "0" if abs(value) < 1e-12 else f"{'+' if value > 0 else '-'}{percent} %"
     if axis.measures == "ratio":
         return f"{value:.3g}×"
     if abs(value) >= 1e6:
@@ -224,7 +224,3 @@ def _digits(value: float, step: float | None) -> str:
     if step is None:
         return f"{value:.3g}"
     return f"{value:.{min(max(0, -math.floor(math.log10(step) + 1e-9)), 6)}f}"
-
-
-def _sign(unit: str) -> str:
-    return "µs" if unit == "us" else unit

@@ -56,7 +56,7 @@ def _curve_figure(curves: CurveSet, number: int, ids: Mapping[str, str]) -> Line
         for place, curve in enumerate(curves.curves)
     )
     left_out = (f"{curves.left_out} more variants are in the table below.",) if curves.left_out else ()
-    notes = tuple(f"{sentence[:1].upper()}{sentence[1:]}.".replace(" us.", " µs.") for sentence in curves.sentences)
+    notes = tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in curves.sentences)
     return LineFigure(f"curve-{number}", curves.title, x_axis, y_axis, series, (*notes, *left_out))
 
 

@@ -9,10 +9,12 @@ import math
 from collections.abc import Sequence
 
 from photometer.analysis.fuzz_map import figure_of
-from photometer.model.units import format_seconds
+from photometer.analysis.verdict import CHANGED_WORDS, VERDICT_WORDS, style_name
+from photometer.model.order_name import label_text
+from photometer.model.units import change, format_count, format_difference, format_seconds
 from photometer.report.page.figure import Axis, Figure, Point, PointFigure, Row, RowFigure, Series
 from photometer.report.page.record_identity import USUAL_WORDS
-from photometer.report.page.view_comparison import VERDICT_ORDER, ComparisonView
+from photometer.report.page.view_comparison import ComparisonView
 from photometer.report.page.view_fuzz import FuzzView
 from photometer.report.page.view_ladder import LadderView, RungView
 from photometer.report.page.view_report import ReportView
@@ -26,7 +28,15 @@ SMALLEST_REACH = 0.02
 MOST_TIMES_USUAL = 6
 # A scatter plot of fewer points says less than the table; one of more is a blot, and makes the page heavy.
 FEWEST_POINTS, MOST_POINTS = 5, 3000
-_SHAPES = {"slower": "up", "faster": "down", "same": "circle", "identical": "circle", "undecided": "diamond"}
+_SHAPES = {
+    "slower": "up",
+    "probably slower": "up",
+    "undecided": "diamond",
+    "probably faster": "down",
+    "faster": "down",
+    "same": "circle",
+    "identical": "circle",
+}
 
 
 def page_figures(view: ReportView) -> dict[str, Figure]:
@@ -48,7 +58,9 @@ def page_figures(view: ReportView) -> dict[str, Figure]:
 
 def all_figures(view: ReportView) -> dict[str, Figure]:
     """Return the figures that are written to files, by name: those of the page, and the forest."""
-    head: dict[str, Figure] = {"forest": forest(view.comparisons)} if view.comparisons else {}
+    head: dict[str, Figure] = (
+        {"forest": forest(view.comparisons)} if any(each.has_change for each in view.comparisons) else {}
+    )
     return {**head, **page_figures(view)}
 
 
@@ -57,7 +69,7 @@ def reach_of(views: Sequence[ComparisonView]) -> float:
     sure = sorted(
         max(abs(end - 1.0) for end in view.interval if math.isfinite(end)) if math.isfinite(sum(view.interval)) else 0.0
         for view in views
-        if view.verdict in ("slower", "faster")
+        if view.verdict in CHANGED_WORDS
     )
     if not sure:
         return SMALLEST_REACH
@@ -75,16 +87,17 @@ def _round_up(value: float) -> float:
 
 def forest(views: Sequence[ComparisonView]) -> RowFigure:
     """Return changes with intervals. If there are too many, unchanged benchmarks are left out first."""
+    views = [view for view in views if view.has_change]
     shown = sorted(views, key=lambda view: view.rank)[:MOST_FOREST_ROWS]
     reach = reach_of(views)
     rows = tuple(
         Row(
-            label=" › ".join(view.path) + (f" ({', '.join(_telling(view))})" if _telling(view) else ""),
+            label=label_text(view.path) + (f" ({', '.join(_telling(view))})" if _telling(view) else ""),
             at=view.ratio - 1.0,
             low=_end(view.interval[0]),
             high=_end(view.interval[1]),
-            style=view.verdict,
-            note=f"{view.verdict} {signed_percent(view.ratio)}",
+            style=style_name(view.verdict),
+            note=f"{view.shown_verdict} {change(view.ratio)}",
             id=view.id,
         )
         for view in shown
@@ -103,25 +116,17 @@ def _end(ratio: float) -> float | None:
     return ratio - 1.0 if math.isfinite(ratio) and ratio > 0 else None
 
 
-def signed_percent(ratio: float) -> str:
-    percent = (ratio - 1.0) * 100
-    size = abs(percent)
-    text = f"{size:.2f}" if size < 0.1 else f"{size:.1f}" if size < 10 else f"{size:.0f}"
-    sign = "" if float(text) == 0 else "+" if percent > 0 else "−"
-    return f"{sign}{text} %"
-
-
 def time_against_instructions(views: Sequence[ComparisonView]) -> PointFigure | None:
     """Return the changes of both; None if no instructions were counted."""
     series = []
     # The most important points are drawn last, on top.
-    for word in reversed(VERDICT_ORDER):
+    for word in reversed(VERDICT_WORDS):
         points = tuple(
-            Point(view.instruction_ratio - 1.0, view.ratio - 1.0, " › ".join(view.path), view.id)
+            Point(view.instruction_ratio - 1.0, view.ratio - 1.0, label_text(view.path), view.id)
             for view in views
             if view.verdict == word and view.instruction_ratio is not None
         )
-        series.append(Series(word, word, _SHAPES[word], points))  # type: ignore[arg-type]
+        series.append(Series(word, style_name(word), _SHAPES[word], points))  # type: ignore[arg-type]
     if not any(each.points for each in series):
         return None
     return PointFigure(
@@ -143,7 +148,7 @@ def instructions_against_time(views: Sequence[BenchmarkView]) -> PointFigure | N
     series = []
     for language, style, shape in (("python", "base", "circle"), ("cpp", "branch", "diamond")):
         points = tuple(
-            Point(view.counts.outside_allocator, view.time.seconds, " › ".join(view.path), view.id)
+            Point(view.counts.outside_allocator, view.time.seconds, label_text(view.path), view.id)
             for view in both
             if view.counts is not None
             and view.time is not None
@@ -212,16 +217,10 @@ def ladder_figure(ladder: LadderView, number: int) -> RowFigure:
 
 
 def rung_note(rung: RungView) -> str:
-    """Return `+ 1.23 µs, + 4,512 instr.`, or the time of the lowest rung."""
+    """Return `+1.23 µs, +4,512 instr.`, or the time of the lowest rung."""
     if rung.added_seconds is None:
-        return units(format_seconds(rung.seconds, 3))
-    sign = "+" if rung.added_seconds >= 0 else "−"
-    text = f"{sign} {units(format_seconds(abs(rung.added_seconds), 3))}"
+        return format_seconds(rung.seconds, 3)
+    text = format_difference(rung.added_seconds)
     if rung.added_instructions is not None:
-        text += f", {'+' if rung.added_instructions >= 0 else '−'} {abs(rung.added_instructions):,.0f} instr."
+        text += f", {format_count(round(rung.added_instructions), signed=True)} instr."
     return text
-
-
-def units(text: str) -> str:
-    """Return the text with µ: a page can show it, terminals may not."""
-    return text.replace(" us", " µs")

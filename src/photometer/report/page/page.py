@@ -18,6 +18,7 @@ from photometer.report.page.overview_figures import page_figures
 from photometer.report.page.page_data import page_data
 from photometer.report.page.view_fuzz import fuzz_view
 from photometer.report.page.view_report import ReportView
+from photometer.report.tables.as_html import page_table
 
 # Its scripts and its style are shared with the site of a history.
 REPORT_FOLDER = _FOLDER = Path(__file__).parent
@@ -31,6 +32,7 @@ def render_report(view: ReportView) -> str:
 
     environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined)
     environment.filters["visible"] = visible
+    environment.filters["page_table"] = page_table
     figures = page_figures(view)
     data = page_data(view, list(figures.values()))
     script, style = page_script(), (_FOLDER / "page.css").read_text(encoding="utf-8")

@@ -164,6 +164,9 @@ def _comparison_row(view: ComparisonView, place: int) -> dict[str, Any]:
     return {
         **_named(view, place),
         "verdict": view.verdict,
+        "shownVerdict": view.shown_verdict,
+        # Identical sides were not timed for a change.
+        "hasChange": view.has_change,
         "ratio": view.ratio,
         # A ratio of 0, like an infinite one, means that nothing is known about this end.
         "interval": [end if math.isfinite(end) and end > 0 else None for end in view.interval],

@@ -44,6 +44,8 @@ _COLOURS = {
     "branch": "#b8622b",
     "slower": "#b5402c",
     "faster": "#2a6f97",
+    "probably-slower": "#c9766a",
+    "probably-faster": "#6f9fbd",
     "undecided": "#8f6a12",
     "same": "#8b9094",
     "identical": "#8b9094",

@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from photometer.model.order_name import UNNAMED, compile_words, sizes_of_record, split_title
 from photometer.model.records import from_record
 from photometer.model.task import TaskSpec
 
@@ -20,7 +20,6 @@ USUAL_WORDS = ("eager", "forward", "1 thread")
 # True of nearly every row: showing them would only hide what differs.
 _OMITTED_WORDS = {"cpu", "explicit"}
 LANGUAGES = ("python", "cpp")
-_TITLE = re.compile(r"^(?P<label>.*?) \[(?P<words>[^\[\]]*)\]$", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,32 +50,22 @@ def identity_of(record: Mapping[str, Any], source: str = "") -> Identity:
         return _of_order(order, spec, source)
     if spec is not None:
         return _of_spec(spec, source)
-    return _of_title(str(record.get("title") or "unnamed"), source)
+    return _of_title(str(record.get("title") or UNNAMED), source)
 
 
 def _of_order(order: Mapping[str, Any], spec: TaskSpec | None, source: str) -> Identity:
     auto = order.get("auto")
     auto = auto if isinstance(auto, Mapping) else {}
     words = [str(auto[name]) for name in ("language", "runtime", "autograd", "device") if auto.get(name)]
-    words += _compile_words(auto.get("compile"))
+    words += compile_words(auto.get("compile"))
     threads = auto.get("num_threads", 1 if spec is None else spec.num_threads)
     words.append("1 thread" if threads == 1 else f"{threads} threads")
-    words += [
-        f"{size[0]}={size[1]}" for size in _listed(auto, "sizes") if isinstance(size, Sequence) and len(size) == 2
-    ]
+    words += [f"{name}={value}" for name, value in sizes_of_record(auto)]
     words = [word for word in words if word not in _OMITTED_WORDS]
-    path = tuple(str(part) for part in order["label"]) or ("unnamed",)
+    path = tuple(str(part) for part in order["label"]) or (UNNAMED,)
     tags = tuple(str(tag) for tag in _listed(order, "tags"))
     language = str(auto.get("language", "python"))
     return Identity(_id(path, words, source), path, _with(source, (*words, *tags)), _code(spec, language))
-
-
-def _compile_words(asked: object) -> list[str]:
-    """Return the options of torch.compile, as `AutoLabels` writes them."""
-    asked = asked if isinstance(asked, Mapping) else {}
-    words = [str(asked["mode"])] if asked.get("mode") else []
-    words += [{True: "dynamic", False: "static"}[asked["dynamic"]]] if isinstance(asked.get("dynamic"), bool) else []
-    return words + (["fullgraph"] if asked.get("fullgraph") is True else [])
 
 
 def _listed(record: Mapping[str, Any], name: str) -> Sequence[Any]:
@@ -87,11 +76,9 @@ def _listed(record: Mapping[str, Any], name: str) -> Sequence[Any]:
 
 def _of_title(title: str, source: str) -> Identity:
     """Read what `WorkOrder.title` writes: `label › label [runtime, autograd, language, threads, device, sizes]`."""
-    found = _TITLE.match(title)
-    label, variant = (found["label"], found["words"].split(", ")) if found else (title, [])
+    path, variant = split_title(title)
     words = ["1 thread" if word == "1" else f"{word} threads" if word.isdecimal() else word for word in variant]
     words = sorted((word for word in words if word not in _OMITTED_WORDS), key=lambda word: word not in LANGUAGES)
-    path = tuple(label.split(" › "))
     language = "cpp" if "cpp" in words else "python"
     return Identity(_id(path, words, source), path, _with(source, tuple(words)), CodeView("", language=language))
 
@@ -104,7 +91,7 @@ def _id(path: Sequence[str], words: Sequence[str], source: str) -> str:
 def _of_spec(spec: TaskSpec, source: str) -> Identity:
     first_line = spec.stmt.strip().split("\n", 1)[0]
     parts = [part for part in (spec.label, spec.sub_label) if part]
-    path = tuple(parts) if parts else (first_line or "unnamed",)
+    path = tuple(parts) if parts else (first_line or UNNAMED,)
     if len(parts) == 1 and spec.sub_label is None:
         path = (parts[0], first_line)
     words = [spec.description] if spec.description else []

@@ -7,14 +7,15 @@ judged by; and SkipViews for benchmarks without a verdict. Benchmarks that chang
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
 from photometer.analysis.failing_line import with_failing_line
+from photometer.analysis.verdict import VERDICT_WORDS, VerdictWord
 from photometer.model.comparison_replicate import ComparisonReplicate
+from photometer.model.order_name import name_below_group
 from photometer.model.packed_stacks import ComparisonStacks
 from photometer.model.records import from_record
 from photometer.report.page.record_identity import CodeView, identity_of
@@ -27,8 +28,6 @@ KINDS = (
     ComparisonStacks.KIND,
     ComparisonRemarks.KIND,
 )
-# What a reader acts on comes first; "same" may be skipped.
-VERDICT_ORDER = ("slower", "undecided", "faster", "same", "identical")
 
 Samples = tuple[list[float], list[float]]
 
@@ -57,13 +56,16 @@ class ComparisonView:
     id: str
     path: tuple[str, ...]
     words: tuple[str, ...]
-    verdict: str
+    verdict: VerdictWord
     ratio: float
     interval: tuple[float, float]
     difference_seconds: float
     base_seconds: float
     sentence: str
     code: CodeView
+    # As it is shown: with the bound of "same".
+    shown_verdict: str = ""
+    has_change: bool = True
     base: SideView = dataclasses.field(default_factory=SideView)
     branch: SideView = dataclasses.field(default_factory=SideView)
     # The stacks of each side are of this many runs.
@@ -83,12 +85,12 @@ class ComparisonView:
 
     @property
     def name(self) -> str:
-        return " › ".join(self.path[1:] if len(self.path) > 1 else self.path)
+        return name_below_group(self.path)
 
     @property
     def rank(self) -> tuple[int, float]:
         """Sort by verdict, then by the size of the change, the largest first."""
-        place = VERDICT_ORDER.index(self.verdict) if self.verdict in VERDICT_ORDER else len(VERDICT_ORDER)
+        place = VERDICT_WORDS.index(self.verdict)
         return place, -abs(self.ratio - 1.0)
 
 
@@ -133,10 +135,10 @@ def _samples(records: Sequence[Mapping[str, Any]]) -> defaultdict[str, Samples]:
     samples: defaultdict[str, Samples] = defaultdict(lambda: ([], []))
     for record in records:
         if record["kind"] == ComparisonReplicate.KIND:
-            replicate = from_record(ComparisonReplicate, record)
-            if replicate.layout == 0:
-                samples[replicate.order_id][0].extend(replicate.base_seconds_per_run)
-                samples[replicate.order_id][1].extend(replicate.branch_seconds_per_run)
+            replicate = from_record(ComparisonReplicate, record).of_side(1)
+            if replicate is not None and replicate.layout == 0:
+                for kept, seconds in zip(samples[replicate.order_id], replicate.seconds_per_run.values(), strict=True):
+                    kept.extend(seconds)
     return samples
 
 
@@ -150,13 +152,14 @@ def _view(
 ) -> ComparisonView:
     result = from_record(ComparisonResult, record)
     identity, verdict, change = identity_of(record, source), result.judged, result.instructions
-    detectable = verdict.detectable.now if verdict.detectable is not None else math.inf
     ratios = result.layout_ratios
     return ComparisonView(
         id=identity.id,
         path=identity.path,
         words=identity.words,
         verdict=verdict.verdict,
+        shown_verdict=verdict.words,
+        has_change=verdict.has_change,
         ratio=verdict.ratio,
         interval=verdict.interval,
         difference_seconds=verdict.difference_seconds,
@@ -174,7 +177,7 @@ def _view(
         stack_runs=1 if stacks is None else stacks.number_per_run,
         replicates=verdict.replicates,
         margin=verdict.margin,
-        detectable=detectable if math.isfinite(detectable) else None,
+        detectable=verdict.detectable_now,
         instruction_ratio=None if change is None else change.ratio,
         functions=()
         if change is None

@@ -1,40 +1,41 @@
 """Tables of the page about torch.compile and memory: one row per benchmark, text only.
 
-In: the records of one results file. Out: FigureTables; without such records they have no rows.
+In: the records of one results file. Out: Tables; without such records they have no rows.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.speedup import Speedup
 from photometer.model.compile_report import CompileReport
 from photometer.model.measurement import Measurement
-from photometer.model.memory_measurement import MemoryMeasurement, format_bytes
+from photometer.model.memory_measurement import MemoryMeasurement
+from photometer.model.order_name import title_text
 from photometer.model.records import from_record
-from photometer.model.units import format_seconds
-from photometer.report.page.figure_table import FigureTable
+from photometer.report.memory_text import table_of_memories
 from photometer.report.page.record_identity import identity_of
 from photometer.report.runtime_text import speedup_text
+from photometer.report.tables.table import Cell, Column, Kind, Table, row_of, table_of
 
 KINDS = (CompileReport.KIND, Speedup.KIND, MemoryMeasurement.KIND)
-COMPILE_HEADS = (
-    "Benchmark",
-    "Eager",
-    "Compiled",
-    "Speed-up",
-    "First call, cold",
-    "Warm",
-    "Graphs",
-    "Breaks",
-    "Recompiled",
-    "Guards per call",
+COMPILE_COLUMNS = (
+    Column("benchmark", "benchmark", Kind.NAME),
+    Column("eager_seconds", "eager", Kind.TIME),
+    Column("compiled_seconds", "compiled", Kind.TIME),
+    Column("speedup", "speed-up", Kind.RATIO),
+    Column("cold_seconds", "first call, cold", Kind.TIME),
+    Column("warm_seconds", "warm", Kind.TIME),
+    Column("graphs", "graphs", Kind.COUNT),
+    Column("breaks", "breaks", Kind.COUNT),
+    Column("recompilations", "recompiled", Kind.COUNT),
+    Column("guard_seconds", "guards per call", Kind.TIME),
 )
-MEMORY_HEADS = ("Benchmark", "Peak", "Allocated", "Blocks", "Kept per run", "Reserved", "Process")
 
 
-def compile_table(records: Sequence[Mapping[str, Any]]) -> FigureTable:
+def compile_table(records: Sequence[Mapping[str, Any]]) -> Table:
     """Return compiled benchmarks with their speed-ups; graph breaks and recompilations are its notes."""
     seconds = {_order_id(r): from_record(Measurement, r).seconds for r in records if r["kind"] == Measurement.KIND}
     found = [from_record(Speedup, record) for record in records if record["kind"] == Speedup.KIND]
@@ -48,42 +49,34 @@ def compile_table(records: Sequence[Mapping[str, Any]]) -> FigureTable:
         # Of the pairs, if there are any: both were then measured in the same moments.
         eager, compiled = (None, seconds.get(order_id)) if speedup is None else (speedup.eager_seconds, speedup.seconds)
         rows.append(
-            (
-                title,
-                _seconds(eager),
-                _seconds(compiled),
-                "" if speedup is None else speedup_text(speedup),
-                _seconds(report.compile_seconds),
-                _seconds(report.warm_compile_seconds),
-                str(report.graphs),
-                str(report.break_count),
-                str(len(report.recompilations)),
-                _seconds(report.guard_seconds),
+            row_of(
+                {
+                    "benchmark": title,
+                    "eager_seconds": eager,
+                    "compiled_seconds": compiled,
+                    "speedup": None if speedup is None else Cell(speedup.speedup, speedup_text(speedup)),
+                    "cold_seconds": report.compile_seconds,
+                    "warm_seconds": report.warm_compile_seconds,
+                    "graphs": report.graphs,
+                    "breaks": report.break_count,
+                    "recompilations": len(report.recompilations),
+                    "guard_seconds": report.guard_seconds,
+                }
             )
         )
         notes += [f"{title}: {line}" for line in _met(report)]
-    return FigureTable("torch.compile", COMPILE_HEADS, tuple(rows), tuple(notes))
+    return table_of(COMPILE_COLUMNS, rows, title="torch.compile", notes=notes)
 
 
-def memory_table(records: Sequence[Mapping[str, Any]]) -> FigureTable:
-    rows = []
-    for record in records:
-        if record["kind"] != MemoryMeasurement.KIND:
-            continue
-        memory = from_record(MemoryMeasurement, record)
-        rows.append(
-            (
-                _title(record),
-                format_bytes(memory.peak_bytes),
-                format_bytes(memory.allocated_bytes),
-                f"{memory.allocations:,}",
-                format_bytes(memory.kept_bytes),
-                "" if memory.device_reserved_bytes is None else format_bytes(memory.device_reserved_bytes),
-                "" if memory.process_peak_bytes is None else format_bytes(memory.process_peak_bytes),
-            )
-        )
+def memory_table(records: Sequence[Mapping[str, Any]]) -> Table:
+    """Return what each benchmark allocates."""
+    named = [
+        (_title(record), from_record(MemoryMeasurement, record))
+        for record in records
+        if record["kind"] == MemoryMeasurement.KIND
+    ]
     notes = ("Of one run, above its start. Process: in whole pages, what torch does not see included.",)
-    return FigureTable("Memory", MEMORY_HEADS, tuple(rows), notes if rows else ())
+    return dataclasses.replace(table_of_memories(named), title="Memory", notes=notes)
 
 
 def _met(report: CompileReport) -> Iterator[str]:
@@ -102,8 +95,4 @@ def _order_id(record: Mapping[str, Any]) -> str:
 def _title(record: Mapping[str, Any]) -> str:
     identity = identity_of(record)
     words = [word for word in identity.words if word not in ("python", "eager", "forward", "1 thread")]
-    return " › ".join(identity.path) + (f" [{', '.join(words)}]" if words else "")
-
-
-def _seconds(seconds: float | None) -> str:
-    return "" if seconds is None else format_seconds(seconds, 3)
+    return title_text(identity.path, words)

@@ -12,7 +12,8 @@ from typing import Any
 from photometer.analysis.fuzz_map import FuzzMap, make_map, verdict_of
 from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.records import from_record
-from photometer.report.fuzz_text import trial_cells, trial_heads
+from photometer.report.fuzz_text import table_of_trials
+from photometer.report.tables.table import text_of
 
 STANDINGS = {1: "slower", -1: "faster", 0: "same"}
 
@@ -37,12 +38,14 @@ class FuzzView:
 
 
 def fuzz_view(found: FuzzMap, notes: Sequence[str] = ()) -> FuzzView:
+    table = table_of_trials(found)
+    cells = [tuple(text_of(row.cell(column), column) for column in table.columns) for row in table.rows]
     return FuzzView(
         statements=found.statements,
         headline=found.headline,
         findings=found.findings,
-        heads=tuple(trial_heads(found)),
-        rows=tuple((STANDINGS[verdict_of(trial)], tuple(trial_cells(found, trial))) for trial in found.trials),
+        heads=tuple(column.head for column in table.columns),
+        rows=tuple((STANDINGS[verdict_of(trial)], row) for trial, row in zip(found.trials, cells, strict=True)),
         failures=tuple(_failure(trial) for trial in found.failed),
         found=found,
         notes=tuple(notes),

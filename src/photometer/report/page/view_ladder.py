@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.ladder import Ladder, LadderStep
+from photometer.model.order_name import label_text
 from photometer.model.records import from_record
 from photometer.report.page.view_run import BenchmarkView
 
@@ -85,7 +86,7 @@ def ladders_of_benchmarks(benchmarks: Sequence[BenchmarkView]) -> tuple[LadderVi
     calls: dict[str, list[BenchmarkView]] = {}
     for view in benchmarks:
         if view.time is not None and len(view.path) > 1:
-            calls.setdefault(" › ".join(view.path[:-1]), []).append(view)
+            calls.setdefault(label_text(view.path[:-1]), []).append(view)
     return tuple(
         LadderView(call, tuple(_rung(view, members[i - 1] if i else None) for i, view in enumerate(members)))
         for call, members in calls.items()

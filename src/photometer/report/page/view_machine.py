@@ -12,8 +12,7 @@ from typing import Any
 
 from photometer.model.diagnosis import Conditions
 from photometer.model.machine import Machine
-
-_GIB = 2**30
+from photometer.model.units import GIB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +62,7 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
     cores = machine.logical_cores
     usable = machine.usable_cores
     cores_text = None if cores is None else f"{cores}" + (f", {usable} usable" if usable not in (None, cores) else "")
-    memory = None if machine.memory_bytes is None else f"{machine.memory_bytes / _GIB:.3g} GiB"
+    memory = None if machine.memory_bytes is None else f"{machine.memory_bytes / GIB:.3g} GiB"
     commit = None
     if machine.commit is not None:
         commit = machine.commit[:10] + (" with changes" if machine.commit_is_dirty else "")

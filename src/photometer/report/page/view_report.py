@@ -10,16 +10,18 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from photometer.analysis.comparison_reader import read_comparison
 from photometer.analysis.ladder import LadderStep
 from photometer.analysis.metric_change import MetricChange
+from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS
 from photometer.errors import ResultsFileError
+from photometer.model.comparison_sides import records_of_side, sides_in
 from photometer.model.diagnosis import Conditions
 from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
 from photometer.report.page import view_comparison, view_run
 from photometer.report.page.view_comparison import (
-    VERDICT_ORDER,
     ComparisonView,
     comparison_remarks,
     comparison_skips,
@@ -55,7 +57,7 @@ class ReportView:
     @property
     def verdict_counts(self) -> dict[str, int]:
         counted = Counter(view.verdict for view in self.comparisons)
-        return {word: counted[word] for word in VERDICT_ORDER}
+        return {word: counted[word] for word in VERDICT_WORDS if counted[word] or word not in PROBABLE_WORDS}
 
     @property
     def headline(self) -> str:
@@ -130,7 +132,7 @@ def _file_views(results: Results, source: str, samples: int) -> _FileViews:
             source=source,
             suite=suite_of(results),
             run=run_views(records, source, samples),
-            comparisons=comparison_views(records, source, samples),
+            comparisons=_comparisons(results, source, samples),
             uncompared=comparison_skips(records),
             remarks=comparison_remarks(records),
             ladders=ladders_of_records(records),
@@ -144,6 +146,18 @@ def _file_views(results: Results, source: str, samples: int) -> _FileViews:
         if error.message.startswith(str(results.path)):
             raise
         raise ResultsFileError(f"{results.path}: {error.message}", remedy=error.remedy) from error
+
+
+def _comparisons(results: Results, source: str, samples: int) -> list[ComparisonView]:
+    """Return each side of a comparison with the reference; more than two are told apart by their names."""
+    records = results.records_by_suite
+    compared = read_comparison(results) if sides_in(results.header) > 2 else None
+    if compared is None:
+        return [*comparison_views(records, source, samples)]
+    views: list[ComparisonView] = []
+    for place, name in enumerate(compared.names[1:], start=1):
+        views += comparison_views(records_of_side(records, place), f"{source} {name}".strip(), samples)
+    return views
 
 
 def _title(files: Sequence[Results]) -> str:

@@ -17,6 +17,7 @@ from photometer.errors import MeasurementError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.measurement import Measurement
+from photometer.model.order_name import UNNAMED, name_below_group, title_text
 from photometer.model.packed_stacks import unpack_stacks
 from photometer.model.records import from_record
 from photometer.report.page.record_identity import CodeView, Identity, identity_of
@@ -121,7 +122,7 @@ class BenchmarkView:
 
     @property
     def name(self) -> str:
-        return " › ".join(self.path[1:] if len(self.path) > 1 else self.path)
+        return name_below_group(self.path)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -263,10 +264,7 @@ def device_view(measured: DeviceMeasurement) -> DeviceView:
 
 
 def _skip(record: Mapping[str, Any], identity: Identity) -> SkipView:
-    words = f" [{', '.join(identity.words)}]" if identity.words else ""
-    title = " › ".join(identity.path) + words
-    if identity.path == ("unnamed",):
-        title = "A benchmark"
+    title = "A benchmark" if identity.path == (UNNAMED,) else title_text(identity.path, identity.words)
     kind = str(record.get("type") or "")
     message = str(record.get("message") or record.get("reason") or "no reason was recorded")
     step = f"{record['step']}: " if record.get("step") else ""

@@ -6,8 +6,6 @@ data frames, which can pivot it.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Iterator
@@ -15,7 +13,7 @@ from typing import Any
 
 from photometer.analysis.table import Cell, Table
 from photometer.model.records import to_record
-from photometer.report.escape import csv_text
+from photometer.report.tables.as_csv import write_csv
 
 CSV_FIELDS = (
     "label",
@@ -34,7 +32,6 @@ CSV_FIELDS = (
     "warnings",
     "instructions_per_run",
 )
-_TEXT_FIELDS = frozenset({"label", "env", "row", "column"})
 JSON_FORMAT = "photometer-table"
 # Version 2 calls the figure of a cell `seconds`: of a run it is not the median, but the time without disturbances.
 JSON_VERSION = 2
@@ -72,18 +69,7 @@ def cell_rows(tables: Iterable[Table]) -> Iterator[dict[str, Any]]:
 
 def render_csv(tables: Iterable[Table]) -> str:
     """Return all tables below one line of heads. A field that was not asked for is empty."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(CSV_FIELDS)
-    for row in cell_rows(tables):
-        writer.writerow([_csv_field(name, row[name]) for name in CSV_FIELDS])
-    return out.getvalue()
-
-
-def _csv_field(name: str, value: Any) -> Any:
-    if name in _TEXT_FIELDS:
-        return csv_text(value or "")
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+    return write_csv(CSV_FIELDS, cell_rows(tables))
 
 
 def render_json(tables: Iterable[Table]) -> str:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from photometer.report.escape import csv_text
+from photometer.report.tables.as_csv import write_csv
 
 
 def render_variants_csv(rows: Sequence[dict[str, Any]]) -> str:
     """Return the rows below their heads; what is not known is empty."""
-    written = io.StringIO()
-    heads = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow([csv_text(head) for head in heads])
-    for row in rows:
-        writer.writerow([_cell(row.get(head)) for head in heads])
-    return written.getvalue()
+    return write_csv(list(dict.fromkeys(name for row in rows for name in row)), rows)
 
 
 def render_variants_json(rows: Sequence[dict[str, Any]]) -> str:
-    return json.dumps(list(rows), indent=2, allow_nan=False) + "\n"
+    """Return a list of objects; a number that JSON does not have, which only a hostile file has, is null."""
+    return json.dumps(_known(list(rows)), indent=2, allow_nan=False) + "\n"
 
 
-def _cell(value: Any) -> Any:
-    return "" if value is None else csv_text(value) if isinstance(value, str) else value
+def _known(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _known(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_known(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

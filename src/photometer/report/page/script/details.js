@@ -100,10 +100,11 @@ function comparisonDetail(row) {
   const detail = detailOf(row);
   const parts = [h("p", { class: "sentence" }, detail.sentence), detail.cause && h("p", {}, detail.cause)];
   if (detail.notes.length) parts.push(h("ul", { class: "warnings" }, detail.notes.map((note) => h("li", {}, note))));
-  parts.push(section("How much it changed", h("div", { class: "beside" }, plot((width) => drawRows(changeFigure(row, detail), width)), facts([
-    ["Wall time", change(row.ratio)],
-    ["Interval", changeSpan(row.interval)],
-    ["Per run", signedTime(row.difference)],
+  const changes = changeFigure(row, detail);
+  parts.push(section("How much it changed", h("div", { class: "beside" }, changes.rows.length > 0 && plot((width) => drawRows(changes, width)), facts([
+    row.hasChange && ["Wall time", change(row.ratio)],
+    row.hasChange && ["Interval", changeSpan(row.interval)],
+    row.hasChange && ["Per run", signedTime(row.difference)],
     ["Base", time(row.seconds, 4)],
     row.instructionRatio !== null && ["Instructions", change(row.instructionRatio)],
     detail.detectable !== null && ["Detectable", `changes from ${change(1 + detail.detectable).replace("+", "")}`],
@@ -129,7 +130,7 @@ function middleOf(samples) {
 
 function changeFigure(row, detail) {
   const end = (value) => (value === null ? null : value - 1);
-  const rows = [{ label: "Wall time", at: row.ratio - 1, low: end(row.interval[0]), high: end(row.interval[1]), start: null, style: row.verdict, note: "" }];
+  const rows = !row.hasChange ? [] : [{ label: "Wall time", at: row.ratio - 1, low: end(row.interval[0]), high: end(row.interval[1]), start: null, style: styleName(row.verdict), note: "" }];
   if (row.instructionRatio !== null) rows.push({ label: "Instructions", at: row.instructionRatio - 1, low: row.instructionRatio - 1, high: row.instructionRatio - 1, start: null, style: "base", note: "" });
   if (detail.layout_band) {
     const band = detail.layout_band;

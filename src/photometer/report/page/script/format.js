@@ -1,7 +1,11 @@
 // Numbers as text: the right unit, and no more digits than are known.
 
 const UNITS = [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
-const MINUS = "−";
+
+function styleName(verdict) {
+  return verdict.replace(" ", "-");
+}
+
 
 function unitOf(seconds) {
   const size = Math.abs(seconds);
@@ -15,7 +19,7 @@ function decimalsFor(value, digits) {
 }
 
 function significant(value, digits) {
-  return value.toFixed(Math.min(decimalsFor(value, digits), 12)).replace("-", MINUS);
+  return value.toFixed(Math.min(decimalsFor(value, digits), 12));
 }
 
 function time(seconds, digits = 4) {
@@ -41,7 +45,7 @@ function signedTime(seconds, digits = 3) {
 }
 
 function count(value, digits = 0) {
-  return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", MINUS);
+  return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 function countPerRun(value) {
@@ -53,9 +57,9 @@ function change(ratio) {
   if (ratio === null || ratio === undefined || !isFinite(ratio)) return "unknown";
   const percent = (ratio - 1) * 100;
   const size = Math.abs(percent);
-  const decimals = size < 0.1 ? 2 : size < 10 ? 1 : 0;
+  const decimals = size ? Math.min(Math.max(0, 1 - Math.floor(Math.log10(size))), 3) : 0;
   if (Number(size.toFixed(decimals)) === 0) return `${(0).toFixed(decimals)}\u00a0%`;
-  return `${percent > 0 ? "+" : MINUS}${size.toFixed(decimals)}\u00a0%`;
+  return `${percent > 0 ? "+" : "-"}${size.toFixed(decimals)}\u00a0%`;
 }
 
 // The same for a column: figure spaces in place of unknown digits align the decimal points.
@@ -63,7 +67,7 @@ function changeCell(ratio) {
   const text = change(ratio);
   const place = text.indexOf(".");
   const decimals = place < 0 ? 0 : text.indexOf("\u00a0") - place - 1;
-  const padding = "\u2007".repeat(Math.max(2 - decimals, 0)) + (decimals ? "" : "\u2008");
+  const padding = "\u2007".repeat(Math.max(3 - decimals, 0)) + (decimals ? "" : "\u2008");
   return h("span", { class: "num" }, text.replace("\u00a0%", `${padding}\u00a0%`));
 }
 

@@ -1,7 +1,7 @@
 // Puts everything together: reads the light part of the data, draws the overview, and follows the address.
 
-const VERDICTS = ["slower", "undecided", "faster", "same", "identical"];
-const SIGNS = { slower: "▲", undecided: "?", faster: "▼", same: "=" };
+const VERDICTS = ["slower", "probably slower", "undecided", "probably faster", "faster", "same", "identical"];
+const SIGNS = { slower: "▲", "probably slower": "△", undecided: "?", "probably faster": "▽", faster: "▼", same: "=", identical: "≡" };
 
 const page = JSON.parse(byId("page-data").textContent);
 const tables = [];
@@ -106,7 +106,7 @@ function runDetails(row) {
 function comparisonLegend() {
   const mark = (className, d) => s("svg", { width: 34, height: 14, "aria-hidden": "true" }, d(className));
   const items = [
-    ...Object.entries(SIGNS).map(([verdict, sign]) => [sign, { slower: "slower", undecided: "not decided in the time given", faster: "faster", same: "the same, within the margin" }[verdict]]),
+    ...Object.entries(SIGNS).map(([verdict, sign]) => [sign, { slower: "slower", "probably slower": "probably slower: not yet certain", undecided: "not decided in the time given", "probably faster": "probably faster: not yet certain", faster: "faster", same: "the same, within a bound", identical: "the same instructions" }[verdict]]),
     [mark("is-slower", (name) => [s("line", { class: `span ${name}`, x1: 2, x2: 32, y1: 7, y2: 7 }), s("path", { class: `mark ${name}`, d: MARKS.circle(16, 7, 3.2) })]), "the change of time, and its interval"],
     [mark("margin", () => s("rect", { class: "margin", x: 8, width: 18, y: 0, height: 14 })), "the margin: changes that do not matter"],
     [mark("is-slower", (name) => s("path", { class: `mark ${name}`, d: "M23 2.5L29 7L23 11.5Z" })), "a change beyond the axis"],
@@ -119,7 +119,7 @@ function usedColumn(column, rows) {
 }
 
 function verdictMark(row) {
-  return h("span", { class: `verdict is-${row.verdict}` }, h("span", { "aria-hidden": "true", class: "sign" }, SIGNS[row.verdict]), row.verdict);
+  return h("span", { class: `verdict is-${styleName(row.verdict)}` }, h("span", { "aria-hidden": "true", class: "sign" }, SIGNS[row.verdict]), row.shownVerdict);
 }
 
 function comparisonTable(comparison) {
@@ -130,21 +130,22 @@ function comparisonTable(comparison) {
   // A change beyond the axis is an arrow at its edge.
   const edgeMark = (at) => (at > 158 ? "M153 3.5L159 8L153 12.5Z" : at < 2 ? "M7 3.5L1 8L7 12.5Z" : MARKS.circle(at, 8, 3.2));
   const forest = (row) => {
+    if (!row.hasChange) return "";
     const low = row.interval[0] === null ? 2 : clamp(x(row.interval[0] - 1));
     const high = row.interval[1] === null ? 158 : clamp(x(row.interval[1] - 1));
     return track([
       row.margin > 0 && s("rect", { class: "margin", x: clamp(x(-row.margin)), width: clamp(x(row.margin)) - clamp(x(-row.margin)), y: 0, height: 16 }),
       s("line", { class: "rule", x1: x(0), x2: x(0), y1: 0, y2: 16 }),
-      s("line", { class: `span is-${row.verdict}`, x1: low, x2: high, y1: 8, y2: 8 }),
-      s("path", { class: `mark is-${row.verdict}`, d: edgeMark(x(row.ratio - 1)) })]);
+      s("line", { class: `span is-${styleName(row.verdict)}`, x1: low, x2: high, y1: 8, y2: 8 }),
+      s("path", { class: `mark is-${styleName(row.verdict)}`, d: edgeMark(x(row.ratio - 1)) })]);
   };
   const axisHead = () => track([-reach, 0, reach].map((tick, i) => s("text", { class: "tick", x: [4, 80, 156][i], y: 12, "text-anchor": ["start", "middle", "end"][i] }, tickText({ measures: "change" }, tick, reach >= 0.02 ? 0.01 : 0.001))), "head");
   const columns = [
     { key: "name", name: "Benchmark", className: "first", value: (row) => `${row.group} ${row.name}`, cell: nameCell },
     { key: "verdict", name: "Verdict", className: "verdict-cell", value: (row) => VERDICTS.indexOf(row.verdict) - Math.min(Math.abs(row.ratio - 1), 0.99), cell: verdictMark },
-    { key: "change", name: "Change", className: "right", value: (row) => row.ratio, largestFirst: true, cell: (row) => changeCell(row.ratio) },
+    { key: "change", name: "Change", className: "right", value: (row) => (row.hasChange ? row.ratio : null), largestFirst: true, cell: (row) => (row.hasChange ? changeCell(row.ratio) : "") },
     { key: "axis", name: "", className: "chart", head: axisHead, cell: forest },
-    { key: "difference", name: "Per run", className: "right wide-only", value: (row) => row.difference, largestFirst: true, cell: (row) => signedTime(row.difference, 2) },
+    { key: "difference", name: "Per run", className: "right wide-only", value: (row) => (row.hasChange ? row.difference : null), largestFirst: true, cell: (row) => (row.hasChange ? signedTime(row.difference, 2) : "") },
     { key: "instructions", name: "Instructions", className: "right wide-only", value: (row) => row.instructionRatio, largestFirst: true, cell: (row) => (row.instructionRatio === null ? "" : changeCell(row.instructionRatio)) },
   ];
   const table = new BenchmarkTable(byId("comparison-table"), { rows, columns: columns.filter((column) => usedColumn(column, rows)), detail: comparisonDetail, legend: comparisonLegend(), caption: "Verdicts: the branch against the base", sortKey: "verdict", usual: page.usual_words, grouped: false });

@@ -59,7 +59,7 @@ function tickText(axis, value, step) {
     const percent = value * 100;
     const decimals = step ? Math.max(0, -Math.floor(Math.log10(step * 100) + 1e-9)) : 0;
     if (Math.abs(percent) < 1e-9) return "0";
-    return `${percent > 0 ? "+" : MINUS}${Math.abs(percent).toFixed(decimals)} %`;
+    return `${percent > 0 ? "+" : "-"}${Math.abs(percent).toFixed(decimals)} %`;
   }
   if (axis.measures === "ratio") return `${Number(value.toPrecision(3))}×`;
   if (Math.abs(value) >= 1e6) return `10${superscript(Math.log10(value))}`;

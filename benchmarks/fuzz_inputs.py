@@ -1,0 +1,716 @@
+"""Feed mutated inputs to everything that reads what others wrote, in this process, and count what is not in words.
+
+    python benchmarks/fuzz_inputs.py                          ten seconds of each kind
+    python benchmarks/fuzz_inputs.py --kind store --minutes 5 --totals totals.json
+    python benchmarks/fuzz_inputs.py --kind store --seed 0 --first 4711 --count 1     one input again
+
+Kinds: command lines, results files, suites, pyproject, pickles of torch, SQLite stores, Callgrind files, messages of
+the worker, replies of GitHub. An input is made from its kind, the seed and its number alone. Counted are tracebacks,
+exit codes outside the table, more than 5 s, more than 500 MB, and control characters in what is printed. Nothing is
+measured and no program is started: what would is stubbed, and all files are in a private folder. With --totals, counts
+are added to those of earlier runs, which go on where the last one stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import copy
+import dataclasses
+import functools
+import gc
+import http.client
+import importlib
+import io
+import json
+import os
+import pickle
+import random
+import resource
+import shutil
+import signal
+import socket
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import typer
+from benchmarks.figures import write_figures
+from tests.cli.hostile_records import ACTING, EXAMPLE, LARGE, LONG, MARKUP, PLACES, SMALL
+from tests.history.records import counts, failure, header, origin, times
+
+from photometer import cli
+from photometer.ci.github_api import GitHubApi
+from photometer.ci.github_run import Head
+from photometer.ci.project import read_project
+from photometer.cli.ending import OUT_OF_MEMORY
+from photometer.cli.exit_codes import ExitCode
+from photometer.cli.help_page import EXAMPLES
+from photometer.definition.loading import load_suite
+from photometer.errors import PhotometerError
+from photometer.history.store import open_store
+from photometer.instruments.callgrind.parser import parse_text
+from photometer.model.visible_text import visible
+from photometer.plan import materialize
+from photometer.torch_pickle import load_torch_pickle
+from photometer.worker import figure_messages, messages
+from photometer.worker.protocol import Disconnected, Garbled, MessageBuffer
+
+ROOT = Path(__file__).resolve().parent.parent
+HANG_SECONDS = 5.0
+# Each input is a file or two: a disk would be the slowest part.
+IN_MEMORY = Path("/dev/shm")
+MORE_MEMORY_BYTES = 500 * 2**20
+# How often the limit is set anew: what modules keep is no input's fault.
+INPUTS_PER_LIMIT = 5000
+# What acts on a terminal, turns text around, or cannot be encoded. Tables in CSV end their lines with \r\n.
+CONTROL = {chr(n) for n in (*range(32), 0x7F, *range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+CONTROL -= {"\n", "\t"}
+NUMBERS = (*SMALL, *LARGE, float("nan"), float("inf"), -float("inf"))
+RECORDS: list[dict[str, Any]] = json.loads(json.dumps(EXAMPLE["records"]))
+TEXTS = (*ACTING, *MARKUP, *LONG, "postgresql://u:hunter2@h/x")
+PARSED_ONLY = ("doctor", "fuzz", "peaks", "warm", "serve")
+FAULTS = ("traceback", "exit code", "hang", "memory", "control characters", "password")
+
+
+class Stubbed(PhotometerError):
+    """What stands for a server, another program or the network."""
+
+
+class Hang(BaseException):
+    """The input took too long. No `except Exception` may catch it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    kind: str
+    fault: str
+    seed: int
+    number: int
+    # Where it was raised: inputs with one cause have one place.
+    place: str
+    words: str
+
+
+def refuse(*_: Any, **__: Any) -> Any:
+    raise Stubbed("this would start something")
+
+
+def anything(rng: random.Random) -> Any:
+    choices: tuple[Any, ...] = (
+        rng.choice(NUMBERS),
+        rng.choice(TEXTS),
+        None,
+        True,
+        [],
+        {},
+        [rng.choice(NUMBERS)],
+        {"x": rng.choice(TEXTS)},
+    )
+    return rng.choice(choices)
+
+
+def flipped(data: bytes, rng: random.Random, alphabet: Sequence[bytes] = ()) -> bytes:
+    """Return the bytes with some bits, bytes or stretches changed; `alphabet` has words of their grammar."""
+    changed = bytearray(data)
+    for _ in range(rng.choice((1, 1, 1, 2, 4, 16))):
+        at = rng.randrange(len(changed) + 1)
+        end = min(at + rng.choice((1, 2, 4, 8, 64)), len(changed))
+        act = rng.randrange(8)
+        if act == 0 and at < len(changed):
+            changed[at] ^= 1 << rng.randrange(8)
+        elif act == 1 and at < len(changed):
+            changed[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+        elif act == 2:
+            del changed[at:end]
+        elif act == 3:
+            changed[at:at] = changed[at:end] * rng.choice((1, 2, 50))
+        elif act == 4:
+            start = rng.randrange(len(changed) + 1)
+            changed[at:at] = changed[start : start + rng.randrange(1, 64)]
+        elif act == 5 and rng.random() < 0.1:
+            del changed[at:]
+        elif alphabet:
+            changed[at : end if act == 6 else at] = rng.choice(alphabet)
+    return bytes(changed)
+
+
+def words_of(text: bytes) -> list[bytes]:
+    return sorted(
+        {*text.split(), b"\xff", b"\x1b[31m", b"9" * 400, b"1e999", b"nan", b"(" * 300, b"[" * 3000, b'"', b"=", b"\n"}
+    )
+
+
+class Kinds:
+    """A method per kind: makes an input from `rng`, gives it to photometer, and returns what was printed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._golden = [
+            path.read_bytes()
+            for path in (ROOT / "tests/instruments/callgrind/golden").glob("*.out")
+            if path.stat().st_size < 40_000
+        ]
+        self._replies = [
+            each
+            for module in (messages, figure_messages)
+            for each in vars(module).values()
+            if isinstance(each, type) and issubclass(each, messages.Reply) and each is not messages.Reply
+        ]
+        self._requests = list(messages.REQUESTS.values())
+        self._pickles = self._made_pickles()
+        self._store = self._made_store()
+        self._places: dict[int | None, list[tuple[Any, ...]]] = {}
+        for place in PLACES:
+            self._places.setdefault(place[1] if place[0] == "records" else None, []).append(place)
+        self._alphabets: dict[bytes, list[bytes]] = {}
+
+    def command(self, rng: random.Random) -> str:
+        name = rng.choice(sorted(EXAMPLES))
+        words = rng.choice(EXAMPLES[name]).split()[1:]
+        options = _options()[name]
+        for _ in range(rng.choice((0, 1, 1, 2, 5))):
+            option = rng.choice(options)
+            words += [option] if rng.random() < 0.3 else [option, self._value(rng)]
+        if rng.random() < 0.4:
+            words[rng.randrange(len(words))] = self._value(rng)
+        if rng.random() < 0.3:
+            at = rng.randrange(len(words))
+            words[at] = _harmless(
+                flipped(words[at].encode("utf-8", "surrogatepass"), rng).decode("utf-8", "surrogateescape")
+            )
+        if rng.random() < 0.1:
+            del words[rng.randrange(len(words))]
+        return _run_command(words)
+
+    def results(self, rng: random.Random) -> str:
+        picked = rng.sample(range(len(RECORDS)), rng.randrange(1, 7))
+        document: dict[str, Any] = {**EXAMPLE, "records": [RECORDS[number] for number in picked]}
+        document = copy.deepcopy(document)
+        if rng.random() < 0.7:
+            for _ in range(rng.choice((1, 1, 2, 5))):
+                at = rng.randrange(-1, len(picked))
+                place = rng.choice(self._places[picked[at] if at >= 0 else None])
+                _change(document, place if at < 0 else ("records", at, *place[2:]), anything(rng))
+            content = json.dumps(document).encode("utf-8", "surrogatepass")
+        else:
+            content = flipped(
+                json.dumps(document, indent=1).encode(), rng, (b"{", b"}", b"null", b"1e999", b'"kind"', b"[" * 2000)
+            )
+        path = self.folder / "hostile.json"
+        path.write_bytes(content)
+        formats = ("terminal", "markdown", "html", "csv", "json")
+        act = rng.random()
+        recover = ["--recover"] * rng.randrange(2)
+        if act < 0.65:
+            more = rng.choice(([], ["--by-file"], ["--relative", "%"], ["--transpose"], ["--variants"]))
+            return _run_command(["show", str(path), "-f", rng.choice(formats), *more, *recover])
+        if act < 0.75:
+            return _run_command(["report", str(path), "-o", str(self.folder / "page.html")])
+        return _run_command(
+            ["compare", str(path), str(path), *rng.choice(([], ["--format", "markdown"], ["--format", "json"]))]
+        )
+
+    def suite(self, rng: random.Random) -> str:
+        path = self.folder / f"suite_{rng.randrange(8)}.py"
+        path.write_bytes(flipped(SUITE, rng, self._alphabet(SUITE)))
+        try:
+            return "\n".join(order.title for order in materialize(load_suite(str(path))).orders) and ""
+        finally:
+            sys.modules.pop(path.stem, None)
+
+    def pyproject(self, rng: random.Random) -> str:
+        folder = self.folder / "project"
+        folder.mkdir(exist_ok=True)
+        (folder / ".git").mkdir(exist_ok=True)
+        (folder / "pyproject.toml").write_bytes(flipped(PYPROJECT, rng, self._alphabet(PYPROJECT)))
+        read_project(folder)
+        return ""
+
+    def torch_pickle(self, rng: random.Random) -> str:
+        path = self.folder / "results.pkl"
+        path.write_bytes(flipped(rng.choice(self._pickles), rng, PICKLE_WORDS))
+        for result in load_torch_pickle(path):
+            str(result)
+        return ""
+
+    def store(self, rng: random.Random) -> str:
+        path = self.folder / "store.sqlite"
+        for suffix in ("-wal", "-shm", "-journal"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        data = bytearray(self._store)
+        for _ in range(rng.choice((1, 1, 2, 8, 64))):
+            # Half of them in the header and the schema, which decide how the rest is read.
+            at = rng.randrange(200 if rng.random() < 0.3 else 8192 if rng.random() < 0.5 else len(data))
+            data[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, data[at] ^ 1 << rng.randrange(8)))
+        path.write_bytes(data[: rng.randrange(len(data))] if rng.random() < 0.05 else data)
+        words = rng.choice((["list"], ["show"], ["doctor"], ["changes"], ["export", "-"], ["list", "-n", "3"]))
+        if words[0] == "export":
+            words = ["export", str(self.folder / "curves.csv"), "-f", "csv"]
+        return _run_command(["history", *words, "--store", str(path)])
+
+    def callgrind(self, rng: random.Random) -> str:
+        golden = rng.choice(self._golden)
+        parse_text(flipped(golden, rng, self._alphabet(golden)).decode("utf-8", "replace"), source="fuzz")
+        return ""
+
+    def message(self, rng: random.Random) -> str:
+        """What a far side may send: framing, JSON, fields. Requests come from the near side, which is trusted."""
+        kind = rng.choice(self._replies)
+        fields = {field.name: _plausible(field.type, rng) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+        body = {"ok": rng.random() < 0.8, "id": rng.choice((0, 0, 0, 1, None)), **fields}
+        if rng.random() < 0.5:
+            body[rng.choice(sorted(body))] = anything(rng)
+        text = json.dumps(body).encode()
+        data = struct.pack(">Q", len(text)) + text
+        buffer = MessageBuffer()
+        buffer.add(flipped(data, rng) if rng.random() < 0.5 else data)
+        with contextlib.suppress(Garbled, Disconnected, messages.BadMessage):
+            while (message := buffer.next_message()) is not None:
+                messages.decode_reply(kind, message)
+        return ""
+
+    def github(self, rng: random.Random) -> str:
+        api = GitHubApi("a/b", "s3cret", sleep=lambda seconds: None, now=lambda: 1000.0)
+        api._opener = _FakeOpener(rng)  # type: ignore[assignment]
+        try:
+            if rng.random() < 0.3:
+                api.pull_request_of(Head("a:branch", "0" * 40))
+            else:
+                api.post(7, "<!-- marker -->\ntext")
+        except PhotometerError as error:
+            return visible(str(error).replace("hunter2", "").replace("s3cret", "hunter2"))
+        return ""
+
+    def _value(self, rng: random.Random) -> str:
+        own = (
+            str(self.folder / "none.json"),
+            "standard",
+            "git:HEAD",
+            "current",
+            "x = 1",
+            "n=1..4*2",
+            "slower:5%",
+            "5%",
+        )
+        return str(
+            rng.choice((*own, *own, rng.choice(NUMBERS), _harmless(rng.choice(TEXTS)), "-1", "", "=", "=5%", "a=b=c"))
+        )
+
+    def _alphabet(self, text: bytes) -> list[bytes]:
+        return self._alphabets.setdefault(text, words_of(text))
+
+    def _made_pickles(self) -> list[bytes]:
+        import torch.utils.benchmark as theirs
+
+        task = theirs.utils.common.TaskSpec("x + 1", "x = 1", label="L", sub_label="S", num_threads=1)
+        one = theirs.Measurement(1, [1e-6, 2e-6, 3e-6], task)
+        return [pickle.dumps(value, protocol) for protocol in (0, 2, 4) for value in (one, [one, one], {"a": [one]})]
+
+    def _made_store(self) -> bytes:
+        path = self.folder / "made.sqlite"
+        with open_store(path, create=True) as store:
+            for number in range(3):
+                records = [times("work", 1e-6 * (number + 1)), counts("work", 12_000), failure("broken")]
+                store.add_run(header(), records, origin(number))
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.execute("VACUUM")
+        return path.read_bytes()
+
+
+class _FakeOpener:
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+
+    def open(self, request: Any, timeout: float) -> Any:
+        rng = self._rng
+        if rng.random() < 0.1:
+            raise rng.choice(
+                (OSError("refused \x1b"), http.client.BadStatusLine("x"), TimeoutError(), ValueError("bad"))
+            )
+        comment = {
+            "id": 5,
+            "body": "<!-- marker -->\nold",
+            "html_url": "https://h/",
+            "user": {"login": "me", "type": "Bot"},
+        }
+        pull = {"number": 7, "head": {"sha": "0" * 40}}
+        body: Any = rng.choice(
+            ([comment], [comment], comment, [pull], [pull], {"login": "me"}, {"message": "rate limit"}, [])
+        )
+        body = copy.deepcopy(body)
+        if rng.random() < 0.7:
+            target = body[0] if isinstance(body, list) and body else body
+            if isinstance(target, dict):
+                inner = rng.choice([target, *(each for each in target.values() if isinstance(each, dict))])
+                inner[rng.choice(sorted(inner))] = anything(rng)
+            else:
+                body = anything(rng)
+        data = json.dumps(body).encode()
+        if rng.random() < 0.3:
+            data = flipped(data, rng, (b"[" * 3000, b"1e999", b"\xff"))
+        headers = {
+            rng.choice(("Retry-After", "X-RateLimit-Reset", "X")): rng.choice(("1", "²", "9" * 400, "-1", "x", ""))
+        }
+        if rng.random() < 0.3:
+            headers["X-RateLimit-Remaining"] = "0"
+        return _FakeReply(rng.choice((200, 200, 200, 201, 204, 301, 401, 403, 404, 422, 429, 500, 503)), headers, data)
+
+
+class _FakeReply(contextlib.AbstractContextManager[Any]):
+    def __init__(self, status: int, headers: dict[str, str], data: bytes) -> None:
+        self.status, self.headers, self._data = status, headers, data
+
+    def read(self, most: int) -> bytes:
+        return self._data[:most]
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _plausible(hint: Any, rng: random.Random) -> Any:
+    text = str(hint)
+    if "list[float]" in text:
+        return [rng.choice(NUMBERS)]
+    if "list" in text:
+        return []
+    if "dict" in text:
+        return {}
+    if "float" in text:
+        return 0.5
+    if "bool" in text:
+        return True
+    return 3 if "int" in text else "text" if "str" in text else None
+
+
+def _change(document: Any, place: tuple[Any, ...], value: Any) -> None:
+    """Set what is at the place, if the document has it."""
+    for key in place[:-1]:
+        try:
+            document = document[key]
+        except (KeyError, IndexError, TypeError):
+            return
+    if isinstance(document, dict) or (
+        isinstance(document, list) and isinstance(place[-1], int) and place[-1] < len(document)
+    ):
+        document[place[-1]] = value
+
+
+def _harmless(text: str) -> str:
+    """Return the text without what could name a file elsewhere, and without zero bytes, which no argument has."""
+    return text if "://" in text else text.replace("\0", "").replace("/", "_").replace("~", "_").replace("..", "._")
+
+
+_build = functools.cache(cli.build_app)
+
+
+def _cached_app(commands: Sequence[str] = cli.COMMANDS) -> typer.Typer:
+    return _build(tuple(commands))
+
+
+_NAMES: dict[str, list[str]] = {}
+
+
+def _options() -> dict[str, list[str]]:
+    """Return the names of each command's options."""
+    if not _NAMES:
+        root = typer.main.get_command(cli.build_app())
+        for name, command in root.commands.items():  # type: ignore[attr-defined]
+            for below, each in [
+                (name, command),
+                *((f"{name} {n}", c) for n, c in getattr(command, "commands", {}).items()),
+            ]:
+                _NAMES[below] = sorted(
+                    {
+                        option
+                        for parameter in each.params
+                        for option in (*parameter.opts, *parameter.secondary_opts)
+                        if option.startswith("-")
+                    }
+                )
+    return _NAMES
+
+
+def _run_command(words: Sequence[str]) -> str:
+    """Run the command in this process; return what it printed, or raise what it must not end with."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = cli._status_of(words)
+    text = "".join(stream.buffer.getvalue().decode() for stream in (out, err))
+    if OUT_OF_MEMORY in text:
+        raise MemoryError
+    if status not in {*ExitCode} or "Traceback" in text:
+        raise WrongStatus(f"{status}: {text[-300:]!r}")
+    return text
+
+
+class WrongStatus(Exception):
+    """An exit code that is in no table."""
+
+
+def _only_parsed(command: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(command)
+    def wrapper(*_: Any, **__: Any) -> None:
+        return None
+
+    return wrapper
+
+
+@contextlib.contextmanager
+def confined(folder: Path) -> Iterator[None]:
+    """Run the block in a private folder, with private caches, and start nothing."""
+    places = {name: str(folder) for name in ("HOME", "PHOTOMETER_CACHE", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "TMPDIR")}
+    variables = {
+        **places,
+        "CI": "1",
+        "COLUMNS": "80",
+        "GITHUB_REPOSITORY": "a/b",
+        "GITHUB_TOKEN": "s3cret",
+        "PHOTOMETER_STORE": "",
+    }
+    before = Path.cwd()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.dict(os.environ, variables))
+        stack.enter_context(mock.patch.object(tempfile, "tempdir", str(folder)))
+        for owner, name in (
+            (subprocess, "Popen"),
+            (os, "fork"),
+            (os, "posix_spawn"),
+            (socket, "create_connection"),
+            (socket, "getaddrinfo"),
+            (socket.socket, "bind"),
+            (socket.socket, "connect"),
+        ):
+            stack.enter_context(mock.patch.object(owner, name, refuse))
+        for target in ("photometer.cli.time._loaded_torch", "photometer.remote.cluster.import_ray"):
+            stack.enter_context(mock.patch(target, refuse))
+        # Commands that look at the machine, or change it: only their words are read.
+        for name in PARSED_ONLY:
+            module = importlib.import_module(f"photometer.cli.{name}")
+            stack.enter_context(mock.patch.object(module, name, _only_parsed(getattr(module, name))))
+        # Every command would build its parser anew, which takes longer than most inputs.
+        stack.enter_context(mock.patch.object(cli, "build_app", _cached_app))
+        stack.enter_context(mock.patch("typer.main.get_command", functools.cache(typer.main.get_command)))
+        try:
+            import psycopg
+        except ImportError:
+            pass
+        else:
+            stack.enter_context(mock.patch.object(psycopg.Connection, "connect", refuse))
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+def try_input(kinds: Kinds, kind: str, seed: int, number: int) -> Fault | None:
+    """Give one input to photometer; return what was wrong, if anything."""
+    rng = random.Random(f"{seed}/{kind}/{number}")
+
+    def fault(name: str, error: BaseException | None = None, words: str = "") -> Fault:
+        frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+        ours = [frame for frame in frames if "photometer" in frame.filename] or frames
+        place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno} {type(error).__name__}" if ours else name
+        return Fault(kind, name, seed, number, place, words or str(error)[:300])
+
+    signal.setitimer(signal.ITIMER_REAL, HANG_SECONDS)
+    try:
+        text = getattr(kinds, kind)(rng)
+    except PhotometerError as error:
+        text = visible(str(error))
+    except Hang as error:
+        return fault("hang", error)
+    except MemoryError as error:
+        return fault("memory", error)
+    except WrongStatus as error:
+        return fault("exit code", error)
+    except (Exception, SystemExit) as error:
+        return fault("traceback", error)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    # What a results file holds is shown as it is.
+    if "hunter2" in text and kind != "results":
+        return fault("password", words=text[-300:])
+    acting = CONTROL.intersection(text.replace("\r\n", "\n")) | {c for c in text if "\ud800" <= c <= "\udfff"}
+    return fault("control characters", words=f"{sorted(acting)} {text[-200:]!r}") if acting else None
+
+
+def _limit_memory() -> None:
+    size = next(
+        int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmData")
+    )
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (size * 1024 + MORE_MEMORY_BYTES, hard))
+
+
+KINDS = ("command", "results", "suite", "pyproject", "torch_pickle", "store", "callgrind", "message", "github")
+
+
+@dataclasses.dataclass
+class Total:
+    """What was done of a kind. `next` is the number of the next input."""
+
+    inputs: int = 0
+    seconds: float = 0.0
+    next: int = 0
+    faults: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+
+
+def fuzz(kind: str, seed: int, total: Total, *, count: int | None, seconds: float) -> list[Fault]:
+    """Try inputs until the time is over or the count is reached; add them to the total."""
+
+    def ring(number: int, frame: Any) -> None:
+        raise Hang(f"more than {HANG_SECONDS:g} s")
+
+    found: list[Fault] = []
+    limit = resource.getrlimit(resource.RLIMIT_DATA)
+    before = signal.signal(signal.SIGALRM, ring)
+    folder = Path(tempfile.mkdtemp(prefix="photometer-fuzz-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None))
+    try:
+        with confined(folder), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kinds = Kinds(folder)
+            begin = time.perf_counter()
+            tried = 0
+            while (count is None or tried < count) and time.perf_counter() - begin < seconds:
+                if tried % INPUTS_PER_LIMIT == 0:
+                    gc.collect()
+                    _limit_memory()
+                one = try_input(kinds, kind, seed, total.next)
+                total.next += 1
+                tried += 1
+                if one is not None:
+                    found.append(one)
+            total.inputs += tried
+            total.seconds += time.perf_counter() - begin
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, limit)
+        signal.signal(signal.SIGALRM, before)
+        shutil.rmtree(folder, ignore_errors=True)
+    total.faults += [dataclasses.asdict(each) for each in found]
+    return found
+
+
+SUITE = b"""from photometer.definition import TimerArgs
+BENCHMARKS = {
+    "add": TimerArgs("x + 1", "x = torch.ones(4)", tags=("quick",)),
+    "group": {
+        "mul": TimerArgs("x * 2", setup="x = torch.ones(4)", num_threads=(1, 2)),
+        ("a", "b"): TimerArgs("y", "y = 1"),
+    },
+}
+"""
+PYPROJECT = b"""[tool.photometer]
+suite = "benchmarks/suite.py"
+base = "git:merge-base:main"
+fail-on = ["slower:2%", "memory:0"]
+keep = 0
+margin = "2%"
+budget = 60
+limit = 1.5
+store = "sqlite:///history.sqlite"
+accepted = "accepted.toml"
+
+[[tool.photometer.thresholds]]
+tag = "noisy"
+margin = "2%"
+fail-on = "slower:10%"
+
+[[tool.photometer.thresholds]]
+benchmark = "add"
+margin = 0.05
+"""
+PICKLE_WORDS = (
+    b"cos\nsystem\n",
+    b"R",
+    b"b",
+    b"(",
+    b"t",
+    b"l",
+    b"d",
+    b"]",
+    b"}",
+    b"0",
+    b"2",
+    b"\x81",
+    b"\x93",
+    b"\x94",
+    b"r\xff\xff\xff\x7f",
+    b"j\x00\x00\x00\x00",
+    b"B\xff\xff\xff\x7f",
+    b"G\x7f\xf8\0\0\0\0\0\0",
+    b"\x8c\x01\x1b",
+    b"N",
+    b"\x80\x05",
+    b"\x95\xff\xff\xff\xff\xff\xff\xff\x7f",
+    b"a",
+    b"e",
+    b"s",
+    b"u",
+    b".",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kind", action="append", choices=KINDS, help="may be given several times (default: all)")
+    parser.add_argument("--count", type=int, help="inputs per kind (default: as many as the time allows)")
+    parser.add_argument("--first", type=int, help="number of the first input (default: where the totals stopped)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=1 / 6, help="at most this long per kind")
+    parser.add_argument("--totals", type=Path, help="JSON file in which totals are kept")
+    parser.add_argument("--figures", action="store_true", help="write the totals to docs/figures/fuzz_inputs.json")
+    given = parser.parse_args()
+    kept = json.loads(given.totals.read_text()) if given.totals is not None and given.totals.exists() else {}
+    totals = {kind: Total(**kept.get(kind, {})) for kind in KINDS}
+    for kind in given.kind or KINDS:
+        total = totals[kind]
+        total.next = total.next if given.first is None else given.first
+        known: set[str] = set()
+        for one in fuzz(kind, given.seed, total, count=given.count, seconds=given.minutes * 60):
+            if one.place not in known:
+                known.add(one.place)
+                print(
+                    f"{one.fault}: {kind} --seed {one.seed} --first {one.number}: {one.place}: {one.words}", flush=True
+                )
+        if given.totals is not None:
+            given.totals.write_text(
+                json.dumps({name: dataclasses.asdict(each) for name, each in totals.items()}, indent=1)
+            )
+    rows = {}
+    for kind, total in totals.items():
+        per_second = total.inputs / total.seconds if total.seconds else 0.0
+        rows[kind] = (
+            f"{total.inputs:,}",
+            f"{per_second:,.0f}",
+            *(str(sum(each["fault"] == name for each in total.faults)) for name in FAULTS),
+        )
+    inputs, seconds = sum(each.inputs for each in totals.values()), sum(each.seconds for each in totals.values())
+    rows["all"] = (
+        f"{inputs:,}",
+        f"{inputs / seconds if seconds else 0.0:,.0f}",
+        *(str(sum(int(row[2 + i]) for row in rows.values())) for i in range(len(FAULTS))),
+    )
+    columns = ("inputs", "per second", *FAULTS)
+    print("".join(f"{word:>19}" for word in ("kind", *columns)))
+    for kind, row in rows.items():
+        print("".join(f"{word:>19}" for word in (kind, *row)))
+    if given.figures:
+        write_figures("fuzz_inputs", columns, rows)
+
+
+if __name__ == "__main__":
+    main()

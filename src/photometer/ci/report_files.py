@@ -1,0 +1,99 @@
+"""A comparison as files that CI systems show: JUnit XML for most, OpenMetrics text for GitLab's metrics report.
+
+JUnit: one test case per benchmark, whose time is that of one run on the branch's side. What breaks a rule is a failure,
+what could not run an error, what was not reached is skipped. OpenMetrics: one line per benchmark and figure of the
+branch; GitLab keeps the file of every pipeline and shows in a merge request which figures differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from xml.etree import ElementTree
+
+from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
+from photometer.analysis.gate import Breach
+from photometer.ci.review import Review
+from photometer.model.units import change, span
+from photometer.model.visible_text import visible, visible_line
+from photometer.report.verdict_text import detail_lines
+
+# Characters that XML 1.0 cannot represent, beyond those that `visible` escapes.
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def render_junit(review: Review) -> str:
+    """Return the document."""
+    comparison = review.comparison.titled_by_side()
+    suite = ElementTree.Element("testsuite", name=_plain(f"photometer {comparison.suite}".strip()))
+    failed = 0
+    for result in comparison.by_importance:
+        breaches = review.gate.of(result.order_id, result.side)
+        failed += bool(breaches)
+        _case(suite, comparison.suite, result, breaches)
+    for failure in comparison.failures:
+        case = _element(suite, "testcase", classname=comparison.suite, name=failure.title)
+        side = f" on the {failure.side} side" if failure.side else ""
+        _element(case, "error", message=f"failed{side}: {failure.message}", type="failed").text = _plain(failure.log)
+    for reason in review.gate.unjudged:
+        case = _element(suite, "testcase", classname=comparison.suite, name="gate")
+        _element(case, "error", message=reason, type="unjudged")
+    for title in comparison.not_reached:
+        case = _element(suite, "testcase", classname=comparison.suite, name=title)
+        _element(case, "skipped", message="not reached within the budget")
+    errors = len(comparison.failures) + len(review.gate.unjudged)
+    counts = {
+        "tests": len(suite),
+        "failures": failed,
+        "errors": errors,
+        "skipped": len(comparison.not_reached),
+    }
+    for name, count in counts.items():
+        suite.set(name, str(count))
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _case(suite: ElementTree.Element, name: str, result: ComparisonResult, breaches: Sequence[Breach]) -> None:
+    seconds = result.judged.base_seconds + result.difference_seconds
+    case = _element(suite, "testcase", classname=name, name=result.title, time=f"{max(seconds, 0.0):.9f}")
+    figures = f"{result.judged.words}, {change(result.ratio)} ({span(result.interval)})"
+    lines = [figures if result.judged.has_change else result.judged.words, *detail_lines(result)]
+    if breaches:
+        # One element: some readers show only the first.
+        message, rules = "; ".join(each.sentence for each in breaches), ", ".join(each.rule for each in breaches)
+        _element(case, "failure", message=message, type=rules).text = _plain("\n".join(lines))
+    else:
+        _element(case, "system-out").text = _plain("\n".join(lines))
+
+
+def _element(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
+    return ElementTree.SubElement(parent, tag, {name: _plain(value) for name, value in attributes.items()})
+
+
+def _plain(text: str) -> str:
+    return _NOT_XML.sub("?", visible(text))
+
+
+def render_open_metrics(comparison: EnvironmentComparison) -> str:
+    """Return the text; figures that were not measured are left out."""
+    by_name: dict[str, list[str]] = {}
+    for result in comparison.titled_by_side().results:
+        label = visible_line(result.title).replace("\\", "\\\\").replace('"', '\\"')
+        for name, value in _figures(result):
+            by_name.setdefault(name, []).append(f'{name}{{benchmark="{label}"}} {value:.10g}')
+    lines = [line for name, lines in by_name.items() for line in (f"# TYPE {name} gauge", *lines)]
+    return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def _figures(result: ComparisonResult) -> Iterator[tuple[str, float]]:
+    if result.judged.replicates:
+        yield "photometer_time_ratio", result.ratio
+        yield "photometer_seconds", result.judged.base_seconds + result.difference_seconds
+    if result.instructions is not None:
+        yield "photometer_instructions", result.instructions.branch_per_run
+    if result.memory is not None:
+        yield "photometer_peak_bytes", result.memory.branch.peak_bytes
+        yield "photometer_allocated_bytes", result.memory.branch.allocated_bytes

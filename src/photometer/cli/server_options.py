@@ -1,0 +1,87 @@
+"""Options of every command that measures: whether servers stay warm, and whether they import what set-ups import.
+
+They are declared here once, and added to those commands by `cli/__init__.py`. Their values travel in environment
+variables, so that whatever a command starts has them, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+
+# By the name that is typed after `photometer`, and after `photometer history`.
+MEASURING_HISTORY_COMMANDS = frozenset(("run",))
+MEASURING_COMMANDS = frozenset(
+    ("time", "ab", "run", "check", "compare", "compile-report", "flame", "fuzz", "bisect", "peaks")
+)
+
+NoKeep = Annotated[
+    bool,
+    typer.Option("--no-keep", help="End all servers with this command, and use none that an earlier one left warm."),
+]
+NoPreload = Annotated[
+    bool,
+    typer.Option("--no-preload", help="Run the imports of set-ups in every process that is measured, not only once."),
+]
+_OPTIONS = {"no_keep": NoKeep, "no_preload": NoPreload}
+
+
+def with_server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with these options added to its own."""
+
+    @functools.wraps(command)
+    def wrapper(*arguments: Any, no_keep: bool = False, no_preload: bool = False, **options: Any) -> Any:
+        with _chosen(no_keep, no_preload):
+            return command(*arguments, **options)
+
+    # Evaluated in the command's own module: typer does not look there for those of a wrapper.
+    signature = inspect.signature(command, eval_str=True)
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=hint)
+        for name, hint in _OPTIONS.items()
+    ]
+    wrapper.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), *added]
+    )
+    wrapper.__annotations__ = {
+        **{name: parameter.annotation for name, parameter in signature.parameters.items()},
+        **_OPTIONS,
+    }
+    return wrapper
+
+
+@contextlib.contextmanager
+def _chosen(no_keep: bool, no_preload: bool) -> Iterator[None]:
+    from photometer.session.policy import PRELOAD_VARIABLE
+    from photometer.session.warm import VARIABLE, keep_in_terminal
+
+    variables = {VARIABLE: "0" if no_keep else keep_in_terminal(_project_seconds())}
+    variables |= {PRELOAD_VARIABLE: "0"} if no_preload else {}
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _project_seconds() -> float | None:
+    """Return how long the project wants servers to stay warm; None if it does not say."""
+    from photometer.ci.project import read_project
+    from photometer.errors import DefinitionError
+
+    try:
+        return read_project().keep
+    except DefinitionError:
+        # The commands that need the project's settings say what is wrong with them.
+        return None

@@ -1,0 +1,30 @@
+"""Suites that were written for other tools, read as suites of ours: one module per tool, by the prefix of the name.
+
+In: `asv:benchmarks`, `operator_benchmark:pt/add_test.py`, `triton:bench.py`. Out: a Suite whose set-ups import the
+user's own modules. Its `folders` must be on the path of whatever process runs it; its `notes` say what was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from photometer.definition.loaders.asv import load_asv
+from photometer.definition.loaders.operator_benchmark import load_operator_benchmark
+from photometer.definition.loaders.triton import load_triton
+from photometer.definition.suite import Suite
+
+LOADERS: Mapping[str, Callable[[Path, str], Suite]] = {
+    "asv": load_asv,
+    "operator_benchmark": load_operator_benchmark,
+    "triton": load_triton,
+}
+"""By prefix: what takes the file or folder, and the whole name as the user wrote it."""
+
+
+def load_by_prefix(spec: str) -> Suite | None:
+    """Return the suite of another tool that `spec` names; None if it has no prefix of one."""
+    prefix, colon, place = spec.partition(":")
+    if not colon or prefix not in LOADERS:
+        return None
+    return LOADERS[prefix](Path(place or "."), spec)

@@ -1,0 +1,38 @@
+"""A comparison as text: two sides as rows with intervals (verdict_text.py), more as a table (matrix_text.py).
+
+In: an EnvironmentComparison. Out: text for the terminal, Markdown, or the outcome in one line.
+"""
+
+from __future__ import annotations
+
+import json
+
+from photometer.analysis.comparison_result import EnvironmentComparison
+from photometer.model.records import to_record
+from photometer.report import matrix_text, verdict_text
+
+
+def render_comparison(comparison: EnvironmentComparison, width: int = 100, colour: bool = False) -> str:
+    """Return the text for a terminal of this width."""
+    if comparison.has_many_sides:
+        return matrix_text.render_matrix(comparison, width, colour)
+    return verdict_text.render_verdicts(comparison, width, colour)
+
+
+def render_comparison_markdown(comparison: EnvironmentComparison) -> str:
+    """Return Markdown for a pull request."""
+    if comparison.has_many_sides:
+        return matrix_text.render_matrix_markdown(comparison)
+    return verdict_text.render_verdicts_markdown(comparison)
+
+
+def headline(comparison: EnvironmentComparison) -> str:
+    """Return the outcome in one line."""
+    return matrix_text.headline(comparison) if comparison.has_many_sides else verdict_text.headline(comparison)
+
+
+def render_comparison_json(comparison: EnvironmentComparison) -> str:
+    """Return the records of the results. Of more than two sides, each has the position of the one it is about."""
+    records = [to_record(result) for result in comparison]
+    document = {"sides": comparison.names, "results": records} if comparison.has_many_sides else records
+    return json.dumps(document, indent=2) + "\n"

@@ -1,0 +1,64 @@
+"""torch_here: the torch of this interpreter, or what stands in its place where it has none.
+
+Plain Python code can be measured without it; then nothing of torch is imported, and the name `torch`, which every
+statement sees, says what is missing as soon as something of it is used.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import Any
+
+REMEDY = "pip install torch"
+
+
+def find_torch() -> Any | None:
+    """Return torch, imported; None if this interpreter has none. One that cannot be imported raises its error."""
+    if "torch" in sys.modules:
+        # None in the list of modules is how an import is forbidden.
+        return sys.modules["torch"]
+    if importlib.util.find_spec("torch") is None:
+        return None
+    import torch
+
+    return torch
+
+
+def torch_or_missing() -> Any:
+    """Return what statements see under the name `torch`."""
+    torch = find_torch()
+    return MISSING if torch is None else torch
+
+
+def needed_torch(what: str) -> Any:
+    """Return torch for something that cannot be done without it, which NoTorch says if there is none."""
+    torch = find_torch()
+    if torch is None:
+        raise missing(what)
+    return torch
+
+
+class NoTorch(RuntimeError):
+    """Something needs torch, which this interpreter does not have: one line, with the remedy."""
+
+
+def missing(what: str) -> NoTorch:
+    return NoTorch(f"{what} needs torch, which {sys.executable} does not have: {REMEDY}")
+
+
+class MissingTorch:
+    """In the place of torch."""
+
+    @staticmethod
+    def manual_seed(seed: int) -> None:
+        """Do nothing: there is no generator of torch's, and all others are seeded before the set-up."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            # Something asks what kind of object this is.
+            raise AttributeError(name)
+        raise missing(f"torch.{name}")
+
+
+MISSING = MissingTorch()

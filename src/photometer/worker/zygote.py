@@ -1,0 +1,383 @@
+"""A zygote: a process that has imported what benchmarks need, and is forked for each server that is asked for.
+
+The first zygote imports torch. Forks of it import more: what the set-ups of a side need, with that side's path. Each
+has a socket on which it listens; a connection gets a fork of its own, and its first message says what that becomes:
+
+    zygote [listener, lifeline]            import more, and listen on that socket
+    server [channel, lifeline, output]     fork children for benchmarks (server.py)
+
+The sockets and pipes in brackets are sent with the message. A zygote with a lifeline ends with its owner; one without
+is kept, and ends when nobody has used it for a while. It only accepts and forks, so that it is in the same state at
+every fork. If its imports fail, whoever connects is sent the reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import shutil
+import socket
+import struct
+import sys
+import time
+import traceback
+from typing import Any
+
+from .child_life import read_nothing_from
+from .imports import NotShared, import_all, shadowed
+from .messages import PROTOCOL_VERSION, Failed, Prepare, decode_request, encode_reply, encode_request
+from .protocol import Disconnected, Garbled, receive_message, send_message
+from .python_loop import PythonLoop
+from .scatter import scatter_memory
+from .server import dying_with, make_importable, refuse_huge_pages, serve_connection
+from .torch_here import find_torch
+from .user_error import describe_exception
+
+# Over which the first zygote's owner sends its request.
+OWNER = 0
+MOST_DESCRIPTORS = 3
+# The types of Failed that the near side deals with by itself.
+NOT_SHARED = "NotShared"
+SHADOWS = "Shadows"
+# The exit status of a zygote: its end is not a use of the zygote it was forked from.
+ZYGOTE_ENDED = 3
+# How often a zygote wakes to see whether it is still wanted.
+WAKE_SECONDS = 5.0
+# How long one that failed waits for those who were about to connect.
+REFUSING_SECONDS = 2.0
+# How long one whose owner is gone waits for its forks, which end for the same reason.
+LAST_SECONDS = 1.0
+# A kept zygote ends if less memory is free: this share of all, or this many bytes.
+LEAST_FREE_SHARE = 0.05
+LEAST_FREE_BYTES = 1 << 30
+# The profiling executor optimises after two runs; the third and fourth run what it made.
+SCRIPTED_RUNS = 4
+
+# Whether this process is a fork of one that has imported torch, or found that there is none.
+_has_imported = False
+
+
+def main() -> None:
+    """Be the first zygote: the request comes over standard input. Never return."""
+    sys.argv[:] = [""]
+    with socket.socket(fileno=os.dup(OWNER)) as line:
+        request, descriptors = receive_request(line)
+    read_nothing_from(OWNER)
+    if request.get("small_pages"):
+        refuse_huge_pages()
+    become_zygote(request, descriptors)
+
+
+def receive_request(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Return what the fork is to become, and the descriptors that came with it."""
+    _, descriptors, _, _ = socket.recv_fds(line, 1, MOST_DESCRIPTORS)
+    return receive_message(line.fileno()), descriptors
+
+
+def become_zygote(request: dict[str, Any], descriptors: list[int]) -> None:
+    """Import what the request says, then fork for whoever connects. Never return."""
+    number, *lifelines = descriptors
+    started_at, inode = time.time_ns(), _inode(request["socket"])
+    listener = socket.socket(fileno=number)
+    watched = dying_with(lifelines[0], request["folder"]) if lifelines else contextlib.nullcontext()
+    with watched:
+        failed = get_ready(request)
+    if failed is not None:
+        refuse(listener, failed)
+    else:
+        if request["record"]:
+            write_record(request, started_at)
+        serve_forks(listener, lifelines[0] if lifelines else None, inode, request)
+    if _inode(request["socket"]) == inode:
+        # Otherwise they are those of the zygote that has replaced this one.
+        shutil.rmtree(request["folder"], ignore_errors=True)
+        for file in (request["record"], request["socket"]):
+            with contextlib.suppress(OSError):
+                os.unlink(file)  # noqa: PTH108
+    os._exit(ZYGOTE_ENDED)
+
+
+def get_ready(request: dict[str, Any]) -> Failed | None:
+    """Import, and settle everything that would otherwise happen once, in whichever child comes first."""
+    is_first = not _has_imported
+    try:
+        if not is_first and (name := shadowed(request["path"])):
+            return Failed(SHADOWS, name, "")
+        sys.path[0:0] = request["path"]
+        torch = find_torch()
+        if is_first and torch is not None:
+            # A statement that calls for these pays for it in every child otherwise.
+            torch.set_num_threads(1)
+        make_importable(request["importable"])
+        if request["imports"]:
+            import_more(request, torch)
+        if request["translate"]:
+            run_common_operations(torch)
+        if request["translate"] == "with scripts" and torch is not None:
+            run_scripted_model(torch)
+    except NotShared as refused:
+        return Failed(NOT_SHARED, json.dumps([refused.statement, refused.reason]), "")
+    except Exception as error:
+        return Failed(**describe_exception(error))
+    _note_imported()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    return None
+
+
+def _note_imported() -> None:
+    """Note, for the forks, that the first zygote has imported what it does."""
+    global _has_imported
+    _has_imported = True
+
+
+def import_more(request: dict[str, Any], torch: Any) -> None:
+    """Import; perhaps in another memory layout. Under Valgrind instrumentation is off: with it, this takes longer."""
+    gc.disable()
+    scattered = scatter_memory(request["layout_seed"], torch) if request["layout_seed"] else []
+    import_all(request["imports"])
+    # Freed after the imports, so that these lie in the holes between.
+    del scattered
+
+
+def run_common_operations(torch: Any) -> None:
+    """Make Valgrind translate the code that most statements share, once, before children inherit it."""
+    from .valgrind_requests import running_on_valgrind, start_instrumentation
+
+    start_instrumentation()
+    if torch is not None:
+        run_common_tensors(torch)
+    # Reading a request and compiling its loop was half of a small statement's time.
+    sent = encode_request(Prepare("y = x * x", "x = 4" if torch is None else "x = torch.ones(4, 4)"))
+    request, _ = decode_request(json.loads(json.dumps(sent)))
+    assert isinstance(request, Prepare)
+    PythonLoop(request.stmt, request.setup, globals={"torch": torch}).timeit(10)
+    running_on_valgrind()
+
+
+def run_common_tensors(torch: Any) -> None:
+    x = torch.ones(4, 4, requires_grad=True)
+    for _ in range(3):
+        y = torch.add(x, x) * x
+        y.sum().backward()
+        x.detach()[0].view(-1)
+        torch.mm(x, x)
+        torch.empty(2)
+    x.grad = None
+    # No random numbers here: a child must find the generator as a fresh process has it.
+    torch.nn.ReLU()(torch.nn.functional.linear(x, x))
+
+
+def run_scripted_model(torch: Any) -> None:
+    """Save, load and run a small TorchScript model, which touches a hundred thousand lines that nothing else does.
+
+    Translated once, they are inherited: counting a scripted statement then takes a second instead of four. For others
+    it would only be three seconds more.
+    """
+    import io
+    import warnings
+
+    class Layer(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x, w):  # type: ignore[no-untyped-def]
+            return torch.relu(torch.mm(x, w) + x)
+
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        # TorchScript says that it is no longer developed; who measures it knows.
+        warnings.simplefilter("ignore")
+        torch.jit.save(torch.jit.script(Layer()), buffer)
+        buffer.seek(0)
+        model = torch.jit.load(buffer)
+    x = torch.ones(4, 4)
+    w = torch.ones(4, 4, requires_grad=True)
+    for _ in range(SCRIPTED_RUNS):
+        model(x, w).sum().backward()
+
+
+def serve_forks(listener: socket.socket, lifeline: int | None, inode: int, request: dict[str, Any]) -> None:
+    """Fork for each connection, until the owner is gone, or nobody has come for a while.
+
+    `inode` is that of the socket by which it is found.
+    """
+    keep_seconds = request["keep_seconds"]
+    poll = select.poll()
+    poll.register(listener, select.POLLIN)
+    if lifeline is not None:
+        poll.register(lifeline, select.POLLHUP)
+    forks = 0
+    last_used = _seconds()
+    while True:
+        ready = dict(poll.poll(WAKE_SECONDS * 1000))
+        ended, servers_ended = _reap()
+        forks -= ended
+        if lifeline in ready:
+            _await_forks(forks)
+            return
+        if listener.fileno() in ready:
+            line, _ = listener.accept()
+            pid = os.fork()
+            if pid == 0:
+                listener.close()
+                if lifeline is not None:
+                    os.close(lifeline)
+                serve(line)
+            line.close()
+            forks += 1
+        if ready or servers_ended:
+            last_used = _seconds()
+        elif lifeline is None and not forks and (_seconds() - last_used > keep_seconds or _memory_is_short()):
+            return
+        elif lifeline is None and _inode(request["socket"]) != inode:
+            # Nobody can find it any more.
+            return
+
+
+def serve(line: socket.socket) -> None:
+    """Become what the connection asks for; never return."""
+    try:
+        if not _is_own(line):
+            os._exit(1)
+        request, descriptors = receive_request(line)
+        # A group of its own, so that it can be killed with all that it starts.
+        os.setsid()
+        if request["become"] == "zygote":
+            line.close()
+            become_zygote(request, descriptors)
+        channel, lifeline, output = descriptors
+        serve_connection(
+            line.detach(),
+            request["folder"],
+            channel,
+            lifeline,
+            output,
+            dumps=request["dumps"],
+            program=request["program"],
+        )
+    except (Disconnected, BrokenPipeError, ConnectionResetError):
+        # Whoever connected has gone.
+        os._exit(1)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(1)
+
+
+def refuse(listener: socket.socket, failed: Failed) -> None:
+    """Send the reason to whoever has connected, or soon does, and to those who wait behind a zygote to be."""
+    poll = select.poll()
+    poll.register(listener, select.POLLIN)
+    while poll.poll(REFUSING_SECONDS * 1000):
+        line, _ = listener.accept()
+        with line, contextlib.suppress(Disconnected, Garbled, OSError, KeyError, ValueError):
+            request, descriptors = receive_request(line)
+            if request["become"] == "zygote":
+                refuse(socket.socket(fileno=descriptors[0]), failed)
+            else:
+                send_message(descriptors[0], encode_reply(failed))
+            for number in descriptors:
+                with contextlib.suppress(OSError):
+                    os.close(number)
+
+
+def write_record(request: dict[str, Any], started_at: int) -> None:
+    """Write what this zygote has imported, for those who want to know whether that is still current.
+
+    A fork does it: a zygote that is kept must be in the same state as one that is not.
+    """
+    pid = os.fork()
+    if pid:
+        os.waitpid(pid, 0)
+        return
+    # On a full disk there is no record: the zygote is then taken for one that is starting.
+    with contextlib.suppress(OSError, ValueError):
+        record = make_record(request, started_at)
+        with open(f"{request['record']}.partial", "w") as file:  # noqa: PTH123
+            json.dump(record, file)
+        os.replace(f"{request['record']}.partial", request["record"])  # noqa: PTH105
+    os._exit(0)
+
+
+def make_record(request: dict[str, Any], started_at: int) -> dict[str, Any]:
+    """Return who this zygote is, and each file that it has, with when the zygote that loaded it had started."""
+    before: dict[str, int] = {}
+    if request["parent_record"]:
+        with open(request["parent_record"]) as file:  # noqa: PTH123
+            before = json.load(file)["files"]
+    files = {str(name) for module in list(sys.modules.values()) if (name := getattr(module, "__file__", None))}
+    with open("/proc/self/maps") as maps:  # noqa: PTH123
+        files |= {fields[5].strip() for line in maps if len(fields := line.split(maxsplit=5)) == 6}
+    found_in = {}
+    for name, module in list(sys.modules.items()):
+        place = os.path.dirname(getattr(module, "__file__", None) or "")  # noqa: PTH120
+        if place and "." not in name:
+            found_in[name] = os.path.dirname(place) if hasattr(module, "__path__") else place  # noqa: PTH120
+    return {
+        "pid": os.getppid(),
+        "version": PROTOCOL_VERSION,
+        "started_at_ns": started_at,
+        "title": request["title"],
+        "imports": request["imports"],
+        "path": list(sys.path),
+        "found_in": found_in,
+        "files": {
+            file: before.get(file, started_at)
+            for file in sorted(files)
+            if file.startswith("/") and os.path.isfile(file)  # noqa: PTH113
+        },
+    }
+
+
+def _reap() -> tuple[int, int]:
+    """Return how many forks have ended, and how many of them were servers."""
+    ended = servers = 0
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                break
+            ended += 1
+            servers += status != ZYGOTE_ENDED << 8
+    return ended, servers
+
+
+def _await_forks(forks: int) -> None:
+    """Wait a moment for forks that are ending, too: whoever inherits them may never ask how they ended."""
+    deadline = _seconds() + LAST_SECONDS
+    while forks and _seconds() < deadline:
+        forks -= _reap()[0]
+        time.sleep(0.005)
+
+
+def _is_own(line: socket.socket) -> bool:
+    """Return whether the process at the other end is this user's."""
+    credentials = struct.Struct("3i")
+    _, uid, _ = credentials.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, credentials.size))
+    return bool(uid == os.getuid())
+
+
+def _inode(path: str) -> int:
+    """Return the inode of the socket by which it is found; 0 if that is gone."""
+    try:
+        return os.stat(path).st_ino  # noqa: PTH116
+    except OSError:
+        return 0
+
+
+def _memory_is_short() -> bool:
+    try:
+        with open("/proc/meminfo") as file:  # noqa: PTH123
+            sizes = {name: int(rest.split()[0]) * 1024 for name, _, rest in (line.partition(":") for line in file)}
+    except (OSError, ValueError, IndexError):
+        return False
+    least = max(sizes.get("MemTotal", 0) * LEAST_FREE_SHARE, LEAST_FREE_BYTES)
+    return sizes.get("MemAvailable", LEAST_FREE_BYTES) < least
+
+
+def _seconds() -> float:
+    """Return a clock that goes on while the machine is suspended."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)

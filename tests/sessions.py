@@ -1,0 +1,85 @@
+"""Sessions for tests of what is measured in them and not of how they start: with real servers, or with fakes.
+
+Tests that are marked `warm` find the servers of those before them, as commands in a terminal do, also if another worker
+of this test run has started them: torch is imported once under Valgrind, and not by each of them. All of them end with
+the test run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from photometer.session.session import Session
+from photometer.session.warm import VARIABLE, WarmFolder
+from tests.session.fake_session import FakeServers
+
+# Set by the process that starts the workers, which inherit it.
+RUNTIME = "PHOTOMETER_TEST_RUNTIME"
+KEEP_SECONDS = "600"
+FAKE_REPLICATE_SECONDS = 0.01
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        os.environ[RUNTIME] = tempfile.mkdtemp(prefix="photometer-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        runtime = Path(os.environ.pop(RUNTIME))
+        WarmFolder(0.0, runtime / "photometer").clear()
+        shutil.rmtree(runtime, ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let a test that is marked so find warm servers, its fixtures too, and leave some."""
+    if item.get_closest_marker("warm") is None:
+        return (yield)
+    with pytest.MonkeyPatch.context() as variables:
+        variables.setenv("XDG_RUNTIME_DIR", os.environ[RUNTIME])
+        variables.setenv(VARIABLE, KEEP_SECONDS)
+        return (yield)
+
+
+@pytest.fixture(scope="session")
+def run_folder() -> Path:
+    """A folder that all workers of this test run share."""
+    return Path(os.environ[RUNTIME])
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    """A session of this interpreter; every test gets children of its own from it."""
+    with Session() as opened:
+        yield opened
+
+
+@pytest.fixture
+def fake_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let comparisons work with sessions of FakeServers: without Valgrind, interpreters, or waiting for anything."""
+    from photometer.comparing.fork_sampler import ForkSampler
+
+    monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
+    monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
+    # Other tests run beside this one: nobody waits for them to end.
+    monkeypatch.setattr("photometer.instruments.noise_watch.NoiseWatch.wait_for_quiet", lambda watch: 0.0)
+    # The fakes need no time: many short replicates are decided on a busy machine, too.
+    monkeypatch.setattr("photometer.comparing.decide.REPLICATE_SECONDS", FAKE_REPLICATE_SECONDS)
+    defaults = ForkSampler.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "seconds", FAKE_REPLICATE_SECONDS)
+    # The interpreters are fakes, too.
+    monkeypatch.setattr("photometer.environments.resolved._interpreter", lambda spec, is_base: None)
+
+
+@pytest.fixture
+def servers(request: pytest.FixtureRequest, fake_processes: None) -> FakeServers:
+    """Fakes for the sides of a comparison: what statements do on each is `SIDES` of the test's module."""
+    return FakeServers(request.module.SIDES)

@@ -20,7 +20,7 @@ from typing import Any
 from photometer.errors import WorkerStartError
 from photometer.session.layout import freezing, of_fixed_length
 from photometer.session.left_behind import make_folder
-from photometer.worker.protocol import pack_message
+from photometer.worker.protocol import NO_PATH, pack_message
 
 WORKER = Path(__file__).parent.parent / "worker" / "__main__.py"
 # Not the user's folder: counts must not depend on where photometer was started.
@@ -255,9 +255,9 @@ def _request(
         "translate": launch.translate,
         "small_pages": launch.small_pages,
         "folder": of_fixed_length(str(place.folder)),
-        "socket": str(place.socket),
-        "record": str(place.record or ""),
-        "parent_record": "" if parent is None else str(parent.record or ""),
+        "socket": of_fixed_length(str(place.socket)),
+        "record": of_fixed_length(str(place.record or NO_PATH)),
+        "parent_record": of_fixed_length(str((parent and parent.record) or NO_PATH)),
         "keep_seconds": place.keep_seconds,
     }
 
@@ -273,11 +273,8 @@ def server_request(folder: Path, dumps: Path, program: str) -> dict[str, Any]:
 
 
 def send_request(line: socket.socket, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-    message = dict(request)
-    size = len(pack_message({**message, "padding": ""}))
-    message["padding"] = "x" * (-size % REQUEST_BYTES)
     socket.send_fds(line, [b"r"], list(descriptors))
-    line.sendall(pack_message(message))
+    line.sendall(pack_message(dict(request), multiple_of=REQUEST_BYTES))
 
 
 @contextlib.contextmanager

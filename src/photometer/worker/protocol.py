@@ -14,6 +14,8 @@ _LENGTH = struct.Struct(">Q")
 # A length beyond this is not a message but nonsense on the line.
 MOST_BYTES = 1 << 30
 _CHUNK = 1 << 20
+# In the place of a path: those in requests are padded to one length with leading slashes, and so is this.
+NO_PATH = "/"
 
 
 class Disconnected(Exception):
@@ -24,8 +26,10 @@ class Garbled(Exception):
     """What came is not a message."""
 
 
-def pack_message(message: dict[str, Any]) -> bytes:
+def pack_message(message: dict[str, Any], *, multiple_of: int = 1) -> bytes:
+    """Return the bytes of a message, filled with spaces so that its body has a multiple of that length."""
     body = json.dumps(message).encode()
+    body += b" " * (-len(body) % multiple_of)
     return _LENGTH.pack(len(body)) + body
 
 

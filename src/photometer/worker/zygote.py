@@ -29,7 +29,7 @@ from typing import Any
 from .child_life import read_nothing_from
 from .imports import NotShared, import_all, shadowed
 from .messages import PROTOCOL_VERSION, Failed, Prepare, decode_request, encode_reply, encode_request
-from .protocol import Disconnected, Garbled, receive_message, send_message
+from .protocol import NO_PATH, Disconnected, Garbled, receive_message, send_message
 from .python_loop import PythonLoop
 from .scatter import scatter_memory
 from .server import dying_with, make_importable, refuse_huge_pages, serve_connection
@@ -80,17 +80,17 @@ def receive_request(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
 def become_zygote(request: dict[str, Any], descriptors: list[int]) -> None:
     """Import what the request says, then fork for whoever connects. Never return."""
     number, *lifelines = descriptors
+    # One that is kept does all that others do, so that its memory is the same and its counts are, too.
+    lifeline = lifelines[0] if lifelines else never_closed()
     started_at, inode = time.time_ns(), _inode(request["socket"])
     listener = socket.socket(fileno=number)
-    watched = dying_with(lifelines[0], request["folder"]) if lifelines else contextlib.nullcontext()
-    with watched:
+    with dying_with(lifeline, request["folder"]):
         failed = get_ready(request)
     if failed is not None:
         refuse(listener, failed)
     else:
-        if request["record"]:
-            write_record(request, started_at)
-        serve_forks(listener, lifelines[0] if lifelines else None, inode, request)
+        write_record(request, started_at)
+        serve_forks(listener, lifeline, inode, request)
     if _inode(request["socket"]) == inode:
         # Otherwise they are those of the zygote that has replaced this one.
         shutil.rmtree(request["folder"], ignore_errors=True)
@@ -98,6 +98,12 @@ def become_zygote(request: dict[str, Any], descriptors: list[int]) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(file)  # noqa: PTH108
     os._exit(ZYGOTE_ENDED)
+
+
+def never_closed() -> int:
+    """Return a lifeline whose other end stays open as long as this process lives."""
+    lifeline, _ = os.pipe()
+    return lifeline
 
 
 def get_ready(request: dict[str, Any]) -> Failed | None:
@@ -198,16 +204,15 @@ def run_scripted_model(torch: Any) -> None:
         model(x, w).sum().backward()
 
 
-def serve_forks(listener: socket.socket, lifeline: int | None, inode: int, request: dict[str, Any]) -> None:
+def serve_forks(listener: socket.socket, lifeline: int, inode: int, request: dict[str, Any]) -> None:
     """Fork for each connection, until the owner is gone, or nobody has come for a while.
 
     `inode` is that of the socket by which it is found.
     """
-    keep_seconds = request["keep_seconds"]
+    is_kept, keep_seconds = has_record(request), request["keep_seconds"]
     poll = select.poll()
     poll.register(listener, select.POLLIN)
-    if lifeline is not None:
-        poll.register(lifeline, select.POLLHUP)
+    poll.register(lifeline, select.POLLHUP)
     forks = 0
     last_used = _seconds()
     while True:
@@ -222,16 +227,15 @@ def serve_forks(listener: socket.socket, lifeline: int | None, inode: int, reque
             pid = os.fork()
             if pid == 0:
                 listener.close()
-                if lifeline is not None:
-                    os.close(lifeline)
+                os.close(lifeline)
                 serve(line)
             line.close()
             forks += 1
         if ready or servers_ended:
             last_used = _seconds()
-        elif lifeline is None and not forks and (_seconds() - last_used > keep_seconds or _memory_is_short()):
+        elif is_kept and not forks and (_seconds() - last_used > keep_seconds or _memory_is_short()):
             return
-        elif lifeline is None and _inode(request["socket"]) != inode:
+        elif is_kept and _inode(request["socket"]) != inode:
             # Nobody can find it any more.
             return
 
@@ -284,8 +288,13 @@ def refuse(listener: socket.socket, failed: Failed) -> None:
                     os.close(number)
 
 
+def has_record(request: dict[str, Any]) -> bool:
+    """Return whether the zygote is kept: others have no record."""
+    return not str(request["record"]).endswith(NO_PATH)
+
+
 def write_record(request: dict[str, Any], started_at: int) -> None:
-    """Write what this zygote has imported, for those who want to know whether that is still current.
+    """Write what this zygote has imported, for those who want to know whether that is still current, if it is kept.
 
     A fork does it: a zygote that is kept must be in the same state as one that is not.
     """
@@ -293,6 +302,8 @@ def write_record(request: dict[str, Any], started_at: int) -> None:
     if pid:
         os.waitpid(pid, 0)
         return
+    if not has_record(request):
+        os._exit(0)
     # On a full disk there is no record: the zygote is then taken for one that is starting.
     with contextlib.suppress(OSError, ValueError):
         record = make_record(request, started_at)
@@ -305,7 +316,7 @@ def write_record(request: dict[str, Any], started_at: int) -> None:
 def make_record(request: dict[str, Any], started_at: int) -> dict[str, Any]:
     """Return who this zygote is, and each file that it has, with when the zygote that loaded it had started."""
     before: dict[str, int] = {}
-    if request["parent_record"]:
+    if not request["parent_record"].endswith(NO_PATH):
         with open(request["parent_record"]) as file:  # noqa: PTH123
             before = json.load(file)["files"]
     files = {str(name) for module in list(sys.modules.values()) if (name := getattr(module, "__file__", None))}

@@ -1,10 +1,11 @@
 """Whether counts repeat exactly: the standard suite, counted by separate runs in surroundings that have nothing alike.
 
-    python benchmarks/exactness.py [--quick] [--suite SUITE] [-k EXPRESSION] [--runs N] [--users-cache]
+    python benchmarks/exactness.py [--quick] [--suite SUITE] [-k EXPRESSION] [--runs N] [--users-cache] [--warm]
 
 Each run has another TMPDIR, an empty cache, a working folder of another length and another order of work; from the
 second on there is a busy process on each core. `--users-cache` takes the first run's C++ from the user's cache, which
-may have been compiled in other company. Prints Markdown: how many orders have the same figures in all runs, and for
+may have been compiled in other company. `--warm` adds a run by servers that another command has used and left warm.
+Prints Markdown: how many orders have the same figures in all runs, and for
 each other order the functions that differ. Exit status 1 if an order of one thread does. All 168 orders take about ten
 minutes on two cores; `--quick` counts every seventh. `--figures` writes docs/figures/exactness.json.
 """
@@ -85,8 +86,8 @@ def busy(_: int) -> None:
         pass
 
 
-def run_apart(asked: argparse.Namespace, number: int, folder: Path) -> Counted:
-    """Count in a process of its own, whose surroundings depend on `number`."""
+def run_apart(asked: argparse.Namespace, number: int, folder: Path, *, warm: bool = False) -> Counted:
+    """Count in a process of its own, whose surroundings depend on `number`; with `warm` by servers that were used."""
     out = folder / f"counts-{number}.json"
     command = [sys.executable, str(Path(__file__).resolve()), "--write", str(out), "--seed", str(number)]
     command += ["--suite", asked.suite, *(["-k", asked.expression] if asked.expression else [])]
@@ -97,16 +98,22 @@ def run_apart(asked: argparse.Namespace, number: int, folder: Path) -> Counted:
         place = folder / ("elsewhere-" * (number + 1))
         (place / "tmp").mkdir(parents=True)
         variables |= {"TMPDIR": str(place / "tmp"), "PHOTOMETER_CACHE": str(place / "cache")}
+        # The folder of warm servers is then in TMPDIR, too.
+        variables.pop("XDG_RUNTIME_DIR", None)
+    variables["PHOTOMETER_KEEP"] = "600" if warm else "0"
     if number:
         cores = range(0 if asked.no_load else os.cpu_count() or 1)
         load = [multiprocessing.Process(target=busy, args=(core,), daemon=True) for core in cores]
     for process in load:
         process.start()
     try:
-        start = time.monotonic()
-        subprocess.run(command, env=variables, cwd=place, check=True)
-        print(f"run {number + 1}: {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+        for _ in range(2 if warm else 1):
+            start = time.monotonic()
+            subprocess.run(command, env=variables, cwd=place, check=True)
+            print(f"run {number + 1}: {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     finally:
+        if warm:
+            subprocess.run([sys.executable, "-m", "photometer", "warm", "--stop"], env=variables, check=False)
         for process in load:
             process.kill()
     counted: Counted = json.loads(out.read_text())
@@ -174,6 +181,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help=f"Count every {QUICK_STEP}th order.")
     parser.add_argument("--users-cache", action="store_true", help="Let the first run use the user's cache.")
+    parser.add_argument("--warm", action="store_true", help="One more run, by servers that are warm.")
     parser.add_argument("--figures", action="store_true", help="Write docs/figures/exactness.json, too.")
     parser.add_argument("--no-load", action="store_true", help="Start no busy processes.")
     parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
@@ -184,6 +192,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         runs = [run_apart(asked, number, Path(folder)) for number in range(asked.runs)]
+        if asked.warm:
+            runs.append(run_apart(asked, asked.runs, Path(folder), warm=True))
     if asked.figures:
         write_figures("exactness", ("orders", *FIGURES), figures_of_kinds(plan_of(asked), runs))
     sys.exit(1 if compare(plan_of(asked), runs) else 0)

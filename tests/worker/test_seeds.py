@@ -164,15 +164,18 @@ def own_generators_restored() -> Iterator[None]:
 @pytest.mark.warm
 @pytest.mark.valgrind
 @pytest.mark.slow
-def test_counts_of_random_data_are_equal_in_two_processes() -> None:
+def test_counts_of_random_data_are_equal_in_two_processes(tmp_path: Path) -> None:
     code = (
         "import photometer\n"
         "timer = photometer.Timer('(x > 0.5).nonzero()', 'x = torch.rand(1000)')\n"
         "figures = timer.collect_callgrind(number=10).figures\n"
-        "print(figures.outside_allocator, figures.allocator_calls)\n"
+        "print(figures.outside_allocator, figures.allocator_calls, figures.total)\n"
     )
-    # One server that is warm, and one that is started for this: both have imported torch, which seeds itself.
-    surroundings = (os.environ, {**os.environ, "PHOTOMETER_KEEP": "0"})
+    # One server that is warm, and one that is started for this: both have imported torch, which seeds itself. Its folder
+    # has a longer path, which must not show in the total either.
+    elsewhere = tmp_path / "a-temporary-folder-with-a-longer-name"
+    elsewhere.mkdir()
+    surroundings = (os.environ, {**os.environ, "PHOTOMETER_KEEP": "0", "TMPDIR": str(elsewhere)})
     command = [sys.executable, "-c", code]
     counts = {subprocess.run(command, check=True, capture_output=True, env=each).stdout for each in surroundings}
     assert len(counts) == 1

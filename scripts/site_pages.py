@@ -115,7 +115,7 @@ def commands_page() -> str:
     from photometer.cli.help_page import CommandHelp, describe
 
     def entries(title: str, about: CommandHelp) -> Iterator[str]:
-        rows = about.arguments if title == "Argument" else about.options
+        rows = about.arguments if title == "Argument" else about.all_options
         if rows:
             yield f"\n| {title} | |\n| --- | --- |"
             for row in rows:

@@ -47,7 +47,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["current", "current", "--suite", "standard", "-k", "nothing_like_this"], 5, "Nothing ran"),
         (["current", "current", "--suite", "standard", "--budget", "0"], 2, "more than 0"),
         (["current", "current", "--suite", "standard", "--fdr", "2"], 2, "between 0 and 1"),
-        (["current", "--calibrate"], 2, "needs --suite"),
+        (["current", "--calibrate"], 2, "--calibrate is now a command: photometer calibrate"),
         (["current", "current", "--suite", "standard", "--fail-on", "slower:5"], 2, "Write 5% for per cent"),
         (["current", "current", "--suite", "standard", "--fail-on", "memory:0", "--no-memory"], 2, "is not measured"),
     ],
@@ -86,14 +86,6 @@ def test_json_has_a_verdict_a_benchmark(suite: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     (record,) = json.loads(done.stdout)
     assert (record["title"], record["verdict"]["verdict"]) == ("sum", "same")
-
-
-@pytest.mark.slow
-def test_calibrate_prints_the_rate(suite: str) -> None:
-    done = run("current", "--calibrate", "--suite", suite, "-k", "sum", "--budget", "1", "--margin", "0.2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "false alarms in" in done.stdout
-    assert "95 % interval" in done.stdout
 
 
 @pytest.mark.nightly

@@ -17,7 +17,6 @@ THREE = ["current", "env:A=1", "env:A=2", "--suite", "standard"]
     [
         ([*TWO, "--nodes", "2"], 2, "--nodes needs --on"),
         ([*TWO, "--on", "ray", "--flame", "all"], 2, "--flame all does not go with --on"),
-        (["current", "--suite", "standard", "--calibrate", "--on", "ray"], 2, "--calibrate does not go with --on"),
         ([*TWO, "--on", "10.0.0.1:6379"], 1, "is not a cluster"),
         (["current", "git:WORKTREE", "--suite", "standard", "--on", "ray"], 1, "a working tree cannot be sent"),
         (["results.json", "current", "--suite", "standard", "--on", "ray"], 1, "cannot be compared on a cluster"),

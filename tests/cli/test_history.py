@@ -42,23 +42,23 @@ def results(folder: Path, name: str, commit: str, instructions: int) -> Path:
 
 @pytest.fixture
 def filled(project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
-    assert photometer("init") == 0
+    assert photometer("create") == 0
     files = [results(tmp_path, f"r{n}", sha, 12_000 + 600 * (n >= 2)) for n, sha in enumerate(project.shas)]
     assert photometer("add", *files) == 0
     capsys.readouterr()
     return project
 
 
-def test_init_makes_a_store_that_git_does_not_see(project: Project) -> None:
-    assert photometer("init") == 0
+def test_create_makes_a_store_that_git_does_not_see(project: Project) -> None:
+    assert photometer("create") == 0
     assert (project.folder / ".photometer" / "history.sqlite").exists()
     assert project.git("status", "--porcelain") == ""
-    assert photometer("init") == 0
+    assert photometer("create") == 0
 
 
 def test_without_a_store_the_remedy_is_named(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    assert photometer("list") == 1
-    assert "photometer history init" in capsys.readouterr().err
+    assert photometer("runs") == 1
+    assert "photometer history create" in capsys.readouterr().err
 
 
 def test_adding_files_again_says_that_they_were_there(
@@ -75,17 +75,17 @@ def runs_in(listed: str) -> list[str]:
     return re.findall(r"^ *(\d+)  \d{4}-", listed, re.MULTILINE)
 
 
-def test_list_and_show(filled: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    assert photometer("list") == 0
+def test_runs_and_curves(filled: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert photometer("runs") == 0
     listed = capsys.readouterr().out
     assert len(runs_in(listed)) == 4
     assert filled.shas[3][:10] in listed
-    assert photometer("show", "-k", "work", "--metric", "instructions") == 0
+    assert photometer("curves", "-k", "work", "--metric", "instructions") == 0
     shown = capsys.readouterr().out
     assert "instructions: 4 commits" in shown
     assert "120 (" in shown
     assert "126  exact  change 3" in shown.replace("   ", "  ")
-    assert photometer("show", "-k", "nothing") == 5
+    assert photometer("curves", "-k", "nothing") == 5
 
 
 def test_changes_name_the_commit_and_as_json_all_there_is(filled: Project, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,17 +101,17 @@ def test_changes_name_the_commit_and_as_json_all_there_is(filled: Project, capsy
 def test_a_commit_that_is_not_measured_makes_an_interval(
     project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    photometer("init")
+    photometer("create")
     photometer("add", results(tmp_path, "a", project.shas[0], 100), results(tmp_path, "b", project.shas[3], 200))
     capsys.readouterr()
     assert photometer("changes", "--metric", "instructions") == 0
     assert f"one of 3 commits after {project.shas[0][:10]} up to {project.shas[3][:10]}" in capsys.readouterr().out
 
 
-def test_compare_takes_revisions(filled: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    assert photometer("compare", "HEAD~3", "HEAD") == 0
+def test_diff_takes_revisions(filled: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert photometer("diff", "HEAD~3", "HEAD") == 0
     assert "+5.0 %" in capsys.readouterr().out
-    assert photometer("compare", "HEAD~3", "HEAD~2") == 0
+    assert photometer("diff", "HEAD~3", "HEAD~2") == 0
     assert "0 changed, 2 the same" in capsys.readouterr().out
 
 
@@ -119,14 +119,14 @@ def test_prune_asks_first(filled: Project, capsys: pytest.CaptureFixture[str]) -
     assert photometer("prune", "--run", "1") == 0
     assert "1 runs would be deleted" in capsys.readouterr().err
     assert photometer("prune", "--run", "1", "--yes") == 0
-    photometer("list")
+    photometer("runs")
     # The one that is deleted, and the three that remain.
     assert len(runs_in(capsys.readouterr().out)) == 1 + 3
     assert photometer("prune") == 1
 
 
-def test_doctor_and_export(filled: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert photometer("doctor") == 0
+def test_verify_and_export(filled: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert photometer("verify") == 0
     assert "commits: 4" in capsys.readouterr().out
     assert photometer("export", tmp_path / "out") == 0
     assert len(list((tmp_path / "out").iterdir())) == 4
@@ -138,7 +138,7 @@ def test_the_variable_names_a_store(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PHOTOMETER_STORE", str(tmp_path / "elsewhere.sqlite"))
-    assert photometer("init") == 0
+    assert photometer("create") == 0
     assert (tmp_path / "elsewhere.sqlite").exists()
     assert not (project.folder / ".photometer").exists()
 
@@ -147,18 +147,18 @@ def test_the_variable_names_a_store(
 def test_run_writes_to_the_projects_store_as_it_measures(
     project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    photometer("init")
+    photometer("create")
     monkeypatch.setenv("PYTHONPATH", str(project.folder))
     options = ["--no-instructions", "--min-run-time", "0.01", "-q", "-k", "rest", "-o", str(tmp_path / "out")]
     with pytest.raises(SystemExit) as stopped:
         main(["run", str(project.suite), *options])
     assert not stopped.value.code
-    assert photometer("list") == 0
+    assert photometer("runs") == 0
     assert project.shas[3][:10] in capsys.readouterr().out
     # The file that was written meanwhile holds the same run.
     assert photometer("add", tmp_path / "out" / "results.json") == 0
     assert "0 new results" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["run", str(project.suite), *options, "--store", "none"])
-    photometer("list")
+    photometer("runs")
     assert len(runs_in(capsys.readouterr().out)) == 1

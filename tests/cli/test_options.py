@@ -48,7 +48,7 @@ def options() -> dict[str, dict[str, list[str]]]:
     """Return option to what it takes to commands."""
     found: dict[str, dict[str, list[str]]] = {}
     for name, command in COMMANDS.items():
-        for entry in describe(command, f"photometer {name}").options:
+        for entry in describe(command, f"photometer {name}").all_options:
             for option in (word.strip(",") for word in entry.names.split() if word.startswith("-")):
                 found.setdefault(option, {}).setdefault(taken(entry, option), []).append(name)
     return found
@@ -83,7 +83,7 @@ def test_every_command_that_uses_a_suite_has_the_option() -> None:
 def test_help_is_plain(name: str) -> None:
     about = describe(COMMANDS[name], f"photometer {name}")
     assert about.summary.endswith(("?", "."))
-    for entry in (*about.arguments, *about.options):
+    for entry in (*about.arguments, *about.all_options):
         assert entry.text[:1].isupper() or entry.text[:1] in "@", f"{entry.names}: {entry.text}"
         assert entry.text.endswith("."), f"{entry.names}: {entry.text}"
         assert not [word for word in UNWANTED if word in entry.text], f"{entry.names}: {entry.text}"

@@ -64,7 +64,7 @@ def test_a_torn_file_is_shown_as_far_as_it_is_whole(tmp_path: Path) -> None:
     assert "not a whole record" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", [("report",), ("show",), ("load", "--torch-pickle")])
+@pytest.mark.parametrize("command", [("report",), ("show",), ("convert",)])
 def test_the_password_of_a_url_is_not_shown(command: tuple[str, ...], capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([*command, "postgresql://someone:hunter2@localhost/history"])

@@ -65,13 +65,13 @@ def test_the_help_has_examples_and_shells_complete() -> None:
     assert "  photometer compare\n" in text
     assert "Exit status: 0 fine" in text
     completed = output(_PHOTOMETER_COMPLETE="complete_bash", COMP_WORDS="photometer com", COMP_CWORD="1")
-    assert completed.split() == ["compare", "comment", "compile-report"]
+    assert completed.split() == ["compile-report", "compare", "comment"]
 
 
 def test_the_table_of_exit_codes_names_commands_that_exist() -> None:
     known = {name for name, _ in commands()}
     assert set(OF_COMMANDS) <= known | {"doctor"}
-    assert exit_words("peaks") == "Exit status: 0 fine, 1 something failed, 2 usage."
+    assert exit_words("show") == "Exit status: 0 fine, 1 something failed, 2 usage."
     page = (ROOT / "docs" / "exit-codes.md").read_text()
     for code, name in ((3, "compare"), (4, "compare"), (5, "compare"), (5, "init")):
         (row,) = re.findall(rf"^\| {code} \|.*$", page, re.MULTILINE)

@@ -186,7 +186,7 @@ def test_writers_of_one_run_at_once_write_each_record_once(store: Store) -> None
 
 
 def test_a_store_that_is_not_there_is_said_to_be_so(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"there is no history store[\s\S]*history init"):
+    with pytest.raises(StoreError, match=r"there is no history store[\s\S]*history create"):
         open_store(tmp_path / "none.sqlite")
     with pytest.raises(StoreError, match="is a folder"):
         open_store(tmp_path)

@@ -82,8 +82,8 @@ def folder(tmp_path: Path) -> Path:
         (("compare", "current", "git:nowhere", "git:HEAD", "--suite", "good.py"), 1, "nowhere"),
         (("compare", "current", "current", "--suite", "good.py", "-o", "results"), 1, "cannot be written to"),
         (("bisect", "nowhere", "HEAD", "--suite", "good.py"), 1, "nowhere"),
-        (("history", "run", "nowhere..HEAD", "--suite", "good.py", "--store", "store.db"), 1, "nowhere"),
-        (("history", "run", "HEAD..HEAD", "--suite", "empty.py", "--store", "store.db"), 1, "no BENCHMARKS"),
+        (("history", "measure", "nowhere..HEAD", "--suite", "good.py", "--store", "store.db"), 1, "nowhere"),
+        (("history", "measure", "HEAD..HEAD", "--suite", "empty.py", "--store", "store.db"), 1, "no BENCHMARKS"),
     ],
 )
 def test_mistakes_are_told_first(folder: Path, words: tuple[str, ...], status: int, said: str) -> None:

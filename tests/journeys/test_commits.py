@@ -79,7 +79,7 @@ def test_a_slower_commit_is_found_by_time(tmp_path: Path) -> None:
 def test_a_range_can_be_killed_and_continued_and_is_not_measured_twice(tmp_path: Path) -> None:
     project = Project(tmp_path / "project")
     project.grow(8, steps={3}, broken={5})
-    photometer(project.folder, "history", "init")
+    photometer(project.folder, "history", "create")
     command = [
         "history",
         "run",
@@ -132,7 +132,7 @@ def test_confirm_compares_the_commits_of_doubtful_steps(tmp_path: Path, monkeypa
     project = Project(tmp_path / "project")
     project.grow(24, steps={12})
     monkeypatch.chdir(project.folder)
-    photometer(project.folder, "history", "init")
+    photometer(project.folder, "history", "create")
     repository = Repository()
     orders = {order.label[-1]: order for order in materialize(load_suite(str(project.suite)))}
     with open_store(project.folder / ".photometer" / "history.sqlite") as store:

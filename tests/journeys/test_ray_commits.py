@@ -58,7 +58,17 @@ def test_history_and_bisect(
     commits: list[str], two_nodes: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     suite, store = str(tmp_path / "suite.py"), str(tmp_path / "history.db")
-    words = ["history", "run", f"git:{commits[0]}..{commits[-1]}", "--suite", suite, "--store", store, "--on", "auto"]
+    words = [
+        "history",
+        "measure",
+        f"git:{commits[0]}..{commits[-1]}",
+        "--suite",
+        suite,
+        "--store",
+        store,
+        "--on",
+        "auto",
+    ]
     assert status_of(*words, "--no-wall", "--commits", "4") == 0
     files = list(Path("photometer-results/history").glob("*/results.json"))
     assert len(files) == 4

@@ -129,7 +129,7 @@ def test_without_torch_what_needs_none_works(alone: Installed, tmp_path: Path) -
     assert "torch.ones needs torch" in done.stderr
     assert "pip install torch" in done.stderr
     for words, extra in (
-        (["history", "list", "--store", "x.sqlite"], "photometer[history]"),
+        (["history", "runs", "--store", "x.sqlite"], "photometer[history]"),
         (["flame", "1"], "py-spy"),
     ):
         done = alone.run(*words, cwd=tmp_path)

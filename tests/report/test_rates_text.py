@@ -38,7 +38,7 @@ def test_more_than_the_peak_of_compute_is_a_peak_that_was_measured_badly() -> No
     rates = rates_of(
         collect_facts([timed(one, 1e-3), worked(one, 200e6, 1e3, flops_given=True, bytes_given=True)]), [PEAK]
     )
-    assert "`photometer peaks --again`" in render_rates(rates, [PEAK], 100)
+    assert "`photometer doctor --peaks --again`" in render_rates(rates, [PEAK], 100)
 
 
 def test_numbers_have_three_digits_and_a_prefix() -> None:

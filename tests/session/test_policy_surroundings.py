@@ -87,7 +87,7 @@ def test_every_command_gives_a_child_the_same_surroundings(
         "run": (*photometer, "run", "suite.py", "--no-instructions", "--min-run-time", "0.01", "-q", "-o", "run"),
         "check": (*photometer, "check", "suite.py", "-q"),
         "compare": (*photometer, "compare", "current", "current", "--suite", "suite.py", "--budget", "0.5"),
-        "calibrate": (*photometer, "compare", "current", "--calibrate", "--suite", "suite.py", "--budget", "0.5"),
+        "calibrate": (*photometer, "calibrate", "--suite", "suite.py", "--budget", "0.5"),
         "flame": (*photometer, "flame", "suite.py", "--duration", "1", "--no-native"),
         "ab": ("-c", library),
     }

@@ -27,31 +27,16 @@ from photometer.cli.server_options import MEASURING_COMMANDS, MEASURING_HISTORY_
 from photometer.errors import PhotometerError
 from photometer.session.remarks import hearing
 
-# In the order in which `--help` lists them.
-COMMANDS = (
-    "init",
-    "time",
-    "ab",
-    "run",
-    "compare",
-    "comment",
-    "compile_report",
-    "history",
-    "bisect",
-    "peaks",
-    "flame",
-    "fuzz",
-    "list",
-    "check",
-    "show",
-    "load",
-    "report",
-    "publish",
-    "serve",
-    "doctor",
-    "cache",
-    "warm",
-)
+# By the section of `photometer --help`, in its order.
+SECTIONS = {
+    "Measure": ("time", "run", "fuzz", "flame", "compile_report"),
+    "Compare": ("ab", "compare", "bisect", "calibrate"),
+    "Suites": ("init", "list", "check"),
+    "Results and history": ("show", "report", "convert", "history"),
+    "CI": ("comment",),
+    "Machine": ("doctor", "cache", "warm"),
+}
+COMMANDS = tuple(command for commands in SECTIONS.values() for command in commands)
 
 # \b keeps its lines as they are.
 EPILOG = """\b
@@ -98,6 +83,7 @@ def build_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
     for name in commands:
         importlib.import_module(f"photometer.cli.{name}").register(app)
     add_exit_words(app)
+    _put_in_sections(app)
     for group in (app, *(each.typer_instance for each in app.registered_groups)):
         for command in group.registered_commands if group is not None else ():
             command.cls = PhotometerCommand
@@ -105,6 +91,15 @@ def build_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
             if measures and command.callback is not None:
                 command.callback = with_server_options(command.callback)
     return app
+
+
+def _put_in_sections(app: typer.Typer) -> None:
+    section_of = {command.replace("_", "-"): title for title, commands in SECTIONS.items() for command in commands}
+    for command in app.registered_commands:
+        command.rich_help_panel = section_of[command.name or ""]
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            group.rich_help_panel = section_of[str(group.typer_instance.info.name)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

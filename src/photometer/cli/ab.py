@@ -21,10 +21,11 @@ from photometer.cli.ab_output import (
     ranking_markdown,
 )
 from photometer.cli.ci_output import EXIT_OF, FailOn, gate_of, tell_gate
-from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, check_syntax, joined, read_code, read_setup
+from photometer.cli.code_options import Cpp, GlobalSetup, NumThreads, Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.measuring_options import Device, JsonFormat, Limit, Memory, Seed
 from photometer.cli.numbers import margin_share, seconds
+from photometer.cli.optional_values import LEFT_OUT
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered, terminal_width
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
@@ -46,11 +47,6 @@ class Format(str, enum.Enum):
     CSV = "csv"
 
 
-class LanguageName(str, enum.Enum):
-    PYTHON = "python"
-    CPP = "cpp"
-
-
 # Of several points of a sweep, the worst counts.
 _SEVERITY = (ExitCode.FINE, ExitCode.UNDECIDED, ExitCode.FAILED, ExitCode.SLOWER)
 
@@ -70,9 +66,7 @@ def ab(
             "--setup-b", metavar="CODE", help="Setup of the second of two statements, if it differs, or @FILE."
         ),
     ] = None,
-    language: Annotated[
-        LanguageName, typer.Option("--language", help="Language of the statements.")
-    ] = LanguageName.PYTHON,
+    cpp: Cpp = False,
     global_setup: GlobalSetup = "",
     num_threads: NumThreads = 1,
     budget: Annotated[
@@ -90,11 +84,11 @@ def ab(
         typer.Option(
             "--margin",
             metavar="P",
-            callback=margin_share,
-            help="Relative change that does not matter (default: 0.003; 0.02 with several threads).",
+            parser=margin_share,
+            help="Relative change that does not matter, such as 1% or 0.01 (default: 0.3%; 2% with several threads).",
         ),
     ] = None,
-    device: Device = False,
+    device: Device = None,
     cold: Annotated[bool, typer.Option("--cold", help="Flush the cache of the device before each run.")] = False,
     instructions: Annotated[
         bool,
@@ -116,12 +110,13 @@ def ab(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
     began = time.monotonic()
-    if cold and not device:
+    if cold and device is None:
         raise typer.BadParameter("--cold flushes the cache of a device; give --device too")
-    if device and instructions:
+    if device is not None and instructions:
         raise typer.BadParameter("--instructions counts those of the host; leave --device out")
     format = Format.JSON if as_json else format  # noqa: A001 - the name of the option
-    if language is LanguageName.PYTHON:
+    language = "cpp" if cpp else "python"
+    if not cpp:
         codes = [read_code(each) for each in statements]
         check_syntax(codes, read_setup(setup))
         check_syntax(codes[1:], read_setup(setup if setup_b is None else setup_b))
@@ -135,21 +130,23 @@ def ab(
     place = store_to_write(store_of(store))
     if len(points) > 1 and format is Format.CSV:
         raise typer.BadParameter("-f csv has one comparison; leave -L out, or choose -f json, one document per point")
+    from photometer.comparing.device_statements import ANY
+
     requests = []
     for point in points:
-        sizes = sizes_code(point, language.value)
+        sizes = sizes_code(point, language)
         requests.append(
             _request(
                 statements,
                 joined(sizes, read_setup(setup)),
                 None if setup_b is None else joined(sizes, read_setup(setup_b)),
-                language.value,
+                language,
                 read_setup(global_setup),
                 num_threads,
                 {"budget": budget, "limit": limit, "margin": margin},
                 began=began,
                 allowed=gate.allowed_slowdown("ab", None),
-                on_device=device,
+                device=ANY if device == LEFT_OUT else device,
                 cold=cold,
                 seed=seed,
             )
@@ -187,14 +184,14 @@ def _request(
     *,
     began: float,
     allowed: float | None,
-    on_device: bool,
+    device: str | None,
     cold: bool,
     seed: int | None,
 ) -> AbRequest:
     """Return what the options say, checked."""
     from photometer.comparing.ab_request import AbRequest, criteria_for, default_budget
     from photometer.comparing.contenders import FEWEST, MOST, Contender, with_unique_names
-    from photometer.comparing.device_statements import ANY, DeviceSettings
+    from photometer.comparing.device_statements import DeviceSettings
     from photometer.comparing.rank import Stopping
     from photometer.model.language import Language
     from photometer.statement_arguments import tidy
@@ -208,14 +205,14 @@ def _request(
         code = read_code(argument)
         shared = setup_b if setup_b is not None and place == 1 else setup
         contenders.append(Contender(code.name or tidy(code.stmt), tidy(code.stmt), tidy(joined(shared, code.setup))))
-    budget = stopping["budget"] or default_budget(len(contenders), ANY if on_device else None)
+    budget = stopping["budget"] or default_budget(len(contenders), device)
     return AbRequest(
         with_unique_names(contenders),
         Stopping(budget, stopping["limit"], criteria_for(stopping["margin"], num_threads), began, allowed),
         Language.parse(language),
         global_setup,
         num_threads,
-        DeviceSettings(ANY, cold, seed=seed) if on_device else None,
+        None if device is None else DeviceSettings(device, cold, seed=seed),
         seed=seed,
     )
 

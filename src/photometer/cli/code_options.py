@@ -25,6 +25,7 @@ GlobalSetup = Annotated[
         "--global-setup", metavar="CODE", help="C++ at the top of the file, such as #include lines, or @FILE."
     ),
 ]
+Cpp = Annotated[bool, typer.Option("--cpp", help="The statements and the setup are C++ (torch/torch.h is included).")]
 NumThreads = Annotated[
     int,
     typer.Option(

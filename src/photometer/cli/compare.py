@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from photometer.cli.calibrate_side import calibrate_side
 from photometer.cli.ci_output import (
     EXIT_OF,
     CiFiles,
@@ -28,6 +27,7 @@ from photometer.cli.ci_output import (
     write_for_ci,
 )
 from photometer.cli.cluster_option import Nodes, On, compare_on, refuse_on_cluster
+from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.instrument_options import is_comparable, with_instruments
 from photometer.cli.measuring_options import Install, JsonFormat, Limit, Seed
 from photometer.cli.numbers import MOST_REPEATS, seconds, share
@@ -124,7 +124,13 @@ def compare(
     ] = None,
     fdr: Annotated[
         float | None,
-        typer.Option("--fdr", metavar="P", callback=share, help="False discovery rate (default: 0.05)."),
+        typer.Option(
+            "--fdr",
+            metavar="P",
+            parser=share,
+            help="False discovery rate (default: 0.05).",
+            rich_help_panel=FOR_EXPERTS,
+        ),
     ] = None,
     instructions: Annotated[
         bool,
@@ -138,12 +144,10 @@ def compare(
             min=1,
             max=MOST_REPEATS,
             help="Fixed memory layouts in which what changed is tried (default: 1).",
+            rich_help_panel=FOR_EXPERTS,
         ),
     ] = None,
     install: Install = None,
-    calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Compare BASE with itself; show the rate of false alarms.")
-    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the comparison in -o DIR.")] = False,
     time: Annotated[
         Timed,
@@ -171,7 +175,13 @@ def compare(
         Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit's XML, a test case per benchmark.")
     ] = None,
     gitlab_metrics: Annotated[
-        Path | None, typer.Option("--gitlab-metrics", metavar="FILE", help="Write OpenMetrics text for GitLab.")
+        Path | None,
+        typer.Option(
+            "--gitlab-metrics",
+            metavar="FILE",
+            help="Write OpenMetrics text for GitLab.",
+            rich_help_panel=FOR_EXPERTS,
+        ),
     ] = None,
     format: Annotated[
         Format,
@@ -200,17 +210,12 @@ def compare(
     for_all, by_tag = margins_of(margin or [])
     for_all = project.margin if for_all is None else for_all
     sides = sides_of([side for side in (base, branch, *(more or ())) if side is not None], matrix or [])
-    refused = {"--calibrate": calibrate, "--flame all": flame is Flames.ALL}
+    refused = {"--flame all": flame is Flames.ALL}
     refuse_on_cluster(on, nodes, {**refused, "a suite of another tool": loaded is not None and loaded.folders})
-    if calibrate and sides:
-        calibrate_side(
-            *(sides[0], suite), expression=expression, tags=tags or [], budget=budget, margin=for_all, install=install
-        )
-        return
-    if not sides and not calibrate:
+    if not sides:
         sides = default_sides(project, os.environ)
     if len(sides) < 2:
-        raise typer.BadParameter("give BASE and BRANCH (one alone is for --calibrate), or --matrix, or no side at all")
+        raise typer.BadParameter("give BASE and BRANCH, or --matrix, or no side at all")
     gate = gate_of(fail_on, project, instructions=instructions, memory=memory)
     from photometer.comparing.request import DEFAULT_LAYOUTS, ComparisonRequest, ComparisonSettings
 

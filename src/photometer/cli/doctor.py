@@ -12,6 +12,7 @@ import typer
 
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import seconds_or_none
+from photometer.cli.peaks import ElementType, PeakAgain, PeakDevice, PeakPython, PeakThreads, PeakType, show_peaks
 from photometer.cli.printing import complain, say_aside, say_progress, show_rendered, show_text, terminal_width
 
 if TYPE_CHECKING:
@@ -39,7 +40,20 @@ def doctor(
         bool,
         typer.Option("--tune", help="Set governors and persistence mode first (as root); say how to undo it."),
     ] = False,
+    peaks: Annotated[
+        bool, typer.Option("--peaks", help="Measure instead what this machine can do: a matrix product and a copy.")
+    ] = False,
+    num_threads: PeakThreads = None,
+    dtype: PeakType = None,
+    device: PeakDevice = None,
+    again: PeakAgain = False,
+    python: PeakPython = None,
 ) -> None:
+    if peaks:
+        show_peaks(num_threads or [1], dtype or ElementType.FLOAT32, device, python, again=again, as_json=as_json)
+        return
+    if num_threads or dtype or device or again or python:
+        raise typer.BadParameter("--num-threads, --dtype, --device, --again and --python are for --peaks")
     from photometer.doctor.examine import examine
 
     if output is not None and output.suffix not in SUFFIXES:

@@ -11,7 +11,9 @@ import typer
 from photometer.cli.code_options import NumThreads, Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.numbers import seconds as duration
+from photometer.cli.optional_values import LEFT_OUT
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, show_rendered, show_text, terminal_width
 from photometer.model.units import percent
@@ -60,7 +62,10 @@ def fuzz(
         str | None, typer.Option("--dtype", metavar="NAME", help="Element type of the tensors of a preset.")
     ] = None,
     device: Annotated[
-        str | None, typer.Option("--on-device", metavar="NAME", help="Device of the tensors of a preset, such as cuda.")
+        str | None,
+        typer.Option(
+            "--device", metavar="[NAME]", help="Put the tensors of a preset on the accelerator, or on this device."
+        ),
     ] = None,
     max_elements: Annotated[
         int | None, typer.Option("--max-elements", metavar="N", min=1, help="Most elements of a tensor of a preset.")
@@ -73,6 +78,7 @@ def fuzz(
         typer.Option(
             "--rehearse/--no-rehearse",
             help="Run each input once in a fork first, in case it crashes (default: if that is safe).",
+            rich_help_panel=FOR_EXPERTS,
         ),
     ] = None,
     timeout: Annotated[
@@ -133,6 +139,8 @@ def _fuzzer(
     if preset is not None:
         from photometer.op_fuzzers import make_preset
 
+        if limits["device"] == LEFT_OUT:
+            limits = {**limits, "device": _accelerator()}
         return make_preset(preset, seed, **limits), None
     given = [name for name, value in limits.items() if value is not None]
     if given:
@@ -142,6 +150,17 @@ def _fuzzer(
     assert spec is not None
     fuzzer = load_fuzzer(spec, seed)
     return fuzzer, lambda index: rebuild_line(spec, fuzzer.seed, index)
+
+
+def _accelerator() -> str:
+    import torch
+
+    from photometer.worker.accelerators import default_kind
+
+    kind = default_kind(torch)
+    if kind is None:
+        raise typer.BadParameter("--device: this machine has no accelerator that this torch can use")
+    return kind
 
 
 def _collected(trials: Iterable[FuzzTrial]) -> tuple[list[FuzzTrial], bool]:

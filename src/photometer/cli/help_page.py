@@ -15,7 +15,12 @@ from typing import Any
 
 import typer.core
 
+from photometer.cli.optional_values import with_values
 from photometer.cli.printing import on_screen
+from photometer.cli.renamed import name_new_command, name_new_option, typed_command
+
+# Options that few need have a section of their own at the end of a command's help: `rich_help_panel=FOR_EXPERTS`.
+FOR_EXPERTS = "For experts"
 
 # Of each command, at the end of its help. A test checks that the command accepts them.
 EXAMPLES: dict[str, tuple[str, ...]] = {
@@ -44,12 +49,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "photometer compare pip:torch==2.12.1 pip:torch==2.13.0 --suite standard -o comparison",
         "photometer compare current env:OMP_NUM_THREADS=2 --suite my_suite.py",
         "photometer compare before.json after.json",
-        "photometer compare current --calibrate --suite standard -k quick",
     ),
     "comment": ("photometer comment comparison --pull-request 7 --dry-run",),
     "compile-report": ('photometer compile-report "f(x)" -s "f = torch.sin; x = torch.ones(8)"',),
     "bisect": ("photometer bisect v1.0 main --suite my_suite.py -k linear",),
-    "peaks": ("photometer peaks",),
+    "calibrate": ("photometer calibrate --suite standard -k quick",),
     "flame": (
         'photometer flame "x.sum()" -s "x = torch.rand(4096)" -o flames',
         'photometer flame overrides -k "torch.add and SubTensor" --instructions',
@@ -66,22 +70,22 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "photometer show results.json -o table.md",
     ),
     "report": ("photometer report photometer-results/standard", "photometer report results.json -o page.html"),
-    "load": ("photometer load old.pkl -o results.json",),
-    "publish": ("photometer publish site",),
-    "serve": ("photometer serve --port 0",),
-    "doctor": ("photometer doctor", "photometer doctor -o doctor.html"),
+    "convert": ("photometer convert old.pkl -o results.json",),
+    "doctor": ("photometer doctor", "photometer doctor -o doctor.html", "photometer doctor --peaks --threads 2"),
     "cache": ("photometer cache", "photometer cache --clear --only snippets"),
     "warm": ("photometer warm", "photometer warm --stop"),
-    "history init": ("photometer history init",),
+    "history create": ("photometer history create",),
     "history add": ("photometer history add results.json --commit HEAD",),
-    "history list": ("photometer history list -n 10",),
-    "history show": ("photometer history show -k linear --metric time",),
-    "history run": ("photometer history run git:v1.0..main --suite my_suite.py --commits 20",),
+    "history runs": ("photometer history runs -n 10",),
+    "history curves": ("photometer history curves -k linear --metric time",),
+    "history measure": ("photometer history measure git:v1.0..main --suite my_suite.py --commits 20",),
     "history changes": ("photometer history changes --metric instructions",),
-    "history compare": ("photometer history compare v1.0 main",),
+    "history diff": ("photometer history diff v1.0 main",),
     "history export": ("photometer history export curves.csv -f csv",),
+    "history publish": ("photometer history publish site",),
+    "history serve": ("photometer history serve --port 0",),
     "history prune": ("photometer history prune --before 2026-01-31 --yes",),
-    "history doctor": ("photometer history doctor",),
+    "history verify": ("photometer history verify",),
 }
 # What stands for a value whose option names none.
 _METAVARS = {"int": "N", "integer": "N", "float": "X", "str": "TEXT", "text": "TEXT", "Path": "PATH", "path": "PATH"}
@@ -106,12 +110,29 @@ class CommandHelp:
     summary: str
     arguments: tuple[EntryHelp, ...]
     options: tuple[EntryHelp, ...]
+    # By the title of their section.
+    more_options: tuple[tuple[str, tuple[EntryHelp, ...]], ...]
     examples: tuple[str, ...]
     exit_status: str
+
+    @property
+    def all_options(self) -> tuple[EntryHelp, ...]:
+        return (*self.options, *(entry for _, entries in self.more_options for entry in entries))
 
 
 class PhotometerCommand(typer.core.TyperCommand):
     """A command whose help is written here: typer's own shows types of Python and braces."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # Only an option that has a metavar in brackets may be without a value.
+        optional = frozenset(
+            name for each in self.params for name in each.opts if str(each.metavar or "").startswith("[")
+        )
+        try:
+            return super().parse_args(ctx, with_values(args, optional))
+        except Exception as error:
+            name_new_option(error, typed_command(ctx))
+            raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(render_help(describe(self, ctx.command_path), formatter.width))
@@ -143,16 +164,30 @@ class PhotometerGroup(typer.core.TyperGroup):
         with _harmless_mistakes():
             return super().invoke(ctx)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        new = name_new_command(f"{typed_command(ctx)} {args[0]}".strip()) if args else None
+        if new is not None:
+            ctx.fail(new)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        rows = [(name, (self.commands[name].help or "").strip()) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.commands[name]
+            title = str(getattr(command, "rich_help_panel", None) or "Commands")
+            sections.setdefault(title, []).append((name, (command.help or "").strip()))
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 def describe(command: Any, path: str) -> CommandHelp:
     """Return the help of a command as data; `path` is what is typed, such as `photometer time`."""
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     options = [each for each in command.params if each.param_type_name == "option" and not each.hidden]
+    panels: dict[str, list[EntryHelp]] = {"": []}
+    for each in options:
+        panels.setdefault(getattr(each, "rich_help_panel", None) or "", []).append(EntryHelp(_names(each), _text(each)))
     words = [_metavar(each) if each.required else f"[{_metavar(each)}]" for each in arguments]
     return CommandHelp(
         path=path,
@@ -160,9 +195,10 @@ def describe(command: Any, path: str) -> CommandHelp:
         summary=(command.help or "").strip(),
         arguments=tuple(EntryHelp(_metavar(each), each.help or "") for each in arguments),
         options=(
-            *(EntryHelp(_names(each), _text(each)) for each in options),
+            *panels.pop(""),
             EntryHelp("-h, --help", "Show this message and exit."),
         ),
+        more_options=tuple((title, tuple(entries)) for title, entries in panels.items()),
         examples=EXAMPLES.get(path.rpartition("photometer ")[2], ()),
         exit_status=(command.epilog or "").strip(),
     )
@@ -171,7 +207,7 @@ def describe(command: Any, path: str) -> CommandHelp:
 def render_help(help: CommandHelp, width: int) -> str:
     """Return the text for a terminal of that many columns."""
     parts = [f"Usage: {help.usage}", "", *_wrapped(help.summary, width, "  ")]
-    for title, entries in (("Arguments", help.arguments), ("Options", help.options)):
+    for title, entries in (("Arguments", help.arguments), ("Options", help.options), *help.more_options):
         if entries:
             parts += ["", f"{title}:", *_entries(entries, width)]
     if help.examples:

@@ -1,6 +1,6 @@
-"""`photometer history …`: a store of results over commits: made, filled, looked at, mended.
+"""`photometer history …`: a store of results over commits: made, filled, looked at, published.
 
-One function per subcommand; what they show is made by history/text.py. Measuring a range is in history_run.py.
+One function per subcommand; what they show is made by history/text.py. Measuring a range is in history_measure.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli import history_run
+from photometer.cli import history_measure, history_site
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.help_page import PhotometerGroup
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text, terminal_width
@@ -49,19 +49,20 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    history.command("init", help="Make a store for this project; run, compare and ab then write to it.")(init)
+    history.command("create", help="Make a store for this project; run, compare and ab then write to it.")(create)
     history.command("add", help="Add results files. Adding one twice changes nothing.")(add)
-    history.command("list", help="List the runs, newest first.")(list_runs)
-    history.command("show", help="Show benchmarks and their curves over commits.")(show)
-    history_run.register(history)
-    history.command("compare", help="Compare two measured commits benchmark by benchmark.")(compare)
+    history.command("runs", help="List the runs, newest first.")(runs)
+    history.command("curves", help="Show benchmarks and their curves over commits.")(curves)
+    history_measure.register(history)
+    history.command("diff", help="Compare two measured commits benchmark by benchmark.")(diff)
     history.command("export", help="Write runs as results files, or all curves as CSV or JSON.")(export)
+    history_site.register(history)
     history.command("prune", help="Delete runs.")(prune)
-    history.command("doctor", help="Check that a store is intact, and show what it contains.")(doctor)
+    history.command("verify", help="Check that a store is intact, and show what it contains.")(verify)
     app.add_typer(history)
 
 
-def init(store: ReadStore = None) -> None:
+def create(store: ReadStore = None) -> None:
     from photometer.history.location import make_store
 
     say_aside(f"history store: {make_store(store)}")
@@ -94,7 +95,7 @@ def add(
     raise typer.Exit(ExitCode.FAILED if failed else ExitCode.FINE)
 
 
-def list_runs(
+def runs(
     store: ReadStore = None,
     limit: Annotated[int, typer.Option("--count", "-n", metavar="N", min=1, help="Most runs to show.")] = 30,
     kind: Annotated[
@@ -106,14 +107,14 @@ def list_runs(
     from photometer.history.text import render_runs
 
     with _opened(store) as opened:
-        runs = opened.runs(limit=limit, kind=kind, commit=commit, project=project)
-    if not runs:
+        found = opened.runs(limit=limit, kind=kind, commit=commit, project=project)
+    if not found:
         complain("the store has no such runs; `photometer run` and `photometer history add` bring some")
         raise typer.Exit(ExitCode.NOTHING_RAN)
-    show_rendered(render_runs(runs, terminal_width()))
+    show_rendered(render_runs(found, terminal_width()))
 
 
-def show(
+def curves(
     expression: Expression = None,
     tags: Tags = None,
     store: ReadStore = None,
@@ -131,22 +132,22 @@ def show(
     with _opened(store) as opened:
         benchmarks = opened.benchmarks(expression, tags or ())
         for benchmark in benchmarks:
-            curves = [
+            chosen = [
                 curve
                 for curve in opened.curves(benchmark.id, project=project)
                 if (curve.metric.name in metric if metric else curve.metric.name not in FOLLOWING)
                 and _is_of(curve.machine, machine)
             ]
-            if curves:
+            if chosen:
                 show_rendered(visible_block([benchmark.title]))
-                for curve in curves:
+                for curve in chosen:
                     show_rendered(render_curve(curve, with_points=points, width=terminal_width()))
     if not benchmarks:
-        complain("no benchmark is selected; `photometer history show` without -k shows all")
+        complain("no benchmark is selected; `photometer history curves` without -k shows all")
         raise typer.Exit(ExitCode.NOTHING_RAN)
 
 
-def compare(
+def diff(
     base: Annotated[str, typer.Argument(metavar="REV", help="The older commit.")],
     branch: Annotated[str, typer.Argument(metavar="REV", help="The newer commit.")],
     expression: Expression = None,
@@ -162,7 +163,7 @@ def compare(
             opened, base, branch, expression=expression, tags=tags or (), is_wanted=lambda each: _is_of(each, machine)
         )
     if not rows:
-        complain("no benchmark is measured at both commits on one machine; `photometer history list` shows the runs")
+        complain("no benchmark is measured at both commits on one machine; `photometer history runs` shows the runs")
         raise typer.Exit(ExitCode.NOTHING_RAN)
     show_rendered(render_comparison(rows, everything=everything, width=terminal_width()))
 
@@ -215,7 +216,7 @@ def prune(
     say_aside(f"{len(chosen)} runs deleted, {freed} records that nothing else has")
 
 
-def doctor(store: ReadStore = None) -> None:
+def verify(store: ReadStore = None) -> None:
     from photometer.history.location import require_place
     from photometer.history.upkeep import examine
 

@@ -16,7 +16,14 @@ Python = Annotated[
 Memory = Annotated[
     bool, typer.Option("--memory", help="Measure what one run allocates: peak, bytes, number of blocks.")
 ]
-Device = Annotated[bool, typer.Option("--device", help="Measure device time on the accelerator.")]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="[NAME]",
+        help="Measure device time on the accelerator, or on this one: cuda, cuda:1, xpu, mps.",
+    ),
+]
 MinRunTime = Annotated[
     float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each variant.")
 ]

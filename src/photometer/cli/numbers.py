@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TypeVar
 
 import typer
@@ -28,15 +27,23 @@ def seconds_or_none(value: _Number) -> _Number:
     return value if value == 0 else seconds(value)
 
 
-def share(value: _Number) -> _Number:
-    """Return the value of an option that is a part of one: 0.01 is 1 %."""
-    if value is not None and not 0.0 < value < 1.0:
-        raise typer.BadParameter(f"{value:g} is not between 0 and 1: give a share such as 0.01 for 1 %")
+def share(text: str | float) -> float:
+    """Return the value of an option that is a part of one: 1% and 0.01 are the same."""
+    value = margin_share(text)
+    if not 0.0 < value < 1.0:
+        raise typer.BadParameter(f"{text} is not between 0 and 1: give a share such as 1% or 0.01")
     return value
 
 
-def margin_share(value: _Number) -> _Number:
+def margin_share(text: str | float) -> float:
     """Return the value of a margin: a share of one, or 0 for none."""
-    if value is not None and not (math.isfinite(value) and 0.0 <= value < 1.0):
-        raise typer.BadParameter(f"{value:g} is not between 0 and 1: give a share such as 0.003 for 0.3 %")
+    from photometer.errors import DefinitionError
+    from photometer.model.fail_rules import parse_share
+
+    try:
+        value = parse_share(text)
+    except DefinitionError as error:
+        raise typer.BadParameter(f"{error.message}: give a share such as 1% or 0.01") from None
+    if not value < 1.0:
+        raise typer.BadParameter(f"{text} is not between 0 and 1: give a share such as 1% or 0.01")
     return value

@@ -1,17 +1,20 @@
-"""`photometer peaks`: what this machine can do per second, as --rates compares with. Measured once, and kept."""
+"""`photometer doctor --peaks`: what this machine can do per second, as `--rates` needs it. Measured and kept."""
 
 from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from photometer.cli.measuring_options import JsonRecords, Python
 from photometer.cli.numbers import MOST_THREADS
+from photometer.cli.optional_values import LEFT_OUT
 from photometer.cli.printing import show_text
 from photometer.model.records import to_record
+
+PANEL = "With --peaks"
 
 
 class ElementType(str, enum.Enum):
@@ -21,36 +24,73 @@ class ElementType(str, enum.Enum):
     FLOAT16 = "float16"
 
 
-def register(app: typer.Typer) -> None:
-    app.command("peaks", help="Measure what this machine can do: a matrix product and a copy.")(peaks)
+PeakThreads = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--num-threads",
+        "--threads",
+        "-t",
+        metavar="N",
+        min=1,
+        max=MOST_THREADS,
+        help="Size of torch's thread pool (default: 1); repeat for more.",
+        rich_help_panel=PANEL,
+    ),
+]
+PeakType = Annotated[
+    ElementType | None,
+    typer.Option(
+        "--dtype", metavar="NAME", help="Element type: float32, float64, bfloat16, float16.", rich_help_panel=PANEL
+    ),
+]
+PeakDevice = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="[NAME]",
+        help="Measure the accelerator, or this one: cuda, cuda:1, xpu, mps (default: the CPU).",
+        rich_help_panel=PANEL,
+    ),
+]
+PeakAgain = Annotated[
+    bool, typer.Option("--again", help="Measure again, even if a result is kept.", rich_help_panel=PANEL)
+]
+PeakPython = Annotated[
+    str | None,
+    typer.Option(
+        "--python",
+        metavar="PATH",
+        help="Interpreter whose torch is used (default: this one).",
+        rich_help_panel=PANEL,
+    ),
+]
 
 
-def peaks(
-    num_threads: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--num-threads",
-            "--threads",
-            "-t",
-            metavar="N",
-            min=1,
-            max=MOST_THREADS,
-            help="Size of torch's thread pool (default: 1); repeat for more.",
-        ),
-    ] = None,
-    dtype: Annotated[ElementType, typer.Option("--dtype", help="Element type of the matrices.")] = ElementType.FLOAT32,
-    device: Annotated[str, typer.Option("--on-device", metavar="NAME", help="Device, such as cuda.")] = "cpu",
-    again: Annotated[bool, typer.Option("--again", help="Measure again, even if a result is kept.")] = False,
-    python: Python = None,
-    as_json: JsonRecords = False,
+def show_peaks(
+    num_threads: Sequence[int],
+    dtype: ElementType,
+    device: str | None,
+    python: str | None,
+    *,
+    again: bool,
+    as_json: bool,
 ) -> None:
+    """Print what a matrix product and a copy reach."""
     from photometer.instruments.peaks import check_device, peak_of
     from photometer.model.environment import Environment
     from photometer.report.rates_text import peak_text
     from photometer.session.session import Session
 
     with Session(Environment.current() if python is None else Environment(python)) as session:
-        check_device(session, device)
-        for count in num_threads or [1]:
-            peak = peak_of(session, device=device, num_threads=count, dtype=dtype.value, again=again)
+        name = _accelerator(session.facts().devices) if device == LEFT_OUT else device or "cpu"
+        check_device(session, name)
+        for count in num_threads:
+            peak = peak_of(session, device=name, num_threads=count, dtype=dtype.value, again=again)
             show_text(json.dumps(to_record(peak)) if as_json else peak_text(peak))
+
+
+def _accelerator(devices: Sequence[str]) -> str:
+    for name in devices:
+        if name != "cpu":
+            return name
+    raise typer.BadParameter("this machine has no accelerator that this torch can use")

@@ -14,6 +14,7 @@ from photometer.cli.cluster_option import Nodes, On, joined, place_on
 from photometer.cli.doctor import say_machine_line
 from photometer.cli.ending import STOPPED
 from photometer.cli.fail_on_compile import FailOnCompile, compile_gate, exit_status
+from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.instrument_options import with_instruments
 from photometer.cli.measuring_options import MinRunTime, Python, Repeats, Seed
 from photometer.cli.own_code import make_own_code_importable
@@ -69,7 +70,12 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped; repeat nothing.")] = False,
     python: Python = None,
     classic: Annotated[
-        bool, typer.Option("--classic", help="Suite overrides: minimum and standard deviation of four types.")
+        bool,
+        typer.Option(
+            "--classic",
+            help="Suite overrides: minimum and standard deviation of four types.",
+            rich_help_panel=FOR_EXPERTS,
+        ),
     ] = False,
     fail_on: FailOnCompile = None,
     store: WriteStore = None,

@@ -15,10 +15,12 @@ from typing import Annotated, Any
 
 import typer
 
+from photometer.cli.help_page import FOR_EXPERTS
+
 # By the name that is typed after `photometer`, and after `photometer history`.
-MEASURING_HISTORY_COMMANDS = frozenset(("run",))
+MEASURING_HISTORY_COMMANDS = frozenset(("measure",))
 MEASURING_COMMANDS = frozenset(
-    ("time", "ab", "run", "check", "compare", "compile-report", "flame", "fuzz", "bisect", "peaks")
+    ("time", "ab", "run", "check", "compare", "calibrate", "compile-report", "flame", "fuzz", "bisect")
 )
 
 NoKeep = Annotated[
@@ -27,7 +29,11 @@ NoKeep = Annotated[
 ]
 NoPreload = Annotated[
     bool,
-    typer.Option("--no-preload", help="Run the imports of set-ups in every process that is measured, not only once."),
+    typer.Option(
+        "--no-preload",
+        help="Run the imports of set-ups in every process that is measured, not only once.",
+        rich_help_panel=FOR_EXPERTS,
+    ),
 ]
 _OPTIONS = {"no_keep": NoKeep, "no_preload": NoPreload}
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from photometer.cli.code_options import GlobalSetup, NumThreads, Setup, check_syntax, joined, read_code, read_setup
+from photometer.cli.code_options import Cpp, GlobalSetup, NumThreads, Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.ending import check_address_space
 from photometer.cli.measuring_options import Device, JsonRecords, Memory, Seed
 from photometer.cli.numbers import seconds, share
+from photometer.cli.optional_values import LEFT_OUT
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered, show_text, terminal_width
 from photometer.cli.sweep_options import Axes, Where, chosen_points, point_words, show_growth, sizes_code
@@ -48,8 +49,8 @@ def time_statements(
         typer.Option(
             "--precision",
             metavar="P",
-            callback=share,
-            help="Measure until the 95 % interval is within this share of the median, such as 0.01.",
+            parser=share,
+            help="Measure until the 95 % interval is within this share of the median, such as 1% or 0.01.",
         ),
     ] = None,
     max_run_time: Annotated[
@@ -59,7 +60,7 @@ def time_statements(
         ),
     ] = 10.0,
     label: Annotated[str | None, typer.Option("--label", metavar="TEXT", help="Title of the table.")] = None,
-    device: Device = False,
+    device: Device = None,
     instructions: Annotated[
         bool,
         typer.Option(
@@ -70,9 +71,7 @@ def time_statements(
     number: Annotated[
         int, typer.Option("--number", metavar="N", min=1, help="Runs to count, with --instructions.")
     ] = 100,
-    cpp: Annotated[
-        bool, typer.Option("--cpp", help="The statements and the setup are C++ (torch/torch.h is included).")
-    ] = False,
+    cpp: Cpp = False,
     global_setup: GlobalSetup = "",
     axes: Axes = None,
     where: Where = None,
@@ -121,8 +120,8 @@ def time_statements(
     times: dict[str, Any] = {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time}
     if len(statements) > 1:
         say_aside(NOT_A_COMPARISON)
-    if device:
-        _time_on_device(timers, times, as_json)
+    if device is not None:
+        _time_on_device(timers, None if device == LEFT_OUT else device, times, as_json)
     else:
         measurements = _time_on_host(timers, times, as_json)
         if not as_json:
@@ -218,12 +217,12 @@ def _failures_of(stmt: str) -> Iterator[None]:
         raise SnippetError(f"the statement failed: {stmt}", log=describe_exception(error)["traceback"]) from None
 
 
-def _time_on_device(timers: list[Timer], options: dict[str, Any], as_json: bool) -> None:
+def _time_on_device(timers: list[Timer], device: str | None, options: dict[str, Any], as_json: bool) -> None:
     from photometer.report.device_text import render_device
 
     for timer in timers:
         with _measuring(timer):
-            measurement = timer.measure_device(**options)
+            measurement = timer.measure_device(device, **options)
         show_rendered((json.dumps(to_record(measurement)) if as_json else render_device(measurement)) + "\n")
 
 

@@ -150,7 +150,7 @@ def measure_commit(
     if session is not None:
         settings = dataclasses.replace(settings, environment=session.environment)
     folder = request.folder / commit.sha[:12]
-    origin = Origin(repository.project(), commit, branch=repository.branch(), source="history run")
+    origin = Origin(repository.project(), commit, branch=repository.branch(), source="history measure")
 
     def run(*, resume: bool) -> RunReport:
         return run_suite(

@@ -167,9 +167,9 @@ def guarded(url: URL) -> Iterator[None]:
 
 def _remedy(message: str) -> str:
     known = {
-        "unable to open": "Check that the folder exists and is yours; `photometer history init` makes a store.",
+        "unable to open": "Check that the folder exists and is yours; `photometer history create` makes a store.",
         "not a database": "The file is no store of photometer's; name another one.",
-        "malformed": "The file is damaged. `photometer history doctor` says what can still be read.",
+        "malformed": "The file is damaged. `photometer history verify` says what can still be read.",
         "readonly": "The file cannot be written to; check who owns it and its folder.",
         "read-only": "The file cannot be written to; check who owns it and its folder.",
         "locked": "Another program holds the file; try again when it is done.",

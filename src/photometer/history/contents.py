@@ -70,7 +70,7 @@ def unpack(data: bytes) -> dict[str, Any]:
     return record
 
 
-_REMEDY = "`photometer history doctor` lists what is damaged."
+_REMEDY = "`photometer history verify` lists what is damaged."
 
 
 def _shuffled(values: list[float] | tuple[float, ...]) -> bytes:

@@ -39,7 +39,7 @@ def export_runs(store: Store, folder: Path, *, commit: str | None = None) -> int
     """Write a results file per run into a folder; return how many. `photometer history add` takes them again."""
     runs = store.runs(commit=commit)
     if not runs:
-        raise StoreError("there are no such runs", remedy="`photometer history list` shows them.")
+        raise StoreError("there are no such runs", remedy="`photometer history runs` shows them.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for run in runs:

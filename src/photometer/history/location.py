@@ -38,7 +38,7 @@ def require_place(given: str | None = None, folder: Path | None = None) -> str:
     if place is None:
         raise StoreError(
             "there is no history store here",
-            remedy=f"Make one with `photometer history init`, or name one with --store or {VARIABLE}.",
+            remedy=f"Make one with `photometer history create`, or name one with --store or {VARIABLE}.",
         )
     return place
 

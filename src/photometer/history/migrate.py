@@ -41,7 +41,7 @@ def check_or_upgrade(engine: Engine, *, create: bool) -> None:
         if found is None and not create:
             raise StoreError(
                 f"{shown(engine.url)}: there is no history store",
-                remedy="Make one with `photometer history init`, or check the path.",
+                remedy="Make one with `photometer history create`, or check the path.",
             )
         _refuse_newer(connection, found)
         if found is None:
@@ -57,7 +57,7 @@ def check(engine: Engine) -> None:
         if found != REVISION:
             raise StoreError(
                 f"{shown(engine.url)}: {'there is no history store' if found is None else 'is of an older schema'}",
-                remedy="Make or upgrade it with `photometer history init`.",
+                remedy="Make or upgrade it with `photometer history create`.",
             )
 
 

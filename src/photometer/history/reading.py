@@ -118,7 +118,7 @@ def _run(row: Row[Any], names: Names, results: int, failures: int) -> StoredRun:
 def read_header(connection: Connection, run_id: int) -> dict[str, Any]:
     text = connection.scalar(select(schema.runs.c.header).where(schema.runs.c.id == run_id))
     if text is None:
-        raise StoreError(f"there is no run {run_id}", remedy="`photometer history list` shows their numbers.")
+        raise StoreError(f"there is no run {run_id}", remedy="`photometer history runs` shows their numbers.")
     return dict(json.loads(text))
 
 
@@ -269,5 +269,5 @@ def _text(value: object) -> str:
 def _damaged(problem: str) -> StoreError:
     return StoreError(
         f"the store is damaged: {problem}",
-        remedy="`photometer history doctor` says what can still be read; restore a copy of the store.",
+        remedy="`photometer history verify` says what can still be read; restore a copy of the store.",
     )

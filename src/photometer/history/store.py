@@ -232,7 +232,7 @@ def _see_to_file(path: Path, *, create: bool) -> None:
         return
     if not create:
         raise StoreError(
-            f"{path}: there is no history store", remedy="Make one with `photometer history init`, or check the path."
+            f"{path}: there is no history store", remedy="Make one with `photometer history create`, or check the path."
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

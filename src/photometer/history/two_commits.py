@@ -97,7 +97,7 @@ def stored_commit(store: Store, revision: str) -> str:
     if len(found) != 1:
         raise StoreError(
             f"{revision} names {'no measured commit' if not found else 'several measured commits'}",
-            remedy="`photometer history list` shows the commits; `photometer history run` measures more.",
+            remedy="`photometer history runs` shows the commits; `photometer history measure` measures more.",
         )
     return found[0]
 

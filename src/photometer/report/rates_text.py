@@ -39,7 +39,9 @@ def table_of_rates(rates: Sequence[Rate], peaks: Sequence[MachinePeak]) -> Table
     if "memory" in beyond:
         notes.append("More than 100 %: the data came from a cache, which is faster than the memory that was measured.")
     if "compute" in beyond:
-        notes.append("More than 100 %: the peak was measured on a busy machine; `photometer peaks --again` repeats it.")
+        notes.append(
+            "More than 100 %: the peak was measured on a busy machine; `photometer doctor --peaks --again` repeats it."
+        )
     return table_of(RATE_COLUMNS, [_rate_row(rate) for rate in rates], title="Rates", notes=notes)
 
 

@@ -1,8 +1,10 @@
-"""`photometer publish DIR`: the history as a static site, which opens from disk or from any web server."""
+"""`photometer history publish` and `serve`: the history as a site, written to a folder or live from the store."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,8 +30,11 @@ Title = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("publish", help="Write the history as a static site; it opens from disk or any web server.")(publish)
+def register(history: typer.Typer) -> None:
+    history.command("publish", help="Write the history as a static site; it opens from disk or any web server.")(
+        publish
+    )
+    history.command("serve", help="Serve the history as a site, live from the store, on localhost only.")(serve)
 
 
 def publish(
@@ -38,15 +43,13 @@ def publish(
     commit_url: CommitUrl = None,
     title: Title = None,
 ) -> None:
-    import time
-
     from photometer.history.location import require_place
     from photometer.history.repository import Repository
     from photometer.history.site.site_files import publish_site
     from photometer.history.store import open_store
 
     with open_store(require_place(store), read_only=True) as opened:
-        options = site_options(opened, title, commit_url)
+        options = _site_options(opened, title, commit_url)
         repository = Repository.find()
         done = publish_site(
             opened, folder, options, int(time.time()), repository=repository, on_benchmark=_show_progress
@@ -58,13 +61,38 @@ def publish(
     show_text(str(done.page))
 
 
+def serve(
+    store: ReadStore = None,
+    port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port; 0 is any free one.")] = 8756,
+    commit_url: CommitUrl = None,
+    title: Title = None,
+) -> None:
+    from photometer.history.location import require_place
+    from photometer.history.repository import Repository
+    from photometer.history.site.live_site import LiveSite
+    from photometer.history.site.local_server import LocalServer
+    from photometer.history.store import open_store
+
+    with open_store(require_place(store), read_only=True) as opened:
+        say_aside("Searching for changes…")
+        options = _site_options(opened, title, commit_url)
+        site = LiveSite(opened, options, clock=lambda: int(time.time()), repository=Repository.find())
+        with LocalServer(site, port) as server:
+            show_text(server.url)
+            sys.stdout.flush()
+            say_aside("Ctrl-C ends it.")
+            # Ctrl-C is how it is meant to end.
+            with contextlib.suppress(KeyboardInterrupt):
+                server.serve_forever(poll_interval=0.2)
+
+
 def _show_progress(done: int, of: int) -> None:
     """Count on a terminal: a large history takes a minute."""
     if sys.stderr.isatty():
         say_progress(f"{done:,} of {of:,} benchmarks", is_last=done == of)
 
 
-def site_options(store: Store, title: str | None, commit_url: str | None) -> SiteOptions:
+def _site_options(store: Store, title: str | None, commit_url: str | None) -> SiteOptions:
     """Return the options of a site; the title is the project's name if the store has only one."""
     from photometer.history.site.index_data import SiteOptions, checked_commit_url
 

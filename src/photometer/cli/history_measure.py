@@ -1,4 +1,4 @@
-"""`photometer history run` and `changes`: a range of commits measured, and what changed in all that is stored."""
+"""`photometer history measure` and `changes`: a range of commits measured, and what changed in all that is stored."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 def register(history: typer.Typer) -> None:
-    history.command("run", help="Measure a range of commits, newest first, coarse to fine; skip what is stored.")(
-        with_instruments(run)
+    history.command("measure", help="Measure a range of commits, newest first, coarse to fine; skip what is stored.")(
+        with_instruments(measure)
     )
     history.command("changes", help="Show what changed, newest first: which commit, by how much, in which functions.")(
         changes
     )
 
 
-def run(
+def measure(
     commits: Annotated[str, typer.Argument(metavar="git:A..B", help="The commits from A to B, along first parents.")],
     suite: OneSuite = None,
     expression: Expression = None,

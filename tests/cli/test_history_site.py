@@ -1,4 +1,4 @@
-"""`photometer publish` and `photometer serve` as a user runs them."""
+"""`photometer history publish` and `photometer history serve` as a user runs them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_publish_says_what_it_wrote_and_where(
 ) -> None:
     monkeypatch.setenv("PHOTOMETER_STORE", str(place))
     with pytest.raises(SystemExit) as ended:
-        main(["publish", str(tmp_path / "a" / "site"), "--commit-url", "https://forge.example/c/{sha}"])
+        main(["history", "publish", str(tmp_path / "a" / "site"), "--commit-url", "https://forge.example/c/{sha}"])
     assert ended.value.code == 0
     said = capsys.readouterr()
     assert said.out == f"{tmp_path}/a/site/index.html\n"
@@ -48,7 +48,7 @@ def test_a_bad_pattern_or_store_is_an_error_with_a_remedy(
         (["--store", str(tmp_path / "none.sqlite")], "there is no history store"),
     ):
         with pytest.raises(SystemExit) as ended:
-            main(["publish", str(tmp_path / "site"), *options])
+            main(["history", "publish", str(tmp_path / "site"), *options])
         assert ended.value.code == 1
         assert words in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
@@ -56,14 +56,14 @@ def test_a_bad_pattern_or_store_is_an_error_with_a_remedy(
 
 def test_a_folder_that_cannot_be_made_is_said(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["publish", str(place / "site"), "--store", str(place)])
+        main(["history", "publish", str(place / "site"), "--store", str(place)])
     assert ended.value.code == 1
     assert "cannot be written to" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_serve_says_its_address_and_ends_on_ctrl_c(place: Path) -> None:
-    command = [sys.executable, "-m", "photometer", "serve", "--store", str(place), "--port", "0"]
+    command = [sys.executable, "-m", "photometer", "history", "serve", "--store", str(place), "--port", "0"]
     served = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
     try:
         assert served.stdout is not None

@@ -1,4 +1,4 @@
-"""`photometer load --torch-pickle FILE…`: results that another program kept, as a results file."""
+"""`photometer convert FILE…`: results that torch.utils.benchmark kept as pickles, as a results file."""
 
 from __future__ import annotations
 
@@ -11,23 +11,16 @@ from photometer.cli.printing import complain, show_rendered, show_text
 
 
 def register(app: typer.Typer) -> None:
-    app.command("load", help="Convert results of torch.utils.benchmark to a results file.")(load)
+    app.command("convert", help="Convert pickles of torch.utils.benchmark's results to a results file.")(convert)
 
 
-def load(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Files to convert.")],
-    torch_pickle: Annotated[
-        bool, typer.Option("--torch-pickle", help="The files are pickles of torch.utils.benchmark's results.")
-    ] = False,
+def convert(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Pickles that torch.utils.benchmark wrote.")],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Results file to write (default: show the results)."),
     ] = None,
 ) -> None:
-    if not torch_pickle:
-        raise typer.BadParameter(
-            "say what the files are: --torch-pickle. Results files need no conversion: photometer show FILE"
-        )
     from photometer.results import save
     from photometer.tables import Compare, shows_colour
     from photometer.torch_pickle import WARNING, load_torch_pickle

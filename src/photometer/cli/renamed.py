@@ -1,0 +1,54 @@
+"""What commands and options were called before: an old spelling is a usage error that names the new one.
+
+Nothing here is accepted: there is one spelling of everything.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+# By what was typed after `photometer`.
+COMMANDS = {
+    "load": "convert",
+    "peaks": "doctor --peaks",
+    "publish": "history publish",
+    "serve": "history serve",
+    "history compare": "history diff",
+    "history doctor": "history verify",
+    "history init": "history create",
+    "history list": "history runs",
+    "history run": "history measure",
+    "history show": "history curves",
+}
+# By command, then by option.
+OPTIONS = {
+    "ab": {"--language": "--cpp"},
+    "compare": {"--calibrate": "a command: photometer calibrate"},
+    "doctor": {"--on-device": "--device"},
+    "fuzz": {"--on-device": "--device"},
+    "convert": {"--torch-pickle": "left out: `photometer convert FILE` reads pickles of torch.utils.benchmark"},
+}
+
+
+def typed_command(context: Any) -> str:
+    """Return what was typed after the program's name, such as `history add`."""
+    names = []
+    while context.parent is not None:
+        names.append(str(context.info_name))
+        context = context.parent
+    return " ".join(reversed(names))
+
+
+def name_new_command(typed: str) -> str | None:
+    """Return the error for a command's old name; None if it never was one."""
+    new = COMMANDS.get(typed)
+    return None if new is None else f"`photometer {typed}` is now `photometer {new}`."
+
+
+def name_new_option(error: Any, command: str) -> None:
+    """Let the error of an unknown option name the new spelling, if it is an old one."""
+    old = getattr(error, "option_name", None)
+    new = OPTIONS.get(command, {}).get(old) if isinstance(old, str) else None
+    if new is not None:
+        error.message = f"{old} is now {new}"
+        error.possibilities = None

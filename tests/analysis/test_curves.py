@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from photometer.analysis.curves import curve_sets
+from photometer.analysis.curves import MOST_CURVES, curve_sets, with_siblings
 from photometer.analysis.order_facts import collect_facts
 from tests.analysis.order_records import curve, metered, order, timed
 
@@ -16,6 +16,16 @@ def test_the_crossing_is_named_by_its_first_certain_point() -> None:
     assert [each.name for each in found.curves] == ["eager", "compiled"]
     assert found.sentences[0] == "compiled is faster than eager from n = 1,024 on"
     assert "eager grows as n above 5.0 µs" in found.sentences
+
+
+def test_siblings_share_a_plot_as_long_as_their_curves_can_be_told_apart() -> None:
+    facts = [each for name in ("b", "c") for each in curve(name, {n: 1e-9 * n for n in NS})]
+    (found,) = with_siblings(curve_sets(collect_facts(facts)))
+    assert found.title == "Time against n"
+    assert [each.name for each in found.curves] == ["b", "c"]
+    assert len(found.sentences) == 2
+    many = [each for number in range(MOST_CURVES + 1) for each in curve(f"b{number}", {n: 1e-9 * n for n in NS})]
+    assert [len(each.curves) for each in with_siblings(curve_sets(collect_facts(many)))] == [MOST_CURVES, 1]
 
 
 def test_one_that_is_always_slower_has_no_crossing() -> None:

@@ -13,8 +13,9 @@ from photometer.environments.installed_revision import install_words
 from photometer.environments.kept import KeptEnvironments
 from photometer.environments.resolved import Making, resolve_environment, resolve_environments
 from photometer.environments.spec import parse_environment
-from photometer.environments.worktree import Worktrees
+from photometer.environments.worktree import Worktrees, branch_of
 from photometer.errors import EnvironmentSpecError, LimitReached
+from photometer.git import git_text
 from tests.repositories import make_repository
 
 
@@ -60,6 +61,18 @@ def test_a_revision_comes_first_on_the_path(repository: Path) -> None:
         # Two runs of the same comparison agree on what is compared, whatever the temporary folders are called.
         again = resolve_environment(parse_environment("git:HEAD", repository), worktrees)
         assert again.identity() == side.identity()
+
+
+def test_a_working_tree_is_called_by_its_branch(repository: Path) -> None:
+    git_text(repository, "checkout", "--quiet", "-b", "faster-gate")
+    with Worktrees() as worktrees:
+        side = resolve_environment(parse_environment("git:WORKTREE", repository), worktrees)
+        assert side.checkout is not None
+        assert side.name == f"faster-gate ({side.checkout.name})"
+        assert side.identity()["spec"] == "git:WORKTREE"
+    git_text(repository, "checkout", "--quiet", "--detach")
+    assert branch_of(repository, {}) == ""
+    assert branch_of(repository, {"GITHUB_HEAD_REF": "of-a-fork"}) == "of-a-fork"
 
 
 def test_results_cannot_be_started(tmp_path: Path) -> None:

@@ -166,14 +166,18 @@ def cause_sentence(
 
 def code_words(code: ChangedCode) -> str:
     """Say what changed in a function of the user's: `new under gate (tinynet/model.py:41): contiguous (+120)`."""
-    size = f"({code.instructions_per_run:+,.0f})"
+    return f"{place_words(code)} ({code.instructions_per_run:+,.0f})"
+
+
+def place_words(code: ChangedCode) -> str:
+    """Say the same without the number of instructions."""
     more, less = ", ".join(code.more), ", ".join(code.less)
     where = f"{'in' if code.itself else 'under'} {code.place}{' itself' if code.itself else ''}"
     if more and less:
-        return f"{where}: {more} instead of {less} {size}"
+        return f"{where}: {more} instead of {less}"
     if more or less:
-        return f"{'new' if more else 'gone'} {where}: {more or less} {size}"
-    return f"{where}{f', most in {code.native}' if code.native else ''} {size}"
+        return f"{'new' if more else 'gone'} {where}: {more or less}"
+    return f"{where}{f', most in {code.native}' if code.native else ''}"
 
 
 def layout_words(layout_ratios: Sequence[float]) -> str:

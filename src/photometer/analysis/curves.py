@@ -55,7 +55,8 @@ class CurveSet:
 
     @property
     def title(self) -> str:
-        return f"{label_text(self.label)}: {self.measures} against {self.axis}"
+        against = f"{self.measures} against {self.axis}"
+        return f"{label_text(self.label)}: {against}" if self.label else against[:1].upper() + against[1:]
 
 
 def curve_sets(facts: Sequence[OrderFacts]) -> list[CurveSet]:
@@ -64,6 +65,45 @@ def curve_sets(facts: Sequence[OrderFacts]) -> list[CurveSet]:
     for each in facts:
         groups.setdefault(each.label, []).append(each)
     return [found for group in groups.values() for found in _sets_of(group)]
+
+
+def with_siblings(sets: Sequence[CurveSet]) -> list[CurveSet]:
+    """Return the sets with those of siblings joined: benchmarks under one label that are swept along the same axis.
+
+    A plot of more curves than can be told apart is not joined further. Sentences stay those of each benchmark.
+    """
+    joined: list[CurveSet] = []
+    for each in sets:
+        named = _named_by_label(each)
+        place = next((i for i, other in enumerate(joined) if _are_siblings(other, each)), None)
+        if place is None or len(joined[place].curves) + len(each.curves) > MOST_CURVES:
+            joined.append(each)
+            continue
+        first = joined[place]
+        curves = first.curves if first.label == each.label[:-1] else _named_by_label(first)
+        joined[place] = dataclasses.replace(
+            first,
+            label=each.label[:-1],
+            curves=(*curves, *named),
+            sentences=(*first.sentences, *each.sentences),
+            left_out=first.left_out + each.left_out,
+        )
+    return joined
+
+
+def _are_siblings(joined: CurveSet, other: CurveSet) -> bool:
+    if (joined.axis, joined.measures) != (other.axis, other.measures):
+        return False
+    return joined.label == other.label[:-1] or (joined.label[:-1] == other.label[:-1] and joined.label != other.label)
+
+
+def _named_by_label(curves: CurveSet) -> tuple[Curve, ...]:
+    """Return the curves with the benchmark's name in theirs."""
+    name = curves.label[-1]
+    return tuple(
+        curve if curve.name == name else dataclasses.replace(curve, name=f"{name}, {curve.name}")
+        for curve in curves.curves
+    )
 
 
 def _sets_of(group: list[OrderFacts]) -> Iterable[CurveSet]:

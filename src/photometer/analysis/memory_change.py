@@ -79,7 +79,11 @@ def _allocated(base: MemoryFigures, branch: MemoryFigures) -> str:
     in_blocks = f" in {abs(blocks):,} {several} {'more' if blocks > 0 else 'fewer'}" if blocks else ""
     if size:
         word = "more" if size > 0 else "less"
-        both = f"{format_bytes(branch.allocated_bytes)}, not {format_bytes(base.allocated_bytes)}"
+        theirs, ours = format_bytes(branch.allocated_bytes), format_bytes(base.allocated_bytes)
+        if theirs == ours:
+            # Rounded, they would look alike.
+            theirs, ours = f"{branch.allocated_bytes:,} B", f"{base.allocated_bytes:,} B"
+        both = f"{theirs}, not {ours}"
         return f"allocates {format_bytes(abs(size))} {word} ({both}){in_blocks}"
     return f"allocates as much{in_blocks}" if blocks else ""
 

@@ -18,6 +18,7 @@ from photometer.comparing.fork_sampler import Contestants
 from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonSettings
 from photometer.environments.resolved import ResolvedEnvironment
+from photometer.environments.worktree import project_of
 from photometer.errors import PhotometerError
 from photometer.execution.executor import Failure
 from photometer.instruments.ready_order import ReadyOrder, preparation_of
@@ -145,6 +146,7 @@ def comparison_header(plan: WorkOrders, sides: Sequence[StartedSide], settings: 
     about = {
         "id": uuid.uuid4().hex,
         "suite": plan.suite,
+        "project": project_name(sides),
         "fingerprint": plan.fingerprint,
         "seed": settings.seed,
         "margin": settings.common_margin,
@@ -152,6 +154,13 @@ def comparison_header(plan: WorkOrders, sides: Sequence[StartedSide], settings: 
         "names": [side.name for side in sides],
     }
     return {HEADER_NAME: described(about, [side.identity() for side in sides])}
+
+
+def project_name(sides: Sequence[StartedSide]) -> str:
+    """Return what the repository is called that the first revision among the sides is of; empty without one."""
+    sources = (side.resolved.spec.git for side in sides if side.resolved is not None)
+    source = next((source for source in sources if source is not None), None)
+    return "" if source is None else project_of(source)
 
 
 def failure_of(

@@ -21,7 +21,7 @@ from photometer.environments.interpreter import Interpreter, describe, find_pyth
 from photometer.environments.kept import KeptEnvironments
 from photometer.environments.overlay import Overlay, overlay
 from photometer.environments.packaged import Packaged, packaged
-from photometer.environments.spec import EnvironmentSpec
+from photometer.environments.spec import WORKTREE, EnvironmentSpec
 from photometer.environments.worktree import Checkout, Worktrees, check_revisions
 from photometer.errors import EnvironmentSpecError, LimitReached
 from photometer.model.environment import Environment
@@ -61,14 +61,17 @@ class ResolvedEnvironment:
 
     @property
     def name(self) -> str:
-        """As it was typed, with the commit behind a revision, and versions that were found without being named."""
+        """As it was typed, but a working tree by its branch; with the commit, and versions that were found."""
+        text = self.spec.text
+        if self.checkout is not None and self.checkout.branch:
+            text = text.replace(f"git:{WORKTREE}", self.checkout.branch)
         found = [] if self.checkout is None else [self.checkout.name]
         torch = None if self.packages is None else self.packages.torch
         if torch is not None and torch not in self.spec.text:
             found.append(f"torch {torch}")
         laid = () if self.overlay is None else self.overlay.found
         found += [f"{name} {version}" for name, version in laid if version not in self.spec.text]
-        return f"{self.spec.text} ({', '.join(found)})" if found else self.spec.text
+        return f"{text} ({', '.join(found)})" if found else text
 
     def identity(self) -> dict[str, Any]:
         """Return what must be equal for a comparison to be resumed; temporary folders are not in it."""

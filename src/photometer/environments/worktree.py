@@ -18,7 +18,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +36,8 @@ from photometer.session.warm import keep_seconds
 EXTENSION_SUFFIXES = (".so", ".pyd", ".dylib")
 # Of revisions that servers which stay warm have imported.
 MOST_KEPT_BYTES = 4 * 1024**3
+# The branch of a pull request, as GitHub and GitLab name it: what they check out is a commit without a branch.
+SOURCE_VARIABLES = ("GITHUB_HEAD_REF", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")
 _PREFIX = "photometer-"
 
 _Made = TypeVar("_Made")
@@ -45,13 +47,15 @@ _Made = TypeVar("_Made")
 class Checkout:
     """A folder with the files of a revision. `commit` is its full name; `is_changed` where the tree differs from it.
 
-    `tree_digest` tells one state of a working tree from another; a commit needs none.
+    `tree_digest` tells one state of a working tree from another; a commit needs none. `branch` is the one that is
+    checked out in a working tree, if there is one.
     """
 
     folder: Path
     commit: str
     is_changed: bool = False
     tree_digest: str | None = None
+    branch: str = ""
 
     @property
     def import_paths(self) -> tuple[str, ...]:
@@ -126,7 +130,7 @@ class Worktrees:
 
     def _copy(self, top: Path, *, is_kept: bool) -> Checkout:
         commit = resolve(top, "HEAD")
-        changed = bool(git_text(top, "status", "--porcelain"))
+        changed, branch = bool(git_text(top, "status", "--porcelain")), branch_of(top, os.environ)
         listed = git_text(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
         ignored = git_text(top, "ls-files", "-z", "--others", "--ignored", "--exclude-standard")
         names = {name for name in listed.split("\0") if name}
@@ -139,10 +143,10 @@ class Worktrees:
             with contextlib.suppress(_ChangedMeanwhile):
                 make = functools.partial(_copy_same, top, files, digest)
                 folder = self.hold(kept_checkouts().use(key, f"{top.name} working tree", make))
-                return Checkout(folder, commit, changed, digest)
+                return Checkout(folder, commit, changed, digest, branch)
         folder = self.new_folder()
         _copy_files(top, files, folder)
-        return Checkout(folder, commit, changed, _digest(folder, files))
+        return Checkout(folder, commit, changed, _digest(folder, files), branch)
 
     def __enter__(self) -> Worktrees:
         return self
@@ -199,6 +203,19 @@ def _digest(folder: Path, files: Sequence[str]) -> str:
 def top_of(source: GitSource) -> Path:
     """Return the top folder of the repository that a source is of."""
     return Path(git_text(source.repository, "rev-parse", "--show-toplevel"))
+
+
+def branch_of(repository: Path, variables: Mapping[str, str]) -> str:
+    """Return the branch that is checked out; in CI, that of the pull request; empty if there is none."""
+    pull_request = next((variables[name] for name in SOURCE_VARIABLES if variables.get(name)), "")
+    return git_text(repository, "branch", "--show-current") or pull_request
+
+
+def project_of(source: GitSource) -> str:
+    """Return what the repository is called: the folder that it is in, also for a linked worktree."""
+    top = top_of(source)
+    common = (top / git_text(top, "rev-parse", "--git-common-dir")).resolve()
+    return common.parent.name if common.name == ".git" else top.name
 
 
 def check_revisions(sources: Iterable[GitSource | None]) -> None:

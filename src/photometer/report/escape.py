@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import html
 import re
+from typing import TYPE_CHECKING
 
 from photometer.model.visible_text import visible
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 _MARKDOWN_ACTIVE = re.compile(r"([\\`*_\[\]#|~$])")
 # Our own signs and lines, for terminals without them; what users wrote is spelled out instead.
@@ -27,6 +31,18 @@ def html_text(text: str) -> str:
 def html_lines(text: str) -> str:
     """Escape as `html_text` does, and turn line breaks into `<br>`."""
     return html_text(text).replace("\n", "<br>")
+
+
+def html_prose(text: str) -> Markup:
+    """Escape a sentence of ours for a template; what is in backticks becomes code."""
+    from markupsafe import Markup
+
+    parts = visible(text).split("`")
+    if len(parts) % 2 == 0:
+        return Markup(html_text(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
+    )
 
 
 def markdown_text(text: str) -> str:

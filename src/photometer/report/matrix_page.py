@@ -12,7 +12,6 @@ import math
 from photometer.analysis.comparison_result import ComparisonRow, EnvironmentComparison
 from photometer.analysis.verdict import style_name
 from photometer.model.units import change, format_seconds, span
-from photometer.model.visible_text import visible
 from photometer.report.matrix_text import (
     cell_text,
     failures_of,
@@ -23,7 +22,7 @@ from photometer.report.matrix_text import (
     side_counts,
     steps_text,
 )
-from photometer.report.page.page import REPORT_FOLDER, combined_script, content_policy
+from photometer.report.page.page import REPORT_FOLDER, content_policy, document_templates, script_of_theme
 
 # The trend of a row, in pixels: room for a point and its interval.
 TREND_WIDTH = 120
@@ -75,29 +74,28 @@ class RowView:
 
 def render_matrix_page(matrix: EnvironmentComparison, machine: str = "") -> str:
     """Return the whole document."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(loader=FileSystemLoader(REPORT_FOLDER), autoescape=True, undefined=StrictUndefined)
-    environment.filters["visible"] = visible
-    script = combined_script([REPORT_FOLDER / "script" / f"{name}.js" for name in ("dom", "theme")]) + "\n"
-    script = script.replace("})();\n", "chooseTheme();\n})();\n")
+    script = script_of_theme()
     style = "".join((REPORT_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "matrix.css"))
     names = short_names(matrix.names)
-    return environment.get_template("matrix.html.jinja").render(
-        title=f"{matrix.suite or 'A suite'} on {len(matrix.names)} sides",
-        headline=headline(matrix),
-        machine=machine,
-        names=names,
-        sides=[(name, side_counts(matrix, side)) for side, name in enumerate(matrix.names) if side],
-        reference=matrix.names[0],
-        warnings=(*matrix.warnings, *(f"not reached within the budget: {title}" for title in matrix.not_reached)),
-        rows=[_row(number, row, matrix, names) for number, row in enumerate(matrix.rows)],
-        foot=foot_text(matrix),
-        trend_width=TREND_WIDTH,
-        trend_height=TREND_HEIGHT,
-        script=script,
-        style=style,
-        policy=content_policy(script, style),
+    return (
+        document_templates()
+        .get_template("matrix.html.jinja")
+        .render(
+            title=f"{matrix.suite or 'A suite'} on {len(matrix.names)} sides",
+            headline=headline(matrix),
+            machine=machine,
+            names=names,
+            sides=[(name, side_counts(matrix, side)) for side, name in enumerate(matrix.names) if side],
+            reference=matrix.names[0],
+            warnings=(*matrix.warnings, *(f"not reached within the budget: {title}" for title in matrix.not_reached)),
+            rows=[_row(number, row, matrix, names) for number, row in enumerate(matrix.rows)],
+            foot=foot_text(matrix),
+            trend_width=TREND_WIDTH,
+            trend_height=TREND_HEIGHT,
+            script=script,
+            style=style,
+            policy=content_policy(script, style),
+        )
     )
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
 from photometer.analysis.failing_line import with_failing_line
@@ -114,9 +115,13 @@ def count_parts(comparison: EnvironmentComparison) -> list[str]:
 
 def memory_parts(comparison: EnvironmentComparison) -> list[str]:
     """Return `2 allocate more`, and how many allocate less: verdicts of their own beside those of time."""
-    counts = [(word, len(comparison.memory_changes(word))) for word in ("more", "less")]
-    counts.append(("otherwise", len(comparison.memory_changes("mixed"))))
-    return [f"{count} allocate{'s' if count == 1 else ''} {word}" for word, count in counts if count]
+    return memory_counts(Counter(each.memory.verdict for each in comparison.results if each.memory is not None))
+
+
+def memory_counts(counts: Mapping[str, int]) -> list[str]:
+    """Return the same of how many changes there are of each kind."""
+    named = [("more", counts.get("more", 0)), ("less", counts.get("less", 0)), ("otherwise", counts.get("mixed", 0))]
+    return [f"{count} allocate{'s' if count == 1 else ''} {word}" for word, count in named if count]
 
 
 def _detectable(verdict: Verdict) -> Cell:

@@ -70,7 +70,7 @@ def test_every_mark_has_its_legend(tab: Tab, page_of: Pages) -> None:
 def test_times_of_host_and_device_stand_side_by_side(tab: Tab, page_of: Pages) -> None:
     tab.open(page_of("device"))
     heads = [text for text in tab.find("th[scope=col]").all_inner_texts() if text.strip()]
-    assert heads[:4] == ["Benchmark", "Time", "±", "On device"]
+    assert heads[:4] == ["Benchmark", "Undisturbed time", "±", "On device"]
     assert "341" in tab.find(ROW).filter(has_text="n=2048").inner_text()
     assert "time on the device" in tab.find("#run-table .marks").inner_text()
     assert "NVIDIA H200" in tab.find("body").inner_text()
@@ -110,6 +110,27 @@ def test_sorting_by_a_column_and_back(tab: Tab, page_of: Pages) -> None:
     column.click()
     grouped.click()
     assert names(tab) == before
+
+
+def test_the_whole_head_of_a_column_sorts(tab: Tab, page_of: Pages) -> None:
+    tab.open(page_of("run"))
+    head = tab.find("th.sorts").nth(1)
+    box = head.bounding_box()
+    assert box is not None
+    tab.page.mouse.click(box["x"] + 3, box["y"] + 3)
+    assert head.get_attribute("aria-sort") == "descending"
+
+
+def test_the_number_of_doubtful_rows_is_a_filter(tab: Tab, page_of: Pages) -> None:
+    tab.open(page_of("run"))
+    tab.find("#show-doubtful").click()
+    tab.settle()
+    marked = tab.find(ROW)
+    assert marked.count() == 2
+    assert marked.locator(".caution").count() == 2
+    tab.find(".tag", has_text="doubtful").click()
+    tab.settle()
+    assert marked.count() > 2
 
 
 def test_filtering_by_text_and_tag(tab: Tab, page_of: Pages) -> None:

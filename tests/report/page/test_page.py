@@ -143,6 +143,12 @@ def test_titles() -> None:
     assert report_view([loaded(run_records(), run={"suite": "standard"})]).title == "Standard suite"
     assert report_view([loaded(fuzz_records(), fuzz={})]).title == "Fuzzed inputs"
     assert report_view([loaded(run_records(), "mine.json")]).title == "mine"
+    names = ["git:merge-base:main (4076f851a1)", "faster-gate (b1f12aaa4f with changes)"]
+    view = report_view(
+        [loaded(comparison_records(), comparison={"suite": "standard", "project": "mynet", "names": names})]
+    )
+    assert view.title == "mynet: faster-gate against main"
+    assert view.subjects[0] == "Suite standard: faster-gate (b1f12aaa4f with changes) against main (4076f851a1)"
     assert report_view([loaded(run_records())], "Given").title == "Given"
 
 

@@ -37,7 +37,7 @@ def test_a_sweep_is_a_figure_with_a_line_per_variant_and_its_sentences() -> None
     assert (figure.x.label, figure.x.scale, figure.y.scale) == ("n", "log", "log")
     assert all(point.low is not None and point.low < point.y < (point.high or 0.0) for point in figure.series[0].points)
     assert all(point.id.startswith("b-") for point in figure.series[0].points)
-    assert any(note.startswith("Compiled is faster than eager from n =") for note in figure.notes)
+    assert any(note.startswith("compiled is faster than eager from n =") for note in figure.notes)
 
 
 def test_a_wide_interval_is_drawn_as_far_as_there_is_room_and_never_to_zero() -> None:

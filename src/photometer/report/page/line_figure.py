@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from photometer.analysis.curves import TIME, CurveSet
+from photometer.analysis.curves import TIME, CurveSet, with_siblings
 from photometer.analysis.rates import Rate
 from photometer.model.work_of_run import MachinePeak
 from photometer.report.page.figure import Axis, LineFigure, LinePoint, LineSeries, Shape
@@ -28,8 +28,9 @@ GIGA = 1e9
 
 
 def curve_figures(sets: Sequence[CurveSet], ids: Mapping[str, str]) -> list[LineFigure]:
-    """Return one figure per benchmark and axis. `ids` are the page's ids by those of orders."""
-    return [_curve_figure(each, number, ids) for number, each in enumerate(sets[:MOST_CURVE_FIGURES], start=1)]
+    """Return one figure per axis of a benchmark and its siblings. `ids` are the page's ids by those of orders."""
+    shared = with_siblings(sets)
+    return [_curve_figure(each, number, ids) for number, each in enumerate(shared[:MOST_CURVE_FIGURES], start=1)]
 
 
 def _curve_figure(curves: CurveSet, number: int, ids: Mapping[str, str]) -> LineFigure:
@@ -56,7 +57,8 @@ def _curve_figure(curves: CurveSet, number: int, ids: Mapping[str, str]) -> Line
         for place, curve in enumerate(curves.curves)
     )
     left_out = (f"{curves.left_out} more variants are in the table below.",) if curves.left_out else ()
-    notes = tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in curves.sentences)
+    # They begin with a name, which keeps its letters.
+    notes = tuple(f"{sentence}." for sentence in curves.sentences)
     return LineFigure(f"curve-{number}", curves.title, x_axis, y_axis, series, (*notes, *left_out))
 
 

@@ -10,15 +10,19 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from photometer.analysis.fuzz_map import FuzzMap
 from photometer.model.visible_text import visible
+from photometer.report.escape import html_prose
 from photometer.report.page.overview_figures import page_figures
 from photometer.report.page.page_data import page_data
 from photometer.report.page.view_fuzz import fuzz_view
 from photometer.report.page.view_report import ReportView
 from photometer.report.tables.as_html import page_table
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 # Its scripts and its style are shared with the site of a history.
 REPORT_FOLDER = _FOLDER = Path(__file__).parent
@@ -28,24 +32,39 @@ _SCRIPTS = ("dom", "format", "scale", "figure", "lines", "distribution", "icicle
 
 def render_report(view: ReportView) -> str:
     """Return the whole document."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined)
-    environment.filters["visible"] = visible
-    environment.filters["page_table"] = page_table
     figures = page_figures(view)
     data = page_data(view, list(figures.values()))
     script, style = page_script(), (_FOLDER / "page.css").read_text(encoding="utf-8")
-    return environment.get_template("page.html.jinja").render(
-        view=view,
-        figure_numbers={name: number for number, name in enumerate(figures)},
-        figures=figures,
-        light_json=script_json(data.light),
-        chunk_jsons=[script_json(chunk) for chunk in data.chunks],
-        script=script,
-        style=style,
-        policy=content_policy(script, style),
+    return (
+        document_templates()
+        .get_template("page.html.jinja")
+        .render(
+            title=view.title,
+            view=view,
+            figure_numbers={name: number for number, name in enumerate(figures)},
+            figures=figures,
+            light_json=script_json(data.light),
+            chunk_jsons=[script_json(chunk) for chunk in data.chunks],
+            script=script,
+            style=style,
+            policy=content_policy(script, style),
+        )
     )
+
+
+def document_templates() -> Environment:
+    """Return the templates of all documents. They share head, style and theme (document.html.jinja)."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined)
+    environment.filters |= {"visible": visible, "prose": html_prose, "page_table": page_table}
+    return environment
+
+
+def script_of_theme() -> str:
+    """Return the script of a document that needs no more than the button for light and dark."""
+    script = combined_script([_FOLDER / "script" / f"{name}.js" for name in ("dom", "theme")]) + "\n"
+    return script.replace("})();\n", "chooseTheme();\n})();\n")
 
 
 def render_fuzz_page(found: FuzzMap, title: str = "Fuzzed inputs", notes: Sequence[str] = ()) -> str:

@@ -109,6 +109,7 @@ def _side(view: BenchmarkView, place: int) -> dict[str, Any]:
     side: dict[str, Any] = {"id": view.id, **_place(place)}
     if time is not None:
         ordered = sorted(time.samples)
+        side |= {"undisturbed": True} if time.visits else {}
         side |= {"seconds": time.seconds, "low": time.interval[0], "high": time.interval[1], "digits": time.digits}
         side |= {"q05": rounded(quantile(ordered, 0.05)), "q95": rounded(quantile(ordered, 0.95))}
     if counts is not None:
@@ -187,6 +188,7 @@ def _comparison_detail(view: ComparisonView) -> dict[str, Any]:
         "replicates": view.replicates,
         "margin": view.margin,
         "functions": [[rounded(count), name] for count, name in view.functions],
+        "own_code": [[rounded(count), place] for count, place in view.own_code],
         "layout_band": None if view.layout_band is None else dataclasses.asdict(view.layout_band),
         "base": packed_samples(view.base.samples),
         "branch": packed_samples(view.branch.samples),

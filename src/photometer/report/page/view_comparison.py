@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from photometer.analysis.cause import place_words
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
 from photometer.analysis.failing_line import with_failing_line
 from photometer.analysis.verdict import VERDICT_WORDS, VerdictWord
@@ -18,7 +19,8 @@ from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.order_name import name_below_group
 from photometer.model.packed_stacks import ComparisonStacks
 from photometer.model.records import from_record
-from photometer.report.page.record_identity import CodeView, identity_of
+from photometer.model.units import change, format_count, format_seconds
+from photometer.report.page.record_identity import LANGUAGES, USUAL_WORDS, CodeView, identity_of
 from photometer.report.page.view_run import FunctionRow, SkipView, Stack, sentence_case, thinned
 
 KINDS = (
@@ -78,6 +80,26 @@ class ComparisonView:
     layout_band: LayoutBand | None = None
     cause: str = ""
     notes: tuple[str, ...] = ()
+    # Functions of the user's below which instructions came or went, and by how many.
+    own_code: tuple[FunctionRow, ...] = ()
+    # Whether it allocates more or less, and in words how much.
+    memory_word: str = ""
+    memory: str = ""
+
+    @property
+    def brief(self) -> str:
+        """What changed, and where in the user's code, in as few words as possible."""
+        said = [change(self.ratio)] if self.has_change else []
+        if self.has_change:
+            base, branch = self.base_seconds, self.base_seconds + self.difference_seconds
+            said[0] += f" ({format_seconds(base, 3)} to {format_seconds(branch, 3)})"
+        own = [f"{place} ({format_count(round(gained), signed=True)} instructions)" for gained, place in self.own_code]
+        return "; ".join([*said, *(own or [self.cause.rstrip(".")]), self.memory]).rstrip("; ")
+
+    @property
+    def telling_words(self) -> tuple[str, ...]:
+        """The words of its variant that most benchmarks do not have."""
+        return tuple(word for word in self.words if word not in (*USUAL_WORDS, *LANGUAGES))
 
     @property
     def group(self) -> str:
@@ -151,7 +173,7 @@ def _view(
     record: Mapping[str, Any], source: str, samples: Samples, stacks: ComparisonStacks | None, most_samples: int
 ) -> ComparisonView:
     result = from_record(ComparisonResult, record)
-    identity, verdict, change = identity_of(record, source), result.judged, result.instructions
+    identity, verdict, change_of_counts = identity_of(record, source), result.judged, result.instructions
     ratios = result.layout_ratios
     return ComparisonView(
         id=identity.id,
@@ -178,11 +200,16 @@ def _view(
         replicates=verdict.replicates,
         margin=verdict.margin,
         detectable=verdict.detectable_now,
-        instruction_ratio=None if change is None else change.ratio,
+        instruction_ratio=None if change_of_counts is None else change_of_counts.ratio,
         functions=()
-        if change is None
-        else tuple((each.instructions_per_run, each.function) for each in change.functions),
+        if change_of_counts is None
+        else tuple((each.instructions_per_run, each.function) for each in change_of_counts.functions),
         layout_band=LayoutBand(min(ratios), max(ratios), len(ratios)) if ratios else None,
         cause=sentence_case(result.cause),
         notes=tuple(map(sentence_case, (*_own_notes(result), *verdict.notes, *result.warnings))),
+        own_code=()
+        if change_of_counts is None
+        else tuple((code.instructions_per_run, place_words(code)) for code in change_of_counts.code),
+        memory_word="" if result.memory is None else result.memory.verdict,
+        memory=result.memory.sentence if result.memory is not None and result.memory.has_changed else "",
     )

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from photometer.analysis.comparison_reader import read_comparison
 from photometer.analysis.ladder import LadderStep
 from photometer.analysis.metric_change import MetricChange
 from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS
+from photometer.environments.spec import MERGE_BASE, WORKTREE
 from photometer.errors import ResultsFileError
-from photometer.model.comparison_sides import records_of_side, sides_in
+from photometer.model.comparison_sides import HEADER_NAME, records_of_side, sides_in
 from photometer.model.diagnosis import Conditions
 from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
+from photometer.model.units import percent
 from photometer.report.page import view_comparison, view_run
 from photometer.report.page.view_comparison import (
     ComparisonView,
@@ -30,8 +32,10 @@ from photometer.report.page.view_comparison import (
 from photometer.report.page.view_figures import FIGURE_KINDS, NO_FIGURES, FiguresView, figures_view, joined_figures
 from photometer.report.page.view_fuzz import FuzzView, fuzz_view_of
 from photometer.report.page.view_ladder import SUITE, LadderView, ladders_of_benchmarks, ladders_of_records
-from photometer.report.page.view_machine import MachineView, machine_view
+from photometer.report.page.view_machine import MachineView, machine_view, sides_of
 from photometer.report.page.view_run import BenchmarkView, RunViews, SkipView, run_views
+from photometer.report.verdict_text import memory_counts
+from photometer.stats.summary import median
 
 # All samples of all benchmarks together: at about 5 bytes each the page stays under 6 MB.
 MOST_SAMPLES = 600_000
@@ -53,6 +57,8 @@ class ReportView:
     notes: tuple[str, ...] = ()
     # What is to be known first about doubtful times, per file.
     cautions: tuple[str, ...] = ()
+    # Which commits are compared, and what their times are.
+    subjects: tuple[str, ...] = ()
 
     @property
     def verdict_counts(self) -> dict[str, int]:
@@ -64,18 +70,21 @@ class ReportView:
         """The result in one line."""
         parts = []
         if self.comparisons:
-            counts = self.verdict_counts
-            parts.append(", ".join(f"{number} {word}" for word, number in counts.items() if number))
+            counts = [f"{number} {word}" for word, number in self.verdict_counts.items() if number]
+            memory = memory_counts(Counter(view.memory_word for view in self.comparisons))
+            parts.append(", ".join((*counts, *memory)))
         if self.benchmarks:
             partial = sum(bool(view.failures) for view in self.benchmarks)
             in_part = f", {partial} only in part" if partial else ""
             parts.append(_counted(len(self.benchmarks), "variant") + f" measured{in_part}")
         if self.skipped:
             parts.append(f"{len(self.skipped)} skipped")
-        doubtful = sum(view.is_doubtful for view in self.benchmarks)
-        if doubtful:
-            parts.append(f"{doubtful} doubtful")
-        return "; ".join(parts) + "." if parts else ""
+        return "; ".join(parts)
+
+    @property
+    def doubtful(self) -> int:
+        """How many variants have a time that is marked."""
+        return sum(view.is_doubtful for view in self.benchmarks)
 
 
 def report_view(files: Sequence[Results], title: str | None = None) -> ReportView:
@@ -105,6 +114,7 @@ def report_view(files: Sequence[Results], title: str | None = None) -> ReportVie
         figures=joined_figures([each.figures for each in found]),
         notes=(*_notes(files), *(remark for each in found for remark in each.remarks)),
         cautions=tuple(each.run.machine for each in found if each.run.machine),
+        subjects=(*_compared(files), *_kind_of_times(benchmarks)),
     )
 
 
@@ -161,6 +171,12 @@ def _comparisons(results: Results, source: str, samples: int) -> list[Comparison
 
 
 def _title(files: Sequence[Results]) -> str:
+    if len(files) == 1 and (names := _names(files[0])):
+        project = str(files[0].header[HEADER_NAME].get("project") or suite_of(files[0]))
+        against = f"{_bare(names[1])} against {_bare(names[0])}"
+        if len(names) > 2:
+            against = f"{len(names) - 1} sides against {_bare(names[0])}"
+        return f"{project}: {against}" if project else against
     suites = {suite_of(results) for results in files}
     suite = suites.pop() if len(suites) == 1 else ""
     if suite:
@@ -168,6 +184,45 @@ def _title(files: Sequence[Results]) -> str:
     if all("fuzz" in results.header for results in files):
         return "Fuzzed inputs"
     return ", ".join(results.path.stem for results in files)
+
+
+def _names(results: Results) -> list[str]:
+    """Return what the sides of a comparison are called; nothing if the file has none."""
+    about = results.header.get(HEADER_NAME)
+    names = about.get("names") if isinstance(about, Mapping) else None
+    if isinstance(names, list) and len(names) > 1:
+        return [str(name) for name in names]
+    return [text for _, text in sides_of(results.header)]
+
+
+def _bare(name: str) -> str:
+    """Return a side without its commit: `main`, `faster-gate`."""
+    return _readable(name).partition(" (")[0].partition(", commit ")[0]
+
+
+def _readable(name: str) -> str:
+    """Return a side without what only the command line needs, with its commit."""
+    without = name.removeprefix("git:").removeprefix(MERGE_BASE)
+    return f"working tree{without.removeprefix(WORKTREE)}" if without.startswith(WORKTREE) else without
+
+
+def _compared(files: Sequence[Results]) -> Iterator[str]:
+    """Yield which suite was compared on which commits."""
+    for results in files:
+        if names := _names(results):
+            suite = suite_of(results)
+            sides = f"{_readable(names[1])} against {_readable(names[0])}"
+            yield f"Suite {suite}: {sides}" if suite else sides
+
+
+def _kind_of_times(benchmarks: Sequence[BenchmarkView]) -> Iterator[str]:
+    """Yield that times are undisturbed, and how much longer typical ones are; nothing if none is."""
+    excesses = [view.time.typical / view.time.seconds - 1 for view in benchmarks if view.time and view.time.visits]
+    if excesses:
+        yield (
+            "Times are undisturbed: what they are when nothing else runs. "
+            f"Typical times (medians) are {percent(max(median(excesses), 0.0))} longer here."
+        )
 
 
 def suite_of(results: Results) -> str:

@@ -28,7 +28,7 @@ function plot(draw, className = "plot") {
 
 function warningList(warnings) {
   if (!warnings.length) return null;
-  return h("ul", { class: "warnings" }, warnings.map(([message, remedy]) => h("li", {}, message, remedy && h("span", { class: "remedy" }, ` ${remedy}`))));
+  return h("ul", { class: "warnings" }, warnings.map(([message, remedy]) => h("li", {}, prose(message), remedy && h("span", { class: "remedy" }, " ", prose(remedy)))));
 }
 
 function codePart(code) {
@@ -83,7 +83,7 @@ function countPart(detail) {
     ["With the allocator", countPerRun(counts.total)],
     ["Allocator calls", countPerRun(counts.allocator_calls)],
     ["Repeats", counts.is_exact ? `${counts.repeats}, all exactly equal` : `${counts.repeats}, not all equal`],
-  ]), counts.remarks.length > 0 && h("ul", { class: "warnings" }, counts.remarks.map((remark) => h("li", {}, remark))),
+  ]), counts.remarks.length > 0 && h("ul", { class: "warnings" }, counts.remarks.map((remark) => h("li", {}, prose(remark)))),
   tree && plot((width) => drawIcicle(tree, width, { perRun: counts.runs, twoSides: false })),
   tree && h("p", { class: "hint" }, counts.has_stacks ? "Callers above, callees below; width by instructions. Choose a frame to enlarge it." : "Library above, its costliest functions below; width by instructions. Who called whom was not recorded."));
 }
@@ -99,7 +99,7 @@ function devicePart(device) {
 function comparisonDetail(row) {
   const detail = detailOf(row);
   const parts = [h("p", { class: "sentence" }, detail.sentence), detail.cause && h("p", {}, detail.cause)];
-  if (detail.notes.length) parts.push(h("ul", { class: "warnings" }, detail.notes.map((note) => h("li", {}, note))));
+  if (detail.notes.length) parts.push(h("ul", { class: "warnings" }, detail.notes.map((note) => h("li", {}, prose(note)))));
   const changes = changeFigure(row, detail);
   parts.push(section("How much it changed", h("div", { class: "beside" }, changes.rows.length > 0 && plot((width) => drawRows(changes, width)), facts([
     row.hasChange && ["Wall time", change(row.ratio)],
@@ -113,11 +113,14 @@ function comparisonDetail(row) {
   const base = unpacked(detail.base);
   const branch = unpacked(detail.branch);
   if (base.length && branch.length) {
-    const sides = [{ samples: base, median: middleOf(base), style: "base" }, { samples: branch, median: middleOf(branch), style: "branch" }];
+    // The times that the verdict compares; blocks lie above them if something else ran meanwhile.
+    const compared = row.hasChange ? [row.seconds, row.seconds + row.difference] : [middleOf(base), middleOf(branch)];
+    const sides = [{ samples: base, median: compared[0], style: "base" }, { samples: branch, median: compared[1], style: "branch" }];
+    const said = row.hasChange ? `The lines are the times that are compared, ${time(compared[0], 3)} and ${time(compared[1], 3)}: the undisturbed times of all replicates. Blocks that something else disturbed lie above them.` : "The lines are medians.";
     parts.push(section("Samples of both sides", h("p", { class: "legend" }, ["base", "branch"].map((name) => h("span", {}, s("svg", { width: 12, height: 12, "aria-hidden": "true" }, s("path", { class: `mark is-${name}`, d: MARKS.circle(6, 6, 4) })), name))),
-      plot((width) => drawDistribution(sides, width, `Base: median ${time(sides[0].median)}; branch: median ${time(sides[1].median)}.`))));
+      plot((width) => drawDistribution(sides, width, `Base: ${time(compared[0])}; branch: ${time(compared[1])}.`)), h("p", { class: "hint" }, said)));
   }
-  if (detail.functions.length) parts.push(functionPart(detail));
+  if (detail.functions.length || detail.own_code.length) parts.push(functionPart(detail));
   const tree = readTree(detail.tree, detail.names);
   if (tree) parts.push(section("Differential flame graph", plot((width) => drawIcicle(tree, width, { perRun: detail.runs, twoSides: true })), h("p", { class: "hint" }, "Exact instructions; callers above, callees below. Red: the function itself executes more; blue: it executes fewer. A frame is as wide as its larger side. Choose one to enlarge it.")));
   parts.push(detail.code.stmt && codePart(detail.code), linkTo(row));
@@ -140,10 +143,15 @@ function changeFigure(row, detail) {
   return { title: "Change against the base", axis: { measures: "change", scale: "linear", label: "" }, rows, rules: [0], band: detail.margin ? [-detail.margin, detail.margin] : null };
 }
 
+// The user's own functions first, then the native ones that did the work.
 function functionPart(detail) {
-  const most = Math.max(...detail.functions.map(([gained]) => Math.abs(gained)));
-  return section("Functions that changed, in instructions per run", h("div", { class: "scrolls" }, h("table", { class: "small functions" }, h("tbody", {}, detail.functions.map(([gained, name]) => h("tr", {},
-    h("td", { class: "right" }, `${gained > 0 ? "+" : ""}${countPerRun(gained)}`),
+  const most = Math.max(...[...detail.own_code, ...detail.functions].map(([gained]) => Math.abs(gained)));
+  const lines = (functions) => functions.map(([gained, name]) => h("tr", {},
+    h("td", { class: "right" }, `${gained > 0 ? "+" : ""}${countPerRun(Math.round(gained))}`),
     h("td", { class: "gain" }, s("svg", { width: 90, height: 10, "aria-hidden": "true" }, s("rect", { class: gained > 0 ? "bar is-slower" : "bar is-faster", x: 0, y: 1, height: 8, width: Math.max((Math.abs(gained) / most) * 90, 1) }))),
-    h("td", {}, h("code", {}, name))))))));
+    h("td", {}, h("code", {}, name))));
+  const table = (functions) => h("div", { class: "scrolls" }, h("table", { class: "small functions" }, h("tbody", {}, lines(functions))));
+  return section("Code that changed, in instructions per run",
+    detail.own_code.length > 0 && [h("h5", {}, "Your functions, with all that they call"), table(detail.own_code)],
+    detail.functions.length > 0 && [h("h5", {}, "Native functions, by themselves"), table(detail.functions)]);
 }

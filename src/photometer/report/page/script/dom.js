@@ -23,6 +23,12 @@ function s(tag, properties, ...children) {
   return fill(document.createElementNS(SVG_SPACE, tag), properties, children);
 }
 
+// A sentence: what is in backticks becomes code.
+function prose(text) {
+  const parts = text.split("`");
+  return parts.length % 2 ? parts.map((part, place) => (place % 2 ? h("code", {}, part) : part)) : [text];
+}
+
 function byId(id) {
   return document.getElementById(id);
 }

@@ -129,8 +129,8 @@ function shortened(text, characters) {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
-function drawFigure(figure, width, open) {
-  if (figure.kind === "lines") return drawLines(figure, width, open);
+function drawFigure(figure, width, open, doubtful = new Set()) {
+  if (figure.kind === "lines") return drawLines(figure, width, open, doubtful);
   return figure.kind === "rows" ? drawRows(figure, width, open) : drawPoints(figure, width, open);
 }
 

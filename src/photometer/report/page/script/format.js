@@ -28,13 +28,10 @@ function time(seconds, digits = 4) {
   return `${significant(seconds / scale, digits)}\u00a0${unit}`;
 }
 
-// The same in two pieces whose decimal points stand below each other: figure spaces are as wide as digits.
+// The same for a column: the number beside its unit.
 function timeCell(seconds, digits) {
   const [unit, scale] = unitOf(seconds);
-  const text = significant(seconds / scale, Math.max(digits, 2));
-  const fraction = text.includes(".") ? text.length - text.indexOf(".") - 1 : 0;
-  const padding = "\u2007".repeat(3 - Math.min(fraction, 3)) + (fraction ? "" : "\u2008");
-  return h("span", { class: "num" }, text + padding, h("span", { class: "unit" }, unit));
+  return h("span", { class: "num" }, significant(seconds / scale, Math.max(digits, 2)), h("span", { class: "unit" }, unit));
 }
 
 function signedTime(seconds, digits = 3) {
@@ -62,13 +59,9 @@ function change(ratio) {
   return `${percent > 0 ? "+" : "-"}${size.toFixed(decimals)}\u00a0%`;
 }
 
-// The same for a column: figure spaces in place of unknown digits align the decimal points.
+// The same for a column.
 function changeCell(ratio) {
-  const text = change(ratio);
-  const place = text.indexOf(".");
-  const decimals = place < 0 ? 0 : text.indexOf("\u00a0") - place - 1;
-  const padding = "\u2007".repeat(Math.max(3 - decimals, 0)) + (decimals ? "" : "\u2008");
-  return h("span", { class: "num" }, text.replace("\u00a0%", `${padding}\u00a0%`));
+  return h("span", { class: "num" }, change(ratio));
 }
 
 function changeSpan(interval) {

@@ -1,6 +1,6 @@
 // Lines with intervals: curves of a sweep, and rooflines. plot_files.py draws the same figures into files.
 
-function drawLines(figure, width, open) {
+function drawLines(figure, width, open, doubtful) {
   const height = Math.min(Math.max(width * 0.55, 250), 420);
   const [left, right, top, bottom] = [64, width - 14, 30, height - 44];
   const all = figure.series.flatMap((series) => series.points);
@@ -14,19 +14,22 @@ function drawLines(figure, width, open) {
     if (series.joined && points.length > 1) svg.append(s("path", { class: `curve is-${series.style}`, d: `M${points.join("L")}` }));
   }
   for (const series of figure.series) {
-    for (const point of series.marked ? series.points : []) drawLinePoint(svg, figure, series, point, x, y, open);
+    for (const point of series.marked ? series.points : []) drawLinePoint(svg, figure, series, point, { x, y, open, doubtful });
   }
   return svg;
 }
 
-function drawLinePoint(svg, figure, series, point, x, y, open) {
+// A doubtful time is hollow.
+function drawLinePoint(svg, figure, series, point, { x, y, open, doubtful }) {
   const group = s("g", { class: `is-${series.style}` });
   const tips = [point.label, `${figure.x.label}: ${pointText(figure.x, point.x)}`, `${figure.y.label}: ${pointText(figure.y, point.y)}`];
   if (point.low !== null && point.high !== null) {
     group.append(s("line", { class: "reach", x1: x(point.x), x2: x(point.x), y1: y(point.low), y2: y(point.high) }));
     tips.push(`from ${pointText(figure.y, point.low)} to ${pointText(figure.y, point.high)}`);
   }
-  const mark = s("path", { class: "mark", d: MARKS[series.shape](x(point.x), y(point.y), 3.6) });
+  const isDoubtful = doubtful.has(point.id);
+  if (isDoubtful) tips.push("doubtful: open its row to see why");
+  const mark = s("path", { class: isDoubtful ? "mark doubtful" : "mark", d: MARKS[series.shape](x(point.x), y(point.y), 3.6) });
   group.append(mark);
   tipFor(group, tips);
   if (point.id && open) {

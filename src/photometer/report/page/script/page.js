@@ -10,9 +10,9 @@ function searchable(row) {
   return [row.group, row.name, ...row.words, row.stmt].join(" ").toLowerCase();
 }
 
-// A row names only what distinguishes it from most benchmarks.
+// A row names only what distinguishes it from most benchmarks; a language only where there are two.
 function telling(row) {
-  return row.words.filter((word) => !page.usual_words.includes(word) && !(row.sides && LANGUAGE_NAMES[word]));
+  return row.words.filter((word) => !page.usual_words.includes(word) && !(LANGUAGE_NAMES[word] && (row.sides || !row.several)));
 }
 
 function nameCell(row, grouped) {
@@ -49,7 +49,7 @@ function runTable(run) {
   const columns = [
     { key: "name", name: "Benchmark", className: "first", value: (row) => `${row.group} ${row.name}`, cell: nameCell, plain: (row) => [row.group, row.name].filter(Boolean).join(" › ") + (telling(row).length ? ` [${telling(row).join(", ")}]` : "") },
     ...languages.flatMap((language) => [
-      { key: `time-${language}`, name: several ? LANGUAGE_NAMES[language] : "Time", plainName: `${LANGUAGE_NAMES[language]} seconds`, className: "right", value: (row) => value(row, language, "seconds") ?? value(row, language, "device"), largestFirst: true, cell: (row) => sideTime(row.sides[language]), plain: (row) => value(row, language, "seconds") ?? "" },
+      { key: `time-${language}`, name: timeHead(rows, language, several), plainName: `${LANGUAGE_NAMES[language]} seconds`, className: "right", value: (row) => value(row, language, "seconds") ?? value(row, language, "device"), largestFirst: true, cell: (row) => sideTime(row.sides[language]), plain: (row) => value(row, language, "seconds") ?? "" },
       { key: `interval-${language}`, name: "±", plainName: `${LANGUAGE_NAMES[language]} half interval`, className: "right narrow", value: (row) => half(row, language), largestFirst: true, cell: (row) => (half(row, language) === null ? "" : share(half(row, language))), plain: (row) => half(row, language) ?? "" },
       { key: `device-${language}`, name: several ? `${LANGUAGE_NAMES[language]} on device` : "On device", plainName: `${LANGUAGE_NAMES[language]} device seconds`, className: "right", value: (row) => value(row, language, "device"), largestFirst: true, cell: (row) => (hasBoth(row.sides[language]) ? timeCell(row.sides[language].device, 3) : ""), plain: (row) => value(row, language, "device") ?? "", used: rows.some((row) => hasBoth(row.sides[language])) },
     ]),
@@ -57,7 +57,18 @@ function runTable(run) {
     ...languages.map((language) => ({ key: `instructions-${language}`, name: several ? `${LANGUAGE_NAMES[language]} instr.` : "Instructions", plainName: `${LANGUAGE_NAMES[language]} instructions`, className: several ? "right wide-only" : "right", value: (row) => value(row, language, "instructions"), largestFirst: true, cell: (row) => sideCount(row.sides[language]), plain: (row) => value(row, language, "instructions") ?? "", used: rows.some((row) => value(row, language, "instructions") !== null) })),
   ].filter((column) => column.used ?? (!column.key.startsWith("interval") || rows.some((row) => column.value(row) !== null)));
   const legend = runLegend(rows, languages);
-  tables.push(new BenchmarkTable(byId("run-table"), { rows, columns, detail: runDetails, legend, caption: "Benchmarks: wall time and instructions of one run", sortKey: null, usual: [...page.usual_words, ...(several ? Object.keys(LANGUAGE_NAMES) : [])] }));
+  tables.push(new BenchmarkTable(byId("run-table"), { rows, columns, detail: runDetails, legend, caption: "Benchmarks: wall time and instructions of one run", sortKey: null, marked: isDoubtful, usual: [...page.usual_words, ...(several ? Object.keys(LANGUAGE_NAMES) : [])] }));
+}
+
+// What a column of times is: undisturbed, unless all were measured in one visit.
+function timeHead(rows, language, several) {
+  const undisturbed = rows.some((row) => row.sides[language]?.undisturbed);
+  if (several) return undisturbed ? `${LANGUAGE_NAMES[language]}, undisturbed` : LANGUAGE_NAMES[language];
+  return undisturbed ? "Undisturbed time" : "Time";
+}
+
+function isDoubtful(row) {
+  return Object.values(row.sides).some((side) => side.doubtful);
 }
 
 // Host and device time of one side; a device time alone stands in the column of times.
@@ -85,6 +96,7 @@ function runLegend(rows, languages) {
   const drawn = (language) => s("svg", { width: 34, height: 12, "aria-hidden": "true" }, s("line", { class: `span is-${LANGUAGE_STYLES[language][0]}`, x1: 2, x2: 32, y1: 6, y2: 6 }), s("path", { class: `mark is-${LANGUAGE_STYLES[language][0]}`, d: MARKS[LANGUAGE_STYLES[language][1]](14, 6, 3) }));
   const items = [
     ...languages.map((language) => all.some((side) => side.seconds !== undefined) && [drawn(language), `${LANGUAGE_NAMES[language]}: the time, and where the middle 90 % of its blocks lie`]),
+    all.some((side) => side.undisturbed) && ["Undisturbed", "the time when nothing else runs; a row has the typical time, too"],
     all.some((side) => side.high !== undefined) && ["±", "half the 95 % interval, as a share of the time"],
     all.some((side) => side.doubtful) && [h("span", { class: "caution" }, "?"), "doubtful, more than the rest: the row says why"],
     all.some((side) => side.differs) && ["*", "the repeats of this count differ: the value that most have"],
@@ -92,7 +104,7 @@ function runLegend(rows, languages) {
     all.some((side) => side.device !== undefined && side.seconds === undefined) && ["dev", "time on the device, with a warm cache"],
     all.some((side) => side.failed) && ["failed", "this part could not be measured: the row says why"],
   ].filter(Boolean);
-  return h("ul", { class: "marks" }, items.map(([sign, words]) => h("li", {}, h("span", { class: "sign" }, sign), words)));
+  return marksList(items);
 }
 
 function runDetails(row) {
@@ -103,14 +115,22 @@ function runDetails(row) {
   return parts.length > 1 ? h("div", { class: "sides" }, parts) : parts[0];
 }
 
-function comparisonLegend() {
+// Only the marks that are there.
+function comparisonLegend(rows, reach) {
+  const words = new Set(rows.map((row) => row.verdict));
+  const changed = rows.filter((row) => row.hasChange);
   const mark = (className, d) => s("svg", { width: 34, height: 14, "aria-hidden": "true" }, d(className));
   const items = [
-    ...Object.entries(SIGNS).map(([verdict, sign]) => [sign, { slower: "slower", "probably slower": "probably slower: not yet certain", undecided: "not decided in the time given", "probably faster": "probably faster: not yet certain", faster: "faster", same: "the same, within a bound", identical: "the same instructions" }[verdict]]),
-    [mark("is-slower", (name) => [s("line", { class: `span ${name}`, x1: 2, x2: 32, y1: 7, y2: 7 }), s("path", { class: `mark ${name}`, d: MARKS.circle(16, 7, 3.2) })]), "the change of time, and its interval"],
-    [mark("margin", () => s("rect", { class: "margin", x: 8, width: 18, y: 0, height: 14 })), "the margin: changes that do not matter"],
-    [mark("is-slower", (name) => s("path", { class: `mark ${name}`, d: "M23 2.5L29 7L23 11.5Z" })), "a change beyond the axis"],
-  ];
+    ...Object.entries(SIGNS).filter(([verdict]) => words.has(verdict)).map(([verdict, sign]) => [sign, { slower: "slower", "probably slower": "probably slower: not yet certain", undecided: "not decided in the time given", "probably faster": "probably faster: not yet certain", faster: "faster", same: "the same, within a bound", identical: "the same instructions" }[verdict]]),
+    changed.length > 0 && [mark("is-slower", (name) => [s("line", { class: `span ${name}`, x1: 2, x2: 32, y1: 7, y2: 7 }), s("path", { class: `mark ${name}`, d: MARKS.circle(16, 7, 3.2) })]), "the change of time, and its interval"],
+    changed.some((row) => row.margin > 0) && [mark("margin", () => s("rect", { class: "margin", x: 8, width: 18, y: 0, height: 14 })), "the margin: changes that do not matter"],
+    changed.some((row) => Math.abs(row.ratio - 1) > reach) && [mark("is-slower", (name) => s("path", { class: `mark ${name}`, d: "M23 2.5L29 7L23 11.5Z" })), "a change beyond the axis"],
+  ].filter(Boolean);
+  return marksList(items);
+}
+
+// The legend of a table: what each mark means.
+function marksList(items) {
   return h("ul", { class: "marks" }, items.map(([sign, words]) => h("li", {}, h("span", { class: "sign" }, sign), words)));
 }
 
@@ -123,7 +143,8 @@ function verdictMark(row) {
 }
 
 function comparisonTable(comparison) {
-  const rows = comparison.rows.map((row) => ({ ...row, words: [...row.words], search: `${searchable(row)} ${row.verdict}` }));
+  const several = comparison.rows.some((row) => row.words.includes("cpp"));
+  const rows = comparison.rows.map((row) => ({ ...row, several, quiet: row.verdict === "identical", words: [...row.words], search: `${searchable(row)} ${row.verdict}` }));
   const reach = comparison.reach;
   const x = linearScale([-reach, reach], [6, 154]);
   const clamp = (value) => Math.min(Math.max(value, 2), 158);
@@ -146,9 +167,9 @@ function comparisonTable(comparison) {
     { key: "change", name: "Change", className: "right", value: (row) => (row.hasChange ? row.ratio : null), largestFirst: true, cell: (row) => (row.hasChange ? changeCell(row.ratio) : "") },
     { key: "axis", name: "", className: "chart", head: axisHead, cell: forest },
     { key: "difference", name: "Per run", className: "right wide-only", value: (row) => (row.hasChange ? row.difference : null), largestFirst: true, cell: (row) => (row.hasChange ? signedTime(row.difference, 2) : "") },
-    { key: "instructions", name: "Instructions", className: "right wide-only", value: (row) => row.instructionRatio, largestFirst: true, cell: (row) => (row.instructionRatio === null ? "" : changeCell(row.instructionRatio)) },
+    { key: "instructions", name: "Instructions", className: "right wide-only", value: (row) => row.instructionRatio, largestFirst: true, cell: (row) => (row.instructionRatio === null || row.quiet ? "" : changeCell(row.instructionRatio)) },
   ];
-  const table = new BenchmarkTable(byId("comparison-table"), { rows, columns: columns.filter((column) => usedColumn(column, rows)), detail: comparisonDetail, legend: comparisonLegend(), caption: "Verdicts: the branch against the base", sortKey: "verdict", usual: page.usual_words, grouped: false });
+  const table = new BenchmarkTable(byId("comparison-table"), { rows, columns: columns.filter((column) => usedColumn(column, rows)), detail: comparisonDetail, legend: comparisonLegend(rows, reach), caption: "Verdicts: the branch against the base", sortKey: "verdict", usual: page.usual_words, grouped: false });
   tables.push(table);
   for (const tile of document.querySelectorAll(".tile")) {
     tile.addEventListener("click", () => {
@@ -159,16 +180,27 @@ function comparisonTable(comparison) {
   }
 }
 
+// The headline's number of doubtful rows shows them.
+function linkDoubtful() {
+  const table = tables.find((each) => each.marked);
+  const button = byId("show-doubtful");
+  if (button && table) button.addEventListener("click", () => {
+    table.showMarked(true);
+    table.place.scrollIntoView({ block: "start" });
+  });
+}
+
 function openBenchmark(id) {
   return tables.some((table) => table.show(id));
 }
 
 function drawFigures() {
+  const doubtful = new Set((page.run ? page.run.rows : []).flatMap((row) => Object.values(row.sides).filter((side) => side.doubtful).map((side) => side.id)));
   for (const place of document.querySelectorAll("[data-figure]")) {
     const figure = page.figures[Number(place.dataset.figure)];
     const marks = figure.series ? legend(figure) : null;
     if (marks) place.before(marks);
-    keepDrawn(place, (width) => drawFigure(figure, width, openBenchmark));
+    keepDrawn(place, (width) => drawFigure(figure, width, openBenchmark, doubtful));
   }
 }
 
@@ -200,6 +232,7 @@ document.body.append(tip);
 chooseTheme();
 if (page.comparison) comparisonTable(page.comparison);
 if (page.run) runTable(page.run);
+linkDoubtful();
 drawFigures();
 document.addEventListener("keydown", useKeys);
 window.addEventListener("hashchange", followAddress);

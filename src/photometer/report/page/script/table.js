@@ -5,8 +5,9 @@ const MOST_TAGS = 18;
 
 class BenchmarkTable {
   // `columns`: [{ key, name, value(row) for sorting, cell(row) -> content, className }]; `detail(row)` -> element.
-  constructor(place, { rows, columns, detail, caption, sortKey, usual, legend = null, grouped = rows.some((row) => row.group) }) {
-    Object.assign(this, { place, rows, columns, detail, usual });
+  constructor(place, { rows, columns, detail, caption, sortKey, usual, legend = null, marked = null, grouped = rows.some((row) => row.group) }) {
+    // `marked(row)`: whether it is one of those that can be looked at alone; null if there is none.
+    Object.assign(this, { place, rows, columns, detail, usual, marked: marked && rows.some(marked) ? marked : null });
     this.state = { text: "", tags: new Set(), sortKey, descending: false, grouped, folded: new Set(), filter: null };
     this.open = new Set();
     this.rendered = 0;
@@ -36,17 +37,33 @@ class BenchmarkTable {
       });
       return button;
     });
+    if (this.marked) tags.unshift(this.markedButton());
     const grouped = this.rows.some((row) => row.group) && h("label", { class: "check" }, fill(h("input", { type: "checkbox" }), { checked: this.state.grouped, onchange: (event) => this.change({ grouped: event.target.checked }) }, []), "Group by label");
     const fold = grouped && h("button", { type: "button", class: "quiet", onclick: () => this.foldAll() }, "Fold all");
     this.foldButton = fold;
     return h("div", { class: "controls" }, search, tags.length > 0 && h("div", { class: "tags", role: "group", "aria-label": "Tags" }, tags), h("div", { class: "folding" }, this.copyButtons(), grouped, fold));
   }
 
+  // Shows only the rows that are marked as doubtful.
+  markedButton() {
+    const number = this.rows.filter(this.marked).length;
+    const button = h("button", { type: "button", class: "tag", "aria-pressed": "false" }, `${count(number)} doubtful`);
+    button.addEventListener("click", () => this.showMarked(button.getAttribute("aria-pressed") !== "true"));
+    this.onlyMarked = button;
+    return button;
+  }
+
+  showMarked(on) {
+    this.onlyMarked.setAttribute("aria-pressed", String(on));
+    this.change({ filter: on ? this.marked : null });
+  }
+
   head() {
     return h("thead", {}, h("tr", {}, this.columns.map((column) => {
       const button = h("button", { type: "button", class: "sort" }, column.name);
-      const cell = h("th", { scope: "col", class: column.className, "aria-sort": "none" }, column.value ? button : column.head ? column.head() : column.name);
-      button.addEventListener("click", () => {
+      const cell = h("th", { scope: "col", class: `${column.className}${column.value ? " sorts" : ""}`, "aria-sort": "none" }, column.value ? button : column.head ? column.head() : column.name);
+      // The whole cell sorts; a click on the button reaches it, too.
+      if (column.value) cell.addEventListener("click", () => {
         const again = this.state.sortKey === column.key;
         if (again && this.state.descending !== Boolean(column.largestFirst)) this.change({ sortKey: null, descending: false });
         else this.change({ sortKey: column.key, descending: again ? !this.state.descending : Boolean(column.largestFirst) });
@@ -146,7 +163,7 @@ class BenchmarkTable {
 
   rowPair(row) {
     const isOpen = this.open.has(row.id);
-    const line = h("tr", { id: row.id, class: `line${isOpen ? " open" : ""}` }, this.columns.map((column, i) => {
+    const line = h("tr", { id: row.id, class: `line${isOpen ? " open" : ""}${row.quiet ? " quiet" : ""}` }, this.columns.map((column, i) => {
       const content = column.cell(row, this.state.grouped);
       if (i > 0) return h("td", { class: column.className }, content);
       const button = h("button", { type: "button", class: "name", "aria-expanded": String(isOpen) }, content);

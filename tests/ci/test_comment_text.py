@@ -8,6 +8,7 @@ import re
 import pytest
 
 from photometer.analysis.comparison_result import ComparisonFailure
+from photometer.ci.acceptance import Acceptance
 from photometer.ci.comment_text import LARGEST_COMMENT, marker, render_comment, render_summary
 from photometer.ci.github_run import LARGEST_SUMMARY
 from tests.analysis.verdicts import result
@@ -38,12 +39,24 @@ def test_what_is_allowed_and_what_is_accepted() -> None:
     assert "It fails" not in allowed
     accepted = render_comment(review(result("slower", 1.03, accepted="needed (commit abc)")))
     assert "🟢 **Nothing is slower but what is accepted." in accepted
+    assert "1 slower (accepted: needed" in accepted
     assert "| accepted | add |" in accepted
     assert "- add: needed (commit abc)" in accepted
     more = review(result("same", memory=memory("more", 1000, 2000)), fail_on="memory:0")
     assert "- add: 1,000 B more memory at its peak" in render_comment(more)
     counted = review(result("same", instructions=more_instructions(0.1)), fail_on="instructions:1%")
     assert "10 % more instructions, more than the 1 % allowed" in render_comment(counted)
+
+
+def test_the_line_that_accepts_a_change_can_be_pasted() -> None:
+    title = 'sizes › gate "x" [eager, n=64]'
+    text = render_comment(review(result("slower", 1.1, title), result("same", title="add")))
+    line = re.search(r"```text\n(photometer: accept .*) REASON\n```", text)
+    assert line is not None
+    (acceptance,) = re.findall(r"accept (.*)", line[1] + " the check is needed")
+    assert Acceptance(acceptance, "").reason_for(title) == "the check is needed"
+    assert Acceptance(acceptance, "").reason_for("add") is None
+    assert "```" not in render_comment(review(result("same")))
 
 
 def test_many_sides_are_told_apart() -> None:

@@ -45,6 +45,12 @@ class Acceptance:
         return None
 
 
+def acceptance_line(name: str) -> str:
+    """Return the line that accepts the benchmark, to be completed with a reason."""
+    quote = next((each for each in "\"'`" if each not in name), '"')
+    return f"photometer: accept {quote}{name}{quote} REASON"
+
+
 def accept(comparison: EnvironmentComparison, acceptances: Sequence[Acceptance]) -> EnvironmentComparison:
     """Return the comparison with the accepted reasons filled in, and warnings about acceptances that match nothing."""
     if not acceptances:

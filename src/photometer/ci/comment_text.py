@@ -12,9 +12,11 @@ from collections.abc import Iterable, Sequence
 
 from photometer.analysis.comparison_result import ComparisonResult
 from photometer.analysis.gate import Breach
+from photometer.ci.acceptance import acceptance_line
 from photometer.ci.github_run import LARGEST_SUMMARY
 from photometer.ci.review import Review
 from photometer.model.units import format_seconds
+from photometer.plan.benchmark_pattern import plain_name
 from photometer.report.comparison_text import headline, render_comparison_markdown
 from photometer.report.tables.as_markdown import folded, inline, pipe_table
 from photometer.report.tables.names import shorten_apart
@@ -24,6 +26,8 @@ from photometer.report.tables.table import Cell, Column, Kind, Mark, Row, Value,
 # still be added.
 LARGEST_COMMENT = 65_536
 ROOM_FOR_LINKS = 2_048
+# Lines to paste; of more, the rest look alike.
+ACCEPTED_SHOWN = 3
 # A reviewer reads ten rows, not five hundred; the page has them all.
 ROWS_SHOWN = 30
 LONGEST_TITLE = 120
@@ -38,6 +42,8 @@ _COLUMNS = (
     Column("why", "why", Kind.WORDS),
 )
 _CHANGED = ("slower", "probably slower", "undecided", "probably faster", "faster")
+# Of a name with other signs the author finds the way to write it in docs/ci.md.
+_PASTED = re.compile(r"[^<>@`]{1,120}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9 ._-]")
 
 
@@ -81,6 +87,19 @@ def render_breaches(review: Review) -> str:
     return "\n\n".join(parts)
 
 
+def render_how_to_accept(review: Review) -> str:
+    """Return the line that accepts what fails, ready to be pasted into a commit's message."""
+    failing = {each.order_id for each in review.gate.breaches}
+    found = (plain_name(each.title) for each in review.comparison.results if each.order_id in failing)
+    names = dict.fromkeys(name for name in found if _PASTED.fullmatch(name))
+    if not names:
+        return ""
+    lines = [acceptance_line(name) for name in list(names)[:ACCEPTED_SHOWN]]
+    more = ", and so on for each benchmark" if len(names) > ACCEPTED_SHOWN else ""
+    said = "If the change is intended, write this into the message of a commit of the branch, with your reason"
+    return f"{said}{more}:\n```text\n" + "\n".join(lines) + "\n```"
+
+
 def render_accepted(results: Iterable[ComparisonResult]) -> str:
     accepted = [each for each in results if each.accepted and is_changed(each)]
     lines = [f"- {_title(each.title)}: {_sentence(each.accepted)}" for each in accepted[:ROWS_SHOWN]]
@@ -105,7 +124,7 @@ def _comment(review: Review, link: str, rows: int, names: bool) -> str:
         parts.append(_table(changed[:rows], review.gate.breaches))
     if len(changed) > rows:
         parts.append(f"{len(changed) - rows} more changed; the page has them all.")
-    parts.append(render_accepted(changed) if rows else "")
+    parts += [render_accepted(changed), render_how_to_accept(review)] if rows else []
     parts += [f"⚠️ {_sentence(warning)}" for warning in comparison.warnings[:5]]
     if comparison.failures and rows:
         parts.append(folded(f"{len(comparison.failures)} failed", _failures(review)))
@@ -189,7 +208,7 @@ def _length(text: str) -> int:
 def render_summary(review: Review, link: str = "") -> str:
     """Return Markdown that fits into a summary; with thousands of benchmarks it is the text of the comment."""
     parts = [f"## photometer\n\n{render_outcome(review)}", render_breaches(review)]
-    parts.append(render_accepted(review.comparison.by_importance))
+    parts += [render_accepted(review.comparison.by_importance), render_how_to_accept(review)]
     parts.append(f"[Page and bundle]({safe_link(link)})" if link else "")
     # Its first line is the outcome, which is already above.
     parts.append(render_comparison_markdown(review.comparison).partition("\n")[2].strip())

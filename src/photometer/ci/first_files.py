@@ -59,6 +59,7 @@ jobs:
       - run: photometer compare --format github -o photometer-comparison
       - uses: actions/upload-artifact@v4
         if: always()
+        id: artifact
         with:
           name: photometer
           path: photometer-comparison
@@ -67,8 +68,9 @@ jobs:
       - if: >-
           always() && hashFiles('photometer-comparison/review.json') != '' &&
           github.event.pull_request.head.repo.full_name == github.repository
-        run: photometer comment photometer-comparison
+        run: photometer comment photometer-comparison --link "$ARTIFACT"
         env:
+          ARTIFACT: ${{{{ steps.artifact.outputs.artifact-url }}}}
           GITHUB_TOKEN: ${{{{ github.token }}}}
 """
 

@@ -29,7 +29,8 @@ def comment(
         str | None, typer.Option("--repository", metavar="OWNER/NAME", help="Repository (default: GITHUB_REPOSITORY).")
     ] = None,
     link: Annotated[
-        str | None, typer.Option("--link", metavar="URL", help="Address of the page (default: that of the run).")
+        str | None,
+        typer.Option("--link", metavar="URL", help="Address of the artifact (default: that of the workflow's run)."),
     ] = None,
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Keeps several comments apart (default: the suite).")
@@ -48,7 +49,7 @@ def comment(
     review = read_review(folder)
     if name is not None:
         review = dataclasses.replace(review, name=name)
-    text = render_comment(review, run.run_url if link is None else link)
+    text = render_comment(review, link or run.run_url)
     if dry_run:
         show_rendered(text)
         return

@@ -40,6 +40,8 @@ _VERDICT_MARKS = {
 _MARKS = {"slower": "🔴", "failed": "🔴", "undecided": "🟡", "fine": "🟢", "nothing": "⚪"}
 # Markdown shows these verdicts and folds the others.
 _SHOWN = ("slower", "probably slower", "undecided", "probably faster", "faster")
+# The first line has a reason if it is short; it stands below in any case.
+LONGEST_REASON = 80
 # The results file has the whole log; its last lines name the error.
 LOG_LINES = 6
 
@@ -80,9 +82,11 @@ def render_causes(comparison: EnvironmentComparison, before: EnvironmentComparis
 
 def headline(comparison: EnvironmentComparison) -> str:
     """Return the outcome in one line."""
-    parts = count_parts(comparison)
     accepted = sum(bool(result.accepted) and result.verdict == "slower" for result in comparison.results)
-    parts += [f"{accepted} of the slower accepted"] if accepted else []
+    parts = count_parts(comparison)
+    if accepted:
+        # Those that are slower stand first.
+        parts[0] += f" ({accepted_words(comparison)})"
     parts += memory_parts(comparison)
     parts += [f"{len(comparison.failures)} failed"] if comparison.failures else []
     parts += [f"{len(comparison.not_reached)} not reached"] if comparison.not_reached else []
@@ -94,6 +98,16 @@ def headline(comparison: EnvironmentComparison) -> str:
         "nothing": "Nothing ran.",
     }[comparison.outcome]
     return f"{answer} {', '.join(parts)}." if parts else answer
+
+
+def accepted_words(comparison: EnvironmentComparison) -> str:
+    """Return how many of the slower benchmarks are accepted, and why: `accepted: the check is needed`."""
+    slower = [result for result in comparison.results if result.verdict == "slower"]
+    accepted = [result for result in slower if result.accepted]
+    reasons = dict.fromkeys(result.accepted for result in accepted)
+    number = "" if len(accepted) == len(slower) else f"{len(accepted)} "
+    why = f": {next(iter(reasons))}" if len(reasons) == 1 else ""
+    return f"{number}accepted{why if len(why) <= LONGEST_REASON else f'{why[:LONGEST_REASON]}…'}"
 
 
 def fine_answer(comparison: EnvironmentComparison, than: str = "") -> str:

@@ -25,17 +25,14 @@ from photometer.execution.executor import describe
 from photometer.execution.import_check import check_imports
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.observer import NullObserver, RunObserver, RunState
-from photometer.execution.order_record import identified
 from photometer.execution.probe_plan import probe_plan
-from photometer.execution.rounds import VisitBook
-from photometer.execution.run_file import RunFile, open_run_file
+from photometer.execution.run_file import RunFile, kept_visits, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
-from photometer.execution.visit_journal import kept_visits
 from photometer.model.folder_lock import hold_folder
-from photometer.model.records import to_record
 from photometer.model.results_folder import check_results_folder
 from photometer.model.results_reader import load_results
+from photometer.model.visit_journal import with_unfinished
 from photometer.plan import materialize, select
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrders
 from photometer.remote.record_writer import RecordWriter
@@ -65,15 +62,11 @@ class RunReport:
 
 
 class RunStopped(KeyboardInterrupt):
-    """Ctrl-C, or another signal that ends a command, came amid a run.
+    """Ctrl-C, or another signal that ends a command, came amid a run. `results` is its file."""
 
-    `results` is the file of what is finished; `under_way` are records of orders that lack some of their visits.
-    """
-
-    def __init__(self, results: Path, under_way: tuple[Mapping[str, Any], ...]) -> None:
+    def __init__(self, results: Path) -> None:
         super().__init__()
         self.results = results
-        self.under_way = under_way
 
 
 def run_suite(
@@ -125,7 +118,7 @@ def run_suite(
             with _keeping(file, store, origin) as keep:
                 if place is not None:
                     place.keep_nodes(keep)
-                with kept_visits(file, settings.min_run_time) as book, contextlib.ExitStack() as writing:
+                with kept_visits(file, settings) as book, contextlib.ExitStack() as writing:
                     # A store's connection belongs to this thread.
                     in_background = place is not None and store is None
                     try:
@@ -141,24 +134,21 @@ def run_suite(
                             workplace=place,
                         )
                     except KeyboardInterrupt as stop:
-                        raise RunStopped(file.path, _under_way(plan, book)) from stop
-                if place is None:
+                        raise RunStopped(file.path) from stop
+                if settings.quick:
+                    # What is compared with each other after the orders is for whole measurements.
+                    ladder = None
+                elif place is None:
                     ladder = _stages(plan, settings, executor.session, facts, file, keep, observer)
                 else:
                     ladder = stages_elsewhere(place, plan, settings, facts, file.path, keep, observer)
-            results = load_results(file.path)
+            results = with_unfinished(load_results(file.path))
     return RunReport(plan, file.path, tabulate_run(results, {order.id for order in plan}, plan.suite), ladder)
 
 
 def _with_code(settings: RunSettings, suite: Suite) -> RunSettings:
     """Return the settings with the suite's own folders in the environment."""
     return dataclasses.replace(settings, environment=settings.environment.with_code(suite.folders))
-
-
-def _under_way(plan: WorkOrders, book: VisitBook) -> tuple[Mapping[str, Any], ...]:
-    """Return what the visits so far say of orders that are not finished."""
-    visited = [order for order in plan if book.taken(order.id)]
-    return tuple(identified(to_record(book.finish(order)), order) for order in visited)
 
 
 def _nothing_selected(

@@ -22,6 +22,7 @@ from photometer.model.results_file import ResultsFile
 from photometer.model.results_format import Recordable
 from photometer.model.results_reader import Results, load_results
 from photometer.model.torch_results import adopted
+from photometer.model.visit_journal import with_unfinished
 
 if TYPE_CHECKING:
     import pandas
@@ -59,7 +60,7 @@ def make_report(files: str | Path | Sequence[str | Path], output: str | Path, *,
 
     several = [files] if isinstance(files, str | Path) else list(files)
     page = Path(output)
-    write_text_whole(page, render_report(report_view([load_results(file) for file in several], title)))
+    write_text_whole(page, render_report(report_view([with_unfinished(load_results(file)) for file in several], title)))
     return page
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from photometer.cli.ending import Ending, ending_by_signals
 from photometer.comparing.comparison_file import FILE_NAME
-from photometer.execution.visit_journal import JOURNAL_NAME
 from photometer.model.results_reader import load_results
+from photometer.model.visit_journal import JOURNAL_NAME
 from tests.cli.test_run import descendants, gone_within
 
 pytestmark = pytest.mark.lengthy
@@ -119,7 +119,7 @@ def test_run_prints_what_its_visits_say(tmp_path: Path, suite: str, scratch: Pat
     ended = stopped_amid(words, tmp_path, scratch, mark, signal.SIGINT)
     assert ended.status == 130, ended.told
     assert "first" in ended.printed
-    assert "lack some of their visits" in ended.told
+    assert "visits are missing" in ended.printed
 
 
 # Each process that is measured leaves a letter; after some, the signal comes.

@@ -15,12 +15,13 @@ from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
 from photometer.errors import DefinitionError
 from photometer.execution.executor import BuildSnippets, Done, Failure, MeasureOrder, Work
 from photometer.execution.observer import RunState
-from photometer.execution.run_settings import VISITS, RunSettings
+from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
 from photometer.execution.steps import BUILD, COUNT, SCRIPT, TIME, Step, finished_steps
 from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.model.language import Language
 from photometer.plan import materialize
+from photometer.stats.undisturbed import USUAL_VISITS
 from tests.execution.fake_executor import FACTS, FakeExecutor, error, label_of, step_of
 
 SCRIPTED = GroupedStmts(
@@ -73,7 +74,7 @@ def test_every_order_is_timed_and_counted_once(cores: int) -> None:
     records, failed = run(benchmarks, executor, cores)
     assert failed == 0
     assert labels_of(records, "measurement") == labels_of(records, "instruction_counts") == sorted(benchmarks)
-    assert len(executor.done(TIME)) == 30 * VISITS
+    assert len(executor.done(TIME)) == 30 * USUAL_VISITS
     assert len(executor.done(COUNT)) == 30
 
 
@@ -92,7 +93,7 @@ def test_no_core_is_used_twice_at_a_time(cores: int) -> None:
 def test_threads_get_neighbouring_cores_and_come_last() -> None:
     executor = FakeExecutor(seconds=0.001)
     run({"wide": TimerArgs("pass", num_threads=2), "a": TimerArgs("pass"), "b": TimerArgs("pass")}, executor, 4)
-    assert executor.done(TIME)[-VISITS:] == ["wide"] * VISITS
+    assert executor.done(TIME)[-USUAL_VISITS:] == ["wide"] * USUAL_VISITS
     wide = next(work for work in executor.works if step_of(work) == TIME and label_of(work) == "wide")
     assert wide.cores == (2, 3)
 
@@ -106,7 +107,7 @@ def test_what_needs_a_model_or_a_library_waits_for_it() -> None:
     for work in executor.works[: steps.index(BUILD)]:
         assert not isinstance(work, MeasureOrder) or work.ready.order.args.language is Language.PYTHON
     loaded = [work.ready for work in measured if work.step == TIME and work.ready.order.model_id]
-    assert len(loaded) == 2 * VISITS
+    assert len(loaded) == 2 * USUAL_VISITS
     for ready in loaded:
         assert ready.model_path is not None
         # A folder per version and build of torch, and per side of a comparison.
@@ -137,7 +138,7 @@ def test_what_may_pass_is_tried_again_after_the_others() -> None:
     benchmarks = {"shaky": TimerArgs("pass"), "a": TimerArgs("pass"), "b": TimerArgs("pass")}
     records, failed = run(benchmarks, FakeExecutor(fail_first), 1)
     assert failed == 0
-    assert len(seen) == 3 * VISITS + 1
+    assert len(seen) == 3 * USUAL_VISITS + 1
     assert labels_of(records, "measurement") == ["a", "b", "shaky"]
 
 
@@ -208,7 +209,7 @@ def test_the_observer_sees_it_all() -> None:
     run({"a": TimerArgs("pass")}, executor, observer=notes)
     assert notes.given_up == ["a [python]: it broke"]
     first, last = notes.states[0], notes.states[-1]
-    assert (first.all_steps, last.finished_steps, last.failed_orders) == (VISITS + 1, VISITS + 1, 1)
+    assert (first.all_steps, last.finished_steps, last.failed_orders) == (USUAL_VISITS + 1, USUAL_VISITS + 1, 1)
     assert notes.states[-1].seconds_left == 0
     assert ("a [python]",) in [state.now for state in notes.states]
 

@@ -96,7 +96,7 @@ def steps_of(order: WorkOrder, settings: RunSettings) -> list[str]:
     """The steps that an agenda gives an order, in their order."""
     agenda = Agenda(PLAN, [Step(name) for name in settings.steps], cores=1)
     taken = []
-    while job := agenda.next_quiet(wide=False) or agenda.next_loud(count=True):
+    while job := agenda.next_early() or agenda.next_quiet(wide=False) or agenda.next_late(count=True):
         agenda.take(job)
         if job.order == order:
             taken.append(job.step.name)

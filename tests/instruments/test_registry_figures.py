@@ -54,7 +54,7 @@ def taken(
     executor = LocalExecutor(session)
     found: dict[str, Mapping[str, Any]] = {}
     problems = []
-    while job := agenda.next_quiet(wide=False) or agenda.next_loud(count=True):
+    while job := agenda.next_early() or agenda.next_quiet(wide=False) or agenda.next_late(count=True):
         agenda.take(job)
         assert job.order is not None
         outcome = executor.execute(MeasureOrder(ReadyOrder(job.order), step=job.step, options=options))

@@ -21,6 +21,7 @@ from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.order_name import title_text
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
+from photometer.model.visit_journal import UNFINISHED
 from photometer.plan.auto_labels import LANGUAGE_NAMES
 from photometer.stats.summary import median
 
@@ -41,6 +42,8 @@ class RunCell:
     device_seconds: float | None = None
     memory: MemoryFigures | None = None
     failed_step: str = ""
+    # Whether it was interrupted before it had all of its visits.
+    is_unfinished: bool = False
     doubts: tuple[Doubt, ...] = ()
 
     @property
@@ -85,7 +88,7 @@ class RunFailure:
 
 @dataclasses.dataclass(frozen=True)
 class RunTable:
-    """`orders` is how many the run is of; `machine` is what is said once, at the top, about doubtful times."""
+    """`orders` is how many the run is of, measured or not; `machine` is what is said once, at the top, about doubts."""
 
     sections: tuple[RunSection, ...] = ()
     failures: tuple[RunFailure, ...] = ()
@@ -111,6 +114,10 @@ class RunTable:
     @property
     def partial(self) -> int:
         return sum(cell.is_partial for cell in self.cells())
+
+    @property
+    def unfinished(self) -> int:
+        return sum(cell.is_unfinished for cell in self.cells())
 
     @property
     def doubtful(self) -> int:
@@ -144,7 +151,7 @@ def tabulate_run(results: Results, only: Collection[str] | None = None, suite: s
             for name, rows in sections.items()
         ),
         tuple(_failure(record, facts, cells) for record in failures),
-        len(facts) if only is None else len(only),
+        max(len(facts), results.listed_orders) if only is None else len(only),
         sum(cell.has_results for cell in cells.values()),
         cautions.machine,
     )
@@ -156,7 +163,8 @@ def cautions_of(records: Sequence[Mapping[str, Any]]) -> Cautions:
     times = set()
     for record in records:
         order = record.get("order")
-        if record["kind"] in ("measurement", "device_measurement") and isinstance(order, Mapping):
+        is_time = record["kind"] in ("measurement", "device_measurement") and not record.get(UNFINISHED)
+        if is_time and isinstance(order, Mapping):
             identity = str(order.get("id"))
             times.add(identity)
             is_wall = record["kind"] == "measurement"
@@ -191,7 +199,11 @@ def _cells(records: Sequence[Mapping[str, Any]]) -> dict[str, RunCell]:
             if m.raw_times:
                 typical = m.median if m.visits else None
                 changed = dataclasses.replace(
-                    before, seconds=m.seconds, typical_seconds=typical, significant_figures=m.significant_figures
+                    before,
+                    seconds=m.seconds,
+                    typical_seconds=typical,
+                    significant_figures=m.significant_figures,
+                    is_unfinished=bool(record.get(UNFINISHED)),
                 )
         elif record["kind"] == "instruction_counts":
             counts = from_record(InstructionCounts, record)

@@ -91,7 +91,8 @@ def add(
                 failed += 1
                 continue
             known = f", {added.known} were there" if added.known else ""
-            show_text(f"{path}: run {added.run_id}, {added.new} new results{known}")
+            not_final = f"; {added.not_final} that are not final are left out" if added.not_final else ""
+            show_text(f"{path}: run {added.run_id}, {added.new} new results{known}{not_final}")
     raise typer.Exit(ExitCode.FAILED if failed else ExitCode.FINE)
 
 

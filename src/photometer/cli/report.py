@@ -34,12 +34,13 @@ def report(
     recover: Annotated[bool, typer.Option("--recover", help="Use the intact records of a damaged file.")] = False,
 ) -> None:
     from photometer.model.results_reader import load_results
+    from photometer.model.visit_journal import with_unfinished
     from photometer.model.whole_file import write_text_whole
     from photometer.report.page.page import render_report
     from photometer.report.page.view_report import report_view
 
     paths = [_results_file(path) for path in files]
-    loaded = [load_results(path, recover) for path in paths]
+    loaded = [with_unfinished(load_results(path, recover)) for path in paths]
     page = output or paths[0].parent / "report.html"
     if _has_many_sides(loaded, page):
         return

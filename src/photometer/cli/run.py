@@ -67,7 +67,13 @@ def run(
     min_run_time: MinRunTime = 0.2,
     timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
     repeats: Repeats = 2,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped; repeat nothing.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a run that was stopped or quick; repeat nothing.")
+    ] = False,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Time each variant in one visit, and do nothing else; --resume does the rest."),
+    ] = False,
     python: Python = None,
     classic: Annotated[
         bool,
@@ -90,6 +96,7 @@ def run(
     ] = Format.TERMINAL,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress and no table.")] = False,
 ) -> None:
+    options = _times_alone(options) if quick else options
     if on is not None and cores is not None:
         raise typer.BadParameter("--cores are of this machine; --on uses those of its nodes")
     gate = compile_gate(fail_on)
@@ -113,7 +120,7 @@ def run(
         repeats=repeats,
         ladder=not classic,
     )
-    settings = dataclasses.replace(settings, axes=sweep_axes, where=where, seed=seed)
+    settings = dataclasses.replace(settings, axes=sweep_axes, where=where, seed=seed, quick=quick)
     place = store_to_write(store_of(store))
     from photometer.cli.progress import run_progress
     from photometer.pipeline import RunStopped, run_suite
@@ -164,6 +171,13 @@ def run(
             failed=any(report.table.failures for report in reports),
         )
     )
+
+
+def _times_alone(options: Mapping[str, bool]) -> Mapping[str, bool]:
+    """Return the options of a quick pass."""
+    if not options["wall"]:
+        raise typer.BadParameter("--quick times, and --no-wall does not")
+    return {**dict.fromkeys(options, False), "wall": True}
 
 
 def _compile_reports(reports: list[RunReport]) -> list[CompileReport]:
@@ -237,8 +251,9 @@ def _print(report: RunReport, quiet: bool, devices: Collection[str]) -> None:
         return
     from photometer.cli.run_output import run_text
     from photometer.model.results_reader import load_results
+    from photometer.model.visit_journal import with_unfinished
 
-    show_rendered(run_text(load_results(report.results), {order.id for order in report.plan}))
+    show_rendered(run_text(with_unfinished(load_results(report.results)), {order.id for order in report.plan}))
     show_text(f"Results: {report.results}")
 
 
@@ -246,13 +261,11 @@ def _print_stopped(stop: RunStopped, quiet: bool) -> None:
     """Print what is known of a run that a signal ended: what is finished, and what the visits of the others say."""
     from photometer.cli.run_output import run_text
     from photometer.model.results_reader import load_results
+    from photometer.model.visit_journal import with_unfinished
 
-    finished = load_results(stop.results, recover=True)
-    known = dataclasses.replace(finished, records=(*finished.records, *stop.under_way))
+    known = with_unfinished(load_results(stop.results, recover=True))
     if known.records and not quiet:
         show_rendered(run_text(known))
-    if stop.under_way:
-        complain(f"{len(stop.under_way)} of these lack some of their visits: their times may still change")
 
 
 def _print_classic(report: RunReport) -> None:

@@ -69,9 +69,10 @@ def show(
     from photometer.analysis.torch_builds import torch_names
     from photometer.errors import ResultsFileError
     from photometer.model.results_reader import load_results
+    from photometer.model.visit_journal import with_unfinished
     from photometer.tables import Compare, shows_colour
 
-    loaded = [load_results(_file_of(path), recover) for path in files]
+    loaded = [with_unfinished(load_results(_file_of(path), recover)) for path in files]
     if variants:
         _write(_variants(loaded, format), output)
         return

@@ -50,7 +50,7 @@ def measure_speedups(
 
     Before each replicate, `on_order` gets the number of those done, the number of all, and the benchmark's name.
     """
-    preparation = Preparation(plan, facts)
+    preparation = Preparation(facts)
     core = quietest_core()
     groups = [
         (group, others)

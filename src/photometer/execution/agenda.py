@@ -1,7 +1,8 @@
 """Agenda: what of a plan is ready to run, what waits for what, and what is left. Pure bookkeeping; nothing is run here.
 
 An order waits for its scripted model and, in C++, for the build; it is timed first, in several visits, and counted only
-when that went well, so that what crashes or hangs does so once, and not under Valgrind.
+when that went well, so that what crashes or hangs does so once, and not under Valgrind. A large plan is done in groups
+of orders (rounds.py), one after the other, so that what is measured first is complete early.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import dataclasses
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 
-from photometer.execution.rounds import Rounds, VisitBook
+from photometer.execution.rounds import Rounds, VisitBook, groups_of
 from photometer.execution.steps import BUILD, SCRIPT, TIME, Step
 from photometer.model.language import Language
 from photometer.plan.work_order import ScriptingJob, WorkOrder, WorkOrders
@@ -21,7 +22,7 @@ MANY_CORES = 4
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One step of one order (of its timing, one visit), or the scripting of a model, or the build of all C++."""
+    """One step of one order (of its timing, one visit), or the scripting of a model, or the build of a group's C++."""
 
     step: Step
     order: WorkOrder | None = None
@@ -29,6 +30,7 @@ class Job:
     cores: int = 1
     attempt: int = 1
     visit: int = 0
+    group: int = 0
     # How often the node was lost that did it.
     losses: int = 0
 
@@ -37,6 +39,15 @@ class Job:
         if self.order is not None:
             return self.order.short_title
         return "TorchScript models" if self.step == SCRIPT else "C++"
+
+    @property
+    def makes(self) -> str:
+        """Return what orders wait for until this job is done: a model, or the C++ of their group."""
+        return _built(self.group) if self.model is None else self.model.id
+
+
+def _built(group: int) -> str:
+    return f"{BUILD.name} {group}"
 
 
 class Agenda:
@@ -51,6 +62,7 @@ class Agenda:
         cores: int = 1,
         book: VisitBook | None = None,
         options: Mapping[str, bool] | None = None,
+        orders_per_group: int | None = None,
     ) -> None:
         self._options = options or {}
         self._cores = cores
@@ -59,40 +71,59 @@ class Agenda:
         self._todo: dict[str, list[Step]] = {}
         self._needs: dict[str, set[str]] = {}
         self._waiting: dict[str, list[WorkOrder]] = {}
+        self._builds: deque[Job] = deque()
         self._queues: dict[Step, deque[Job]] = {}
         # Timings by the number of cores: for a single one, and for several.
         self._narrow, self._wide = Rounds[Job](), Rounds[Job]()
         self.left: Counter[Step] = Counter()
         # Whether anything runs on an accelerator: there is one for all, so that nothing else may be timed beside it.
         self.uses_device = any(order.auto.on_device for order in plan)
-        # Timings for a single core that are not finished: those for several wait for them, see the scheduler.
-        self.narrow_left = 0
-        self.cpp_orders: tuple[WorkOrder, ...] = ()
-        orders = [order for order in plan if self._enter(order, steps, finished)]
-        self.cpp_orders = tuple(order for order in orders if order.args.language is Language.CPP)
-        if self.cpp_orders:
-            # On few cores nothing is timed meanwhile; on more, half of them time and count what needs no compiler.
-            self._add(Job(BUILD, cores=cores if cores < MANY_CORES else cores // 2))
+        # Timings that are not finished, by group, and whether they are for a single core.
+        self._timings: Counter[tuple[int, bool]] = Counter()
+        unfinished = {order.id: self._unfinished(order, steps, finished) for order in plan}
+        orders = [order for order in plan if unfinished[order.id]]
+        self._groups = groups_of(orders, orders_per_group or max(len(orders), 1))
+        for order in orders:
+            self._enter(order, unfinished[order.id])
+        self._plan_builds(cores)
         for model in plan.scripting_jobs:
             if model.id in self._waiting:
-                self._add(Job(SCRIPT, model=model))
+                self._add(Job(SCRIPT, model=model, group=self._groups[self._waiting[model.id][0].id]))
         for order in orders:
             self._release(order)
 
-    def _enter(self, order: WorkOrder, steps: Sequence[Step], finished: Collection[tuple[str, str]]) -> bool:
-        todo = [step for step in steps if (order.id, step.name) not in finished and step.applies(order, self._options)]
-        if not todo:
-            return False
+    def _unfinished(self, order: WorkOrder, steps: Sequence[Step], finished: Collection[tuple[str, str]]) -> list[Step]:
+        return [step for step in steps if (order.id, step.name) not in finished and step.applies(order, self._options)]
+
+    def _enter(self, order: WorkOrder, todo: list[Step]) -> None:
         self._todo[order.id] = todo
         self._visits[order.id] = 1 if self._book is None else max(self._book.left(order.id), 1)
         self.left.update(self._weights(order, todo))
-        self.narrow_left += self._narrow_steps(todo, order)
-        needs = {BUILD.name} if order.args.language is Language.CPP else set()
+        self._timings[self._timing_place(order)] += _timings_in(todo)
+        needs = {_built(self._groups[order.id])} if order.args.language is Language.CPP else set()
         needs |= {order.model_id} if order.model_id is not None else set()
         self._needs[order.id] = needs
         for need in needs:
             self._waiting.setdefault(need, []).append(order)
-        return True
+
+    def _plan_builds(self, cores: int) -> None:
+        """Put the first build; each of the others follows the one before."""
+        groups = sorted({group for order, group in self._groups.items() if _built(group) in self._needs[order]})
+        # On few cores nothing is timed meanwhile; on more, half of them time and count what needs no compiler.
+        wanted = cores if cores < MANY_CORES else cores // 2
+        self._builds = deque(Job(BUILD, cores=wanted, group=group) for group in groups)
+        self.left[BUILD] += len(groups)
+        # How many C++ orders a build is of, in the mean.
+        self.snippets_per_build = sum(len(self._waiting[job.makes]) for job in self._builds) / max(len(groups), 1)
+        self._put_next_build()
+
+    def _put_next_build(self) -> None:
+        if self._builds:
+            self._put(self._builds.popleft())
+
+    def to_build(self, job: Job) -> tuple[WorkOrder, ...]:
+        """Return the orders whose C++ a build compiles."""
+        return tuple(self._waiting[job.makes])
 
     def next_quiet(self, *, wide: bool | None) -> Job | None:
         """Return the next timing that is ready: for one core, with `wide` for several, with None for either."""
@@ -102,20 +133,30 @@ class Agenda:
         )
         if narrow is None or several is None:
             return narrow or several
-        return several if several.visit < narrow.visit else narrow
+        return several if (several.group, several.visit) < (narrow.group, narrow.visit) else narrow
 
-    @property
-    def timings_left(self) -> int:
-        return sum(count for step, count in self.left.items() if step.is_quiet)
+    def timings_left(self, group: int, *, narrow: bool = False) -> bool:
+        """Return whether orders of this or an earlier group are still to be timed; with `narrow`, on a single core."""
+        return any(
+            count and place <= group and (for_one_core or not narrow)
+            for (place, for_one_core), count in self._timings.items()
+        )
 
-    def next_loud(self, *, late: bool = True, count: bool) -> Job | None:
-        """Return the next other work: first what others wait for. `late` and `count` say whether it may be the rest."""
-        ready = [step for step, waiting in self._queues.items() if waiting and not step.is_alone]
-        first = sorted(ready, key=lambda step: (not step.is_early, step.counts))
-        for step in first:
-            if step.is_early or (count if step.counts else late):
-                return self._queues[step][0]
-        return None
+    def next_early(self) -> Job | None:
+        """Return the next work that others wait for, of the earliest group."""
+        return min(self._heads(early=True), key=lambda job: job.group, default=None)
+
+    def next_late(self, *, count: bool) -> Job | None:
+        """Return the next work that nothing waits for; with `count` that may be a count, if there is nothing else."""
+        heads = [job for job in self._heads(early=False) if count or not job.step.counts]
+        return min(heads, key=lambda job: (job.group, job.step.counts), default=None)
+
+    def _heads(self, *, early: bool) -> list[Job]:
+        return [
+            waiting[0]
+            for step, waiting in self._queues.items()
+            if waiting and not step.is_alone and step.is_early == early
+        ]
 
     def next_alone(self) -> Job | None:
         """Return the next job beside which nothing else may run."""
@@ -159,16 +200,16 @@ class Agenda:
                 self._release(job.order)
             return [job.order]
         self.left[job.step] -= 1
-        need = BUILD.name if job.model is None else job.model.id
-        return self._settle(job, [order.id for order in self._waiting.get(need, ())])
+        return self._settle(job, [order.id for order in self._waiting.get(job.makes, ())])
 
     def _settle(self, job: Job, failed: Collection[str]) -> list[WorkOrder]:
-        need = BUILD.name if job.model is None else job.model.id
+        if job.step == BUILD:
+            self._put_next_build()
         given_up = []
-        for order in self._waiting.pop(need, []):
+        for order in self._waiting.pop(job.makes, []):
             if order.id not in self._todo:
                 continue
-            self._needs[order.id].discard(need)
+            self._needs[order.id].discard(job.makes)
             if order.id in failed:
                 self._strike(order)
                 given_up.append(order)
@@ -181,7 +222,7 @@ class Agenda:
         todo = self._todo[order.id]
         struck, rest = (todo, []) if count is None else (todo[:count], todo[count:])
         self.left.subtract(self._weights(order, struck))
-        self.narrow_left -= self._narrow_steps(struck, order)
+        self._timings[self._timing_place(order)] -= _timings_in(struck)
         if rest:
             self._todo[order.id] = rest
         else:
@@ -191,15 +232,16 @@ class Agenda:
         """Return how often each step is to be done: a timing once per visit."""
         return {step: self._visits[order.id] if step == TIME else 1 for step in steps}
 
-    def _narrow_steps(self, steps: Sequence[Step], order: WorkOrder) -> int:
-        """Return how many of the steps are timings for a single core."""
-        return sum(step.is_quiet for step in steps) if self._width(order) == 1 else 0
+    def _timing_place(self, order: WorkOrder) -> tuple[int, bool]:
+        """Return the group of an order, and whether its timings are for a single core."""
+        return self._groups[order.id], self._width(order) == 1
 
     def _release(self, order: WorkOrder) -> None:
         if not self._needs[order.id]:
             step = self._todo[order.id][0]
             visit = self._book.taken(order.id) if self._book is not None and step == TIME else 0
-            self._put(Job(step, order, cores=self._width(order) if step.is_quiet or step.is_alone else 1, visit=visit))
+            cores = self._width(order) if step.is_quiet or step.is_alone else 1
+            self._put(Job(step, order, cores=cores, visit=visit, group=self._groups[order.id]))
 
     def _add(self, job: Job) -> None:
         self.left[job.step] += 1
@@ -217,3 +259,7 @@ class Agenda:
     def _width(self, order: WorkOrder) -> int:
         """Return a core per thread, as far as there are any."""
         return min(order.args.num_threads, self._cores)
+
+
+def _timings_in(steps: Sequence[Step]) -> int:
+    return sum(step.is_quiet for step in steps)

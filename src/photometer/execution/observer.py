@@ -87,8 +87,8 @@ class TimeLeft:
         self._build_seconds = BUILD.first_guess_seconds
         self._end = math.inf
 
-    def expect_build(self, snippets: int) -> None:
-        """Say of how many C++ snippets the build is; what is in the cache takes no time, and is not known yet."""
+    def expect_build(self, snippets: float) -> None:
+        """Say of how many C++ snippets a build is; what is in the cache takes no time, and is not known yet."""
         self._build_seconds = BUILD_SECONDS + SNIPPET_SECONDS * snippets
 
     def is_overdue(self, step: Step, seconds: float) -> bool:

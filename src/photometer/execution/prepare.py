@@ -44,7 +44,6 @@ class Preparation:
 
     def __init__(
         self,
-        plan: WorkOrders,
         facts: TorchFacts,
         *,
         side: str = "a",
@@ -56,23 +55,21 @@ class Preparation:
         build = hashlib.sha256(f"{facts.torch_folder} {facts.git_version}".encode()).hexdigest()[:8]
         version = re.sub(r"[^\w.+-]", "_", facts.torch)
         self._models = cache_root() / "models" / f"{version}-{build}-{side}"
-        self._cpp_orders = tuple(order for order in plan if order.args.language is Language.CPP)
         self._built: dict[str, BuiltSnippet] = {}
 
     def scripting(self, job: ScriptingJob, cores: tuple[int, ...] = ()) -> ScriptModel:
         return ScriptModel(job.source, self._model_path(job.id) or "", DEFAULT_TIMEOUT_SECONDS, cores)
 
-    def building(self, orders: Sequence[WorkOrder] | None = None, cores: tuple[int, ...] = ()) -> BuildSnippets:
-        """Return the build of all C++ orders that are left to build, or of these."""
-        self._cpp_orders = self._cpp_orders if orders is None else tuple(orders)
-        args = [order.with_model_path(self._model_path(order.model_id) or "").args for order in self._cpp_orders]
+    def building(self, orders: Sequence[WorkOrder], cores: tuple[int, ...] = ()) -> BuildSnippets:
+        """Return the build of these C++ orders."""
+        args = [order.with_model_path(self._model_path(order.model_id) or "").args for order in orders]
         snippets = tuple(CppSnippet(each.stmt, each.setup, each.global_setup) for each in args)
         return BuildSnippets(snippets, self._torch_folder, self._include_paths, cores)
 
-    def keep_built(self, outcomes: Sequence[BuiltSnippet | Failure]) -> dict[str, Failure]:
-        """Remember what was built. Return the failures by order."""
+    def keep_built(self, orders: Sequence[WorkOrder], outcomes: Sequence[BuiltSnippet | Failure]) -> dict[str, Failure]:
+        """Remember what was built for these orders. Return the failures by order."""
         failures = {}
-        for order, outcome in zip(self._cpp_orders, outcomes, strict=True):
+        for order, outcome in zip(orders, outcomes, strict=True):
             if isinstance(outcome, Failure):
                 failures[order.id] = outcome
             else:
@@ -117,7 +114,7 @@ def prepare(
     there = tuple(order for order in plan if not order.auto.on_device or order.auto.device in facts.devices)
     no_device = frozenset(order.id for order in plan) - {order.id for order in there}
     plan = plan.only(there)
-    preparation = Preparation(plan, facts, side=side, include_paths=include_paths)
+    preparation = Preparation(facts, side=side, include_paths=include_paths)
     failures: dict[str, Failure] = {}
     for job in plan.scripting_jobs:
         outcome = executor.execute(preparation.scripting(job))
@@ -127,7 +124,7 @@ def prepare(
     if compiled:
         built = executor.execute(preparation.building(compiled))
         if isinstance(built, Done):
-            failures |= preparation.keep_built(built.outcomes)
+            failures |= preparation.keep_built(compiled, built.outcomes)
         else:
             failures |= {order.id: built for order in compiled}
     ready = {order.id: preparation.ready(order) for order in plan if order.id not in failures}

@@ -40,7 +40,7 @@ def probe_plan(
         # A file per order, by its bare name: it is part of the C++ text, which would else never be in the cache.
         named = dataclasses.replace(plan, orders=tuple(with_result_path(order, order.id) for order in plan))
         cores = usable_cores(settings.cores)
-        preparation = Preparation(named, facts, include_paths=[str(PROBE_FOLDER)])
+        preparation = Preparation(facts, include_paths=[str(PROBE_FOLDER)])
 
         def work_for(job: Job, cores: tuple[int, ...]) -> Work:
             assert job.order is not None

@@ -1,20 +1,21 @@
-"""Rounds: every order is timed in several short visits, spread over the run; in each round one visit of all, shuffled.
+"""Rounds: every order is timed in several short visits; in each round one visit of all orders of a group, shuffled.
 
 A machine changes between states that last from a tenth of a second to minutes. One stretch of timing per order would
-meet one of them by chance; visits that are a round apart meet many. VisitBook keeps what they gave, says what the next
-one should do, and makes one measurement of them all.
+meet one of them by chance; visits that are a round apart meet many. A group has the orders of a few minutes: more time
+between visits is worth nothing, and a large suite is complete group by group. VisitBook keeps what visits gave, says
+what the next one should do, and makes one measurement of them all.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from photometer.errors import PhotometerError
-from photometer.execution.run_settings import VISITS
 from photometer.instruments.declaration import Asked
 from photometer.instruments.ready_order import ReadyOrder, task_spec_of
 from photometer.instruments.visit import take_visit
@@ -24,16 +25,46 @@ from photometer.model.visit import Visit, measurement_of_visits
 from photometer.plan.work_order import WorkOrder
 from photometer.session.cores import neighbours, quietest_core
 from photometer.session.session import Session
+from photometer.stats.undisturbed import USUAL_VISITS, visits_wanted
 
 # What takes long (a statement of a second, a set-up that compiles) is visited less often: as often as fits into this
 # many seconds and twice what was asked to be measured, but not less often than that.
 LONGEST_VISITS_SECONDS = 2.0
 
+# The machine's states last up to minutes. The standard suite (168 orders, 2 minutes) is one group.
+GROUP_SECONDS = 200.0
+# What the visits of an order take beside its blocks: forks, set-ups, warm-ups. Measured: 0.71 s with 0.2 s of blocks.
+BESIDE_BLOCKS_SECONDS = 0.5
+
 _LARGEST_SEED = 2**31
+
+
+def orders_per_group(seconds_per_order: float, lanes: int) -> int:
+    """Return how many orders are timed in a group's time, if so many `lanes` time at once."""
+    return max(int(GROUP_SECONDS * lanes / (seconds_per_order + BESIDE_BLOCKS_SECONDS)), 1)
+
+
+def groups_of(orders: Sequence[WorkOrder], most: int) -> dict[str, int]:
+    """Return the group of each order: at most so many per group, and the variants of a benchmark in one if they fit."""
+    groups: dict[str, int] = {}
+    group = size = 0
+    for _, variants in itertools.groupby(orders, key=lambda order: order.label):
+        benchmark = list(variants)
+        if size + len(benchmark) > most and size:
+            group, size = group + 1, 0
+        for order in benchmark:
+            if size == most:
+                group, size = group + 1, 0
+            groups[order.id] = group
+            size += 1
+    return groups
 
 
 class Visiting(Protocol):
     """A job that has several rounds."""
+
+    @property
+    def group(self) -> int: ...
 
     @property
     def visit(self) -> int: ...
@@ -43,15 +74,15 @@ _Job = TypeVar("_Job", bound=Visiting)
 
 
 class Rounds(Generic[_Job]):
-    """A queue that returns visits of the earliest round first, within a round in random order."""
+    """A queue that returns visits of the earliest group and round first, within a round in random order."""
 
     def __init__(self, source: random.Random | None = None) -> None:
         self._source = source or random.Random()
-        self._rounds: dict[int, list[_Job]] = {}
+        self._rounds: dict[tuple[int, int], list[_Job]] = {}
 
     def add(self, job: _Job, *, last: bool = False) -> None:
         """Put it at a random place of its round, or behind all others of it."""
-        waiting = self._rounds.setdefault(job.visit, [])
+        waiting = self._rounds.setdefault((job.group, job.visit), [])
         place = 0 if last else self._source.randrange(len(waiting) + 1)
         # The end of the list is what comes next. Swapping keeps the order random and costs nothing.
         waiting.append(job)
@@ -61,10 +92,15 @@ class Rounds(Generic[_Job]):
         return self._rounds[min(self._rounds)][-1] if self._rounds else None
 
     def remove(self, job: _Job) -> None:
-        waiting = self._rounds[job.visit]
-        waiting.remove(job)
+        round_ = (job.group, job.visit)
+        waiting = self._rounds[round_]
+        # It is the last one, unless another was put behind it meanwhile.
+        if waiting[-1] is job:
+            waiting.pop()
+        else:
+            waiting.remove(job)
         if not waiting:
-            del self._rounds[job.visit]
+            del self._rounds[round_]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,42 +114,60 @@ class NextVisit:
 
 
 class VisitBook:
-    """What the visits of orders that are not finished have given so far. `on_visit` hears of each, with its order."""
+    """What the visits of orders that are not finished have given so far.
+
+    `on_visit` hears of each, with its order. With `is_quick`, one visit per order is taken, and it stays in the book:
+    a later run takes the others.
+    """
 
     def __init__(
         self,
         seconds_per_order: float,
         *,
         earlier: Mapping[str, Sequence[Visit]] | None = None,
-        on_visit: Callable[[str, Visit], object] = lambda order_id, visit: None,
+        on_visit: Callable[[WorkOrder, Visit], object] = lambda order, visit: None,
+        is_quick: bool = False,
     ) -> None:
         self._seconds = seconds_per_order
+        self._is_quick = is_quick
         self._on_visit = on_visit
         self._taken: dict[str, list[Visit]] = {order_id: list(visits) for order_id, visits in (earlier or {}).items()}
+
+    @property
+    def orders_begun(self) -> int:
+        """Return how many orders have visits and are not finished."""
+        return len(self._taken)
 
     def taken(self, order_id: str) -> int:
         return len(self._taken.get(order_id, ()))
 
     def left(self, order_id: str) -> int:
-        """Return how many visits an order still wants."""
+        """Return how many visits an order still wants, as far as is known: if they agree it wants fewer."""
         visits = self._taken.get(order_id, [])
-        return max(self._wanted(visits) - len(visits), 0)
+        return max((1 if self._is_quick else self._wanted(visits)) - len(visits), 0)
+
+    def is_complete(self, order_id: str) -> bool:
+        """Return whether the visits of an order make its measurement."""
+        visits = self._taken.get(order_id, [])
+        return bool(visits) and len(visits) >= self._wanted(visits)
 
     def next_visit(self, order_id: str) -> NextVisit:
         visits = self._taken.get(order_id, [])
         spent = sum(sum(visit.block_seconds) for visit in visits)
+        usual = self._seconds / USUAL_VISITS
         share = (self._seconds - spent) / max(self._wanted(visits) - len(visits), 1)
         return NextVisit(
             layout_seed(order_id, len(visits)),
             # The first visits of a statement may have taken more than their share; those left are short, not empty.
-            max(share, self._seconds / VISITS / 4),
+            # What scatters gets more visits, like those before.
+            usual if len(visits) >= USUAL_VISITS else max(share, usual / 4),
             visits[0].number_per_run if visits else 0,
             data_seed(len(visits)),
         )
 
-    def add(self, order_id: str, visit: Visit) -> None:
-        self._taken.setdefault(order_id, []).append(visit)
-        self._on_visit(order_id, visit)
+    def add(self, order: WorkOrder, visit: Visit) -> None:
+        self._taken.setdefault(order.id, []).append(visit)
+        self._on_visit(order, visit)
 
     def forget(self, order_id: str) -> None:
         """Drop an order that was given up."""
@@ -125,11 +179,12 @@ class VisitBook:
 
     def _wanted(self, visits: Sequence[Visit]) -> int:
         if not visits:
-            return VISITS
+            return USUAL_VISITS
         # The fastest: the first one of a compiled statement compiles.
         each = min(visit.whole_seconds for visit in visits)
         affordable = int((LONGEST_VISITS_SECONDS + 2 * self._seconds) / max(each, 1e-9))
-        return min(max(affordable, FEWEST_VISITS), VISITS)
+        per_run = [[seconds / visit.number_per_run for seconds in visit.block_seconds] for visit in visits]
+        return min(max(affordable, FEWEST_VISITS), visits_wanted(per_run))
 
 
 def layout_seed(order_id: str, visit: int) -> int:
@@ -162,8 +217,8 @@ def visit_in_rounds(
     failures: dict[str, PhotometerError] = {}
     core = quietest_core()
     source = random.Random()
-    for done in range(VISITS):
-        left = [ready for ready in orders if ready.order.id not in failures and book.left(ready.order.id)]
+    done = 0
+    while left := [ready for ready in orders if ready.order.id not in failures and book.left(ready.order.id)]:
         for ready in source.sample(left, len(left)):
             visit = book.next_visit(ready.order.id)
             work = Asked(
@@ -176,9 +231,10 @@ def visit_in_rounds(
                 seed=visit.seed,
             )
             try:
-                book.add(ready.order.id, take_visit(session, work))
+                book.add(ready.order, take_visit(session, work))
             except PhotometerError as error:
                 failures[ready.order.id] = error
-        on_round(done + 1, VISITS)
+        done += 1
+        on_round(done, max(done, USUAL_VISITS))
     timed = [ready.order for ready in orders if ready.order.id not in failures]
     return {order.id: book.finish(order) for order in timed}, failures

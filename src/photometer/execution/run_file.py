@@ -7,6 +7,7 @@ device, and how it runs).
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -14,14 +15,15 @@ import re
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from photometer.errors import DefinitionError
 from photometer.execution.order_record import identified
+from photometer.execution.rounds import VisitBook
 from photometer.execution.run_settings import RunSettings
-from photometer.execution.steps import finished_steps
+from photometer.execution.steps import TIME, finished_steps
 from photometer.instruments.cpp.torch_build import build_fingerprint
 from photometer.instruments.machine_facts import gather_machine, short_flags
 from photometer.instruments.ready_order import task_spec_of
@@ -30,6 +32,8 @@ from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_folder import make_results_folder
 from photometer.model.results_reader import load_results
+from photometer.model.visit import Visit
+from photometer.model.visit_journal import VisitJournal
 from photometer.model.whole_file import not_written
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.worker.messages import TorchFacts
@@ -77,6 +81,32 @@ def open_run_file(
         raise not_written(folder, error, remedy="Name another folder with -o.") from error
     file = ResultsFile.create(path, {"run": about}, machine=machine or machine_of(facts), overwrite=True)
     return RunFile(file, run_id=about["id"])
+
+
+@contextlib.contextmanager
+def kept_visits(file: RunFile, settings: RunSettings) -> Iterator[VisitBook]:
+    """Yield a book whose visits are kept in a journal beside the results file until all their orders are finished.
+
+    It has those of before. If the block does not end well, or the run is quick, the journal stays.
+    """
+    journal = VisitJournal(file.path.parent, file.run_id)
+    timed = {order_id for order_id, step in file.finished if step == TIME.name}
+    earlier = journal.read(timed)
+    described: set[str] = set()
+
+    def keep(order: WorkOrder, visit: Visit) -> None:
+        if book.orders_begun == book.taken(order.id) == 1:
+            # What stands in the journal is of orders that are in the results file.
+            journal.remove()
+        about = identified({"task_spec": to_record(task_spec_of(order))}, order)
+        journal.add(order.id, visit, None if order.id in described else about)
+        described.add(order.id)
+
+    visits = {order_id: each.visits for order_id, each in earlier.items()}
+    book = VisitBook(settings.min_run_time, earlier=visits, on_visit=keep, is_quick=settings.quick)
+    yield book
+    if not book.orders_begun:
+        journal.remove()
 
 
 def _free_name(path: Path) -> Path:

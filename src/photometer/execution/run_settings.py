@@ -11,9 +11,6 @@ from photometer.instruments.declaration import DEFAULT_MIN_RUN_TIME, DEFAULT_REP
 from photometer.instruments.registry import asked_for, options
 from photometer.model.environment import Environment
 
-# Each order's time is measured in this many visits, spread over the run. See docs/repeatability.md.
-VISITS = 8
-
 
 @dataclasses.dataclass(frozen=True)
 class RunSettings:
@@ -34,6 +31,8 @@ class RunSettings:
     # Values in place of a suite's own sizes, and a filter of the points.
     axes: tuple[SweepAxis, ...] = ()
     where: str | None = None
+    # One visit per order, and no measurement until a later run has taken the others.
+    quick: bool = False
     # Of random data, in all processes; None is a fixed one for all but times, which have another for each visit.
     seed: int | None = None
 

@@ -1,8 +1,9 @@
 """run_plan: a plan in, records out, each the moment it is there. The Scheduler gives jobs cores and threads.
 
-Wall-time work has its cores to itself, and a small machine as well: there, what timings wait for (builds, models) comes
-first, then all timings, in rounds, then counts and the rest on all cores. A machine of more cores does both at a time;
-a timing that wants several cores (one per thread) comes last there, when nothing new is started until they are free.
+Wall-time work has its cores to itself, and a small machine as well: there, what timings wait for (builds, models)
+comes first, then all timings, in rounds, then counts and the rest on all cores; a large plan does so group by group. A
+machine of more cores does both at a time; timings that want several cores (one per thread) are the last of their group
+there, and nothing new is started until these are free.
 On a cluster a timing has a node to itself, while other nodes do the rest (workplace.py, remote/node_slots.py).
 """
 
@@ -21,10 +22,10 @@ from photometer.execution.executor import Done, Executor, Failure, Work
 from photometer.execution.observer import NullObserver, RunObserver, RunState, TimeLeft
 from photometer.execution.order_record import failure_record, identified
 from photometer.execution.prepare import Preparation
-from photometer.execution.rounds import VisitBook
+from photometer.execution.rounds import VisitBook, orders_per_group
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.steps import BUILD, TIME, Step
-from photometer.execution.workplace import LocalWorkplace, Slot, Workplace
+from photometer.execution.workplace import LocalWorkplace, Slot, Workplace, quiet_lanes_of
 from photometer.model.records import from_record, to_record
 from photometer.model.visit import Visit
 from photometer.plan.work_order import WorkOrder, WorkOrders
@@ -64,8 +65,17 @@ def run_plan(  # noqa: PLR0913 - a run has many parts, and one caller
     widest = len(cores) if workplace is None else workplace.widest
     book = book or VisitBook(settings.min_run_time)
     steps = [Step(name) for name in settings.steps]
-    agenda = Agenda(plan, steps, finished=finished, cores=widest, book=book, options=settings.options)
-    preparation = Preparation(plan, facts)
+    lanes = quiet_lanes_of(cores) if workplace is None else max(workplace.quiet_lanes, 1)
+    agenda = Agenda(
+        plan,
+        steps,
+        finished=finished,
+        cores=widest,
+        book=book,
+        options=settings.options,
+        orders_per_group=orders_per_group(settings.min_run_time, lanes),
+    )
+    preparation = Preparation(facts)
 
     def work_for(job: Job, cores: tuple[int, ...]) -> Work:
         assert job.order is not None
@@ -136,7 +146,7 @@ class Scheduler:
         self._observer = observer
         self._on_record = on_record
         self._time_left = TimeLeft(workplace.lanes, workplace.quiet_lanes, alone=not workplace.times_beside_others)
-        self._time_left.expect_build(len(agenda.cpp_orders))
+        self._time_left.expect_build(agenda.snippets_per_build)
         self._running: Running = {}
         self._quiet_running = self._counting = 0
         self._ended: queue.SimpleQueue[Future[Done | Failure]] = queue.SimpleQueue()
@@ -144,6 +154,8 @@ class Scheduler:
         self._visited: dict[str, list[str]] = {}
         self._most_counting = 1
         self._all_steps = _results(agenda.left)
+        # What scatters gets more visits: what has been shown as done stays so.
+        self._finished_steps = 0
         self._told = 0.0
         self.failed_orders = 0
 
@@ -179,7 +191,7 @@ class Scheduler:
 
     def _work(self, job: Job, cores: tuple[int, ...]) -> Work:
         if job.step == BUILD:
-            return self._preparation.building(self._agenda.cpp_orders, cores)
+            return self._preparation.building(self._agenda.to_build(job), cores)
         if job.model is not None:
             return self._preparation.scripting(job.model, cores)
         return self._measure(job, cores)
@@ -200,39 +212,38 @@ class Scheduler:
             return self._next_alone()
         place = self._workplace
         if place.prepares_first:
-            job = self._agenda.next_loud(late=False, count=False)
-            if job is not None and (slot := place.take(job)):
+            job, quiet = self._agenda.next_early(), self._agenda.next_quiet(wide=None)
+            its_turn = job is not None and (quiet is None or job.group <= quiet.group)
+            if job is not None and its_turn and (slot := place.take(job)):
                 return job, slot
         if self._quiet_running < place.quiet_lanes:
-            job = self._agenda.next_quiet(wide=False)
-            if job is not None and (slot := place.take(job)):
-                return job, slot
             job = self._agenda.next_quiet(wide=True)
-            if job is not None and not self._agenda.narrow_left:
+            if job is not None and not self._agenda.timings_left(job.group, narrow=True):
                 if slot := place.take(job):
                     return job, slot
                 if not place.may_pass(job):
                     # Nothing else begins before these have had their turn.
                     return None
+            job = self._agenda.next_quiet(wide=False)
+            if job is not None and (slot := place.take(job)):
+                return job, slot
         return self._next_loud()
 
     def _next_alone(self) -> tuple[Job, Slot] | None:
-        """Return a job for a small machine: what timings wait for, then timings with nothing beside them, the rest."""
+        """Return a job for a small machine: of a group what timings wait for, its timings alone, then the rest."""
         if self._quiet_running:
             return None
-        if not self._agenda.timings_left:
-            return self._next_loud()
-        job = self._agenda.next_loud(late=False, count=False)
-        if job is None and not self._running:
-            job = self._agenda.next_quiet(wide=None)
-            if job is None:
-                # What is timed later waits for something that is not ready, or is not timed at all.
-                return self._next_loud()
-        slot = None if job is None else self._workplace.take(job)
-        return None if job is None or slot is None else (job, slot)
+        early, quiet = self._agenda.next_early(), self._agenda.next_quiet(wide=None)
+        late = self._agenda.next_late(count=self._may_count())
+        # Of jobs of the same group, `min` takes the first.
+        job = min((each for each in (early, quiet, late) if each is not None), key=lambda job: job.group, default=None)
+        if job is None or (self._running and job is not early and self._agenda.timings_left(job.group)):
+            return None
+        slot = self._workplace.take(job)
+        return None if slot is None else (job, slot)
 
     def _next_loud(self) -> tuple[Job, Slot] | None:
-        job = self._agenda.next_loud(count=self._may_count())
+        job = self._agenda.next_early() or self._agenda.next_late(count=self._may_count())
         slot = None if job is None else self._workplace.take(job)
         return None if job is None or slot is None else (job, slot)
 
@@ -245,7 +256,7 @@ class Scheduler:
         if isinstance(outcome, Failure):
             self._conclude_failure(job, outcome)
         elif job.step == BUILD:
-            failures = self._preparation.keep_built(outcome.outcomes)
+            failures = self._preparation.keep_built(self._agenda.to_build(job), outcome.outcomes)
             for order in self._agenda.done(job, failures):
                 self._give_up(order, job, failures[order.id])
         else:
@@ -256,9 +267,9 @@ class Scheduler:
         if job.order is None or job.step != TIME or self._book is None:
             self._agenda.done(job)
         else:
-            self._book.add(job.order.id, from_record(Visit, record))
+            self._book.add(job.order, from_record(Visit, record))
             self._agenda.done(job)
-            record = None if self._book.left(job.order.id) else to_record(self._book.finish(job.order))
+            record = to_record(self._book.finish(job.order)) if self._book.is_complete(job.order.id) else None
         if job.order is None:
             return
         nodes = self._visited.setdefault(job.order.id, []) if slot.node else []
@@ -296,9 +307,10 @@ class Scheduler:
         elapsed: dict[Step, float] = {}
         for job, _, start in self._running.values():
             elapsed[job.step] = elapsed.get(job.step, 0.0) + now - start
+        self._finished_steps = max(self._finished_steps, self._all_steps - _results(left))
         self._observer.progressed(
             RunState(
-                self._all_steps - _results(left),
+                self._finished_steps,
                 self._all_steps,
                 self.failed_orders,
                 self._time_left.falling(self._time_left.estimate_seconds(left, elapsed), now),

@@ -74,6 +74,11 @@ class Workplace(Protocol):
         """Start nothing any more."""
 
 
+def quiet_lanes_of(cores: Sequence[int]) -> int:
+    """Return how many timings may run at once on these cores of a machine."""
+    return max(1, len(cores) // CORES_PER_QUIET_LANE)
+
+
 class LocalWorkplace:
     """The cores of this machine. Timings are given the highest, one lane of them for every eight cores."""
 
@@ -81,7 +86,7 @@ class LocalWorkplace:
         self._executor = executor
         self._pool = CorePool(cores)
         # There is one accelerator for all, so that nothing else may be timed beside it.
-        self.quiet_lanes = 1 if uses_device else max(1, len(cores) // CORES_PER_QUIET_LANE)
+        self.quiet_lanes = 1 if uses_device else quiet_lanes_of(cores)
         # Two cores of a virtual machine may be one, and they share a cache.
         self.times_beside_others = len(cores) >= MANY_CORES and share_no_core(cores)
         self._threads = ThreadPoolExecutor(len(cores) + 1)

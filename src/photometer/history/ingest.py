@@ -18,6 +18,7 @@ from photometer.history.store import Store
 from photometer.history.writing import Origin
 from photometer.model.comparison_sides import header_of_side, records_of_side, sides_in
 from photometer.model.results_reader import load_results
+from photometer.model.visit_journal import unfinished_in, with_unfinished
 
 LIVE = "live"
 
@@ -45,7 +46,12 @@ def add_file(
         if project:
             origin = dataclasses.replace(origin, project=project)
         added.append(store.add_run(header, records, origin))
-    return Added(added[0].run_id, sum(each.new for each in added), sum(each.known for each in added))
+    return Added(
+        added[0].run_id,
+        sum(each.new for each in added),
+        sum(each.known for each in added),
+        not_final=unfinished_in(with_unfinished(results)),
+    )
 
 
 def origin_of(

@@ -183,8 +183,12 @@ class StoredComparison:
 
 @dataclasses.dataclass(frozen=True)
 class Added:
-    """What came of adding records: the run they belong to, and how many of them were new."""
+    """What came of adding records: the run they belong to, and how many of them were new.
+
+    `not_final` are times that lack visits: a store keeps them when `run --resume` has completed them.
+    """
 
     run_id: int
     new: int
     known: int
+    not_final: int = 0

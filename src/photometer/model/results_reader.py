@@ -12,7 +12,7 @@ import json
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -69,15 +69,24 @@ class Results:
     @property
     def records_by_suite(self) -> tuple[Mapping[str, Any], ...]:
         """Return the records in the order of the suite, as the header lists it; those it does not list come last."""
-        about = self.header.get("run")
-        listed = about.get("orders") if isinstance(about, Mapping) else None
-        places = {str(order): place for place, order in enumerate(listed if isinstance(listed, list) else ())}
+        places = {str(order): place for place, order in enumerate(self._listed)}
 
         def place(record: Mapping[str, Any]) -> int:
             order = record.get("order")
             return places.get(str(order.get("id")), len(places)) if isinstance(order, Mapping) else len(places)
 
         return tuple(sorted(self.records, key=place))
+
+    @property
+    def listed_orders(self) -> int:
+        """Return how many orders the run is of, as its header says; 0 if it does not."""
+        return len(self._listed)
+
+    @property
+    def _listed(self) -> Sequence[object]:
+        about = self.header.get("run")
+        listed = about.get("orders") if isinstance(about, Mapping) else None
+        return listed if isinstance(listed, list) else ()
 
     def of(self, noun: type[_Noun]) -> list[_Noun]:
         """Return the nouns in the records of this kind; an error names the file, the record and the field."""

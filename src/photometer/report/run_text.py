@@ -21,6 +21,8 @@ HEADS = {"python": "Python", "cpp": "C++"}
 # Before a time that is to be doubted, and after a count whose repeats differ.
 MARK = "?"
 DIFFERS = "*"
+# Before a time that is not final: its order lacks some of its visits.
+UNFINISHED_MARK = "~"
 # More of them are read on the page, where they can be sorted.
 MOST_DOUBTS = 10
 _Figure = tuple[Column, Callable[[RunRow], Cell | None]]
@@ -81,7 +83,8 @@ def _of_language(language: str, cell: Callable[[RunCell], Cell | None]) -> Calla
 def summary_line(table: RunTable) -> str:
     """Return how many variants have results: `167 of 168 variants measured, 1 only in part`."""
     partial = f", {table.partial} only in part" if table.partial else ""
-    return f"{table.measured} of {table.orders} variants measured{partial}"
+    unfinished = f", {table.unfinished} not to the end" if table.unfinished else ""
+    return f"{table.measured:,} of {table.orders:,} variants measured{partial}{unfinished}"
 
 
 def render_failure(failure: RunFailure) -> str:
@@ -105,6 +108,9 @@ def _notes(table: RunTable) -> list[str]:
         words = "1 time is" if table.doubtful == 1 else f"{table.doubtful} times are"
         head = f"{MARK} {words} more doubtful{rest}:" if rest else f"{MARK} {words} doubtful:"
         notes.append("\n".join([head, *(f"  {line}" for line in doubt_lines(table))]))
+    if table.unfinished:
+        words = "1 time is" if table.unfinished == 1 else f"{table.unfinished:,} times are"
+        notes.append(f"{UNFINISHED_MARK} {words} not final: visits are missing. `photometer run --resume` makes them.")
     if any(cell.repeats_differ for cell in table.cells()):
         notes.append(f"{DIFFERS} The repeats of this count differ: the value that most have is shown.")
     if table.failures:
@@ -133,7 +139,8 @@ def _time(cell: RunCell) -> Cell:
         return _missing(cell)
     # At least two digits: "9 µs" beside "9.2 µs" looks like another kind of number.
     text = format_seconds(cell.seconds, max(cell.significant_figures, 2))
-    return Cell(cell.seconds, text, before=f"{MARK} " if cell.is_doubtful else "")
+    mark = UNFINISHED_MARK if cell.is_unfinished else MARK if cell.is_doubtful else ""
+    return Cell(cell.seconds, text, before=mark and f"{mark} ")
 
 
 def _device_time(cell: RunCell) -> Cell | None:

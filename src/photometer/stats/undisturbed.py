@@ -29,6 +29,13 @@ RUN_TO_RUN_SHARE = 0.005
 # with more visits less, by the root. With this, 97 % of intervals held the other run's figure, at ± 1.5 %.
 SPREADS_APART = 0.75
 USUAL_VISITS = 8
+# Fewer visits than that are enough if they agree: if the interval ends this near to its figure. In two runs of 76
+# orders on a busy machine 7.1 visits on average repeated as well as eight did; with 2 % they repeated worse.
+AGREEING_SHARE = 0.015
+FEWEST_THAT_AGREE = 5
+# What scatters more than this gets more visits: up to half as many again.
+SCATTERING_SHARE = 0.03
+MOST_VISITS = 12
 
 
 def visit_levels(visits: Sequence[Sequence[float]]) -> list[float]:
@@ -54,6 +61,19 @@ def undisturbed_interval(levels: Sequence[float], fastest: float, confidence: fl
     reach = SPREADS_APART * spread * math.sqrt(USUAL_VISITS / len(levels))
     reach = (reach + RUN_TO_RUN_SHARE * figure) * _relative_to_95(confidence)
     return max(figure - reach, fastest), figure + reach
+
+
+def visits_wanted(visits: Sequence[Sequence[float]]) -> int:
+    """Return how many visits there should be in all, by the blocks of those so far: fewer if they agree."""
+    taken = len(visits)
+    if taken < FEWEST_THAT_AGREE:
+        return USUAL_VISITS
+    levels = visit_levels(visits)
+    figure = undisturbed(levels)
+    share = undisturbed_interval(levels, min(map(min, visits)))[1] / figure - 1.0 if figure else 0.0
+    if share <= AGREEING_SHARE:
+        return taken
+    return MOST_VISITS if taken >= USUAL_VISITS and share > SCATTERING_SHARE else max(USUAL_VISITS, taken)
 
 
 def _relative_to_95(confidence: float) -> float:

@@ -20,6 +20,7 @@ from photometer.model.measurement import Measurement
 from photometer.model.order_name import UNNAMED, name_below_group, title_text
 from photometer.model.packed_stacks import unpack_stacks
 from photometer.model.records import from_record
+from photometer.model.visit_journal import UNFINISHED
 from photometer.report.page.record_identity import CodeView, Identity, identity_of
 
 _TIMES: dict[str, type[Measurement | DeviceMeasurement]] = {
@@ -38,6 +39,9 @@ class WarningView:
 
     message: str
     remedy: str = ""
+
+
+NOT_FINAL = WarningView("It is not final: visits are missing.", "Continue the run with --resume.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,7 +161,7 @@ def run_views(records: Sequence[Mapping[str, Any]], source: str = "", most_sampl
             continue
         empty = BenchmarkView(identity.id, identity.path, identity.words, identity.code, source=source)
         views[identity.id] = _with_record(views.get(identity.id, empty), record, most_samples)
-        if record["kind"] in _TIMES:
+        if record["kind"] in _TIMES and not record.get(UNFINISHED):
             found = doubts_of(from_record(_TIMES[record["kind"]], record))
             doubts[identity.id] = doubts.get(identity.id, ()) + found
     cautions = judge_cautions({place: found for place, found in doubts.items() if found}, len(doubts))
@@ -175,7 +179,8 @@ def _with_record(view: BenchmarkView, record: Mapping[str, Any], most_samples: i
             time = time_view(measurement, most_samples)
         except MeasurementError as error:
             return _warned(view, (WarningView(error.message, error.remedy or ""),))
-        return dataclasses.replace(_warned(view, _warnings(measurement.warnings)), time=time)
+        warnings = (NOT_FINAL,) if record.get(UNFINISHED) else _warnings(measurement.warnings)
+        return dataclasses.replace(_warned(view, warnings), time=time)
     if record["kind"] == "instruction_counts":
         return dataclasses.replace(view, counts=count_view(from_record(InstructionCounts, record), record))
     measured = from_record(DeviceMeasurement, record)

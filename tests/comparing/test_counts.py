@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 
 import pytest
 
 from photometer.comparing import counts
-from photometer.comparing.counts import CountedSuite, SideOutcome, count_sides
+from photometer.comparing.counts import CountedSuite, CountsUnderWay, SideOutcome, count_sides
 from photometer.comparing.observer import Observer
 from photometer.comparing.source import Contest
 from photometer.definition.timer_args import TimerArgs
@@ -95,3 +96,20 @@ def test_sessions_that_time_survive_if_there_is_no_valgrind(
         with pytest.raises(type(error)):
             count_sides(sides, checked, [order.id for order in checked.orders])
     assert bool(asked) is killed
+
+
+def test_counting_that_is_left_early_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = FakeSource(SUITE, {"one": GOOD, "two": GOOD})
+    ended = threading.Event()
+
+    def wait_until_ended(*arguments: object) -> SideOutcome:
+        assert ended.wait(60)
+        raise WorkerStartError("the worker ended while starting")
+
+    monkeypatch.setattr("photometer.session.session.Session.kill", lambda session: ended.set())
+    monkeypatch.setattr(counts, "count_ready", wait_until_ended)
+    with contextlib.ExitStack() as stack:
+        sides = source.open(stack, Observer())
+        with CountsUnderWay(sides, source.check(sides, Observer())) as underway:
+            pass
+    assert underway.so_far().warnings == ("instructions of 2 benchmarks were not counted: measuring ended first",)

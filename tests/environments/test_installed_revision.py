@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
+import venv
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,18 @@ here = pathlib.Path.cwd()
 COPY = """\
 import pathlib, shutil, sysconfig
 shutil.copytree("src/package", pathlib.Path(sysconfig.get_path("purelib")) / "package")
+"""
+
+
+# What meson-python and scikit-build-core install for `pip install -e`: a finder that comes before the path.
+FINDER = """\
+import importlib.util, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        return importlib.util.spec_from_file_location(name, {module!r}) if name in ("package", "another") else None
+
+sys.meta_path.insert(0, Finder())
 """
 
 
@@ -69,6 +83,26 @@ def test_a_revision_is_built_once_and_outlives_its_checkout(repository: Path) ->
     (found,) = KeptEnvironments().present()
     assert found.title == "git:HEAD"
     assert ("installed by", "python install.py") in found.about
+
+
+@pytest.mark.slow
+def test_the_installed_revision_goes_before_an_editable_installation_below(repository: Path, tmp_path: Path) -> None:
+    below = tmp_path / "below"
+    venv.create(below)
+    (site,) = below.glob("lib/python*/site-packages")
+    sources = tmp_path / "sources.py"
+    sources.write_text("VALUE = 'the sources below'\n")
+    (site / "_package_editable_loader.py").write_text(FINDER.format(module=str(sources)))
+    (site / "package-editable.pth").write_text("import _package_editable_loader\n")
+    with Worktrees() as worktrees:
+        spec = parse_environment(f"{below} + git:HEAD", repository)
+        side = resolve_environment(spec, worktrees, install="python copy_package.py")
+    assert printed(side, "import package; print(package.VALUE)") == "committed"
+    # Others that are installed so are still found; and what the environment below does not see is not seen here.
+    assert printed(side, "import another; print(another.VALUE)") == "the sources below"
+    own = str(Path(side.environment.python).parents[1])
+    seen = printed(side, "import sys; print([entry for entry in sys.path if entry.endswith('-packages')])")
+    assert all(entry.startswith((own, str(below))) for entry in ast.literal_eval(seen)), seen
 
 
 @pytest.mark.nightly

@@ -107,6 +107,7 @@ class CountsUnderWay:
         self._error: PhotometerError | None = None
         self._crash: BaseException | None = None
         self._thread: threading.Thread | None = None
+        self._left_early = False
 
     def __enter__(self) -> CountsUnderWay:
         if self._wanted:
@@ -118,7 +119,8 @@ class CountsUnderWay:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._thread is not None and self._thread.is_alive():
-            # Left early: the limit is reached, or the user interrupted.
+            # The limit is reached, or the user interrupted.
+            self._left_early = True
             for side in self._sides:
                 side.session.kill()
         if self._thread is not None:
@@ -154,13 +156,16 @@ class CountsUnderWay:
         """Return what has been counted, with warnings about what has not."""
         with self._changed:
             counted = {key: each for key, each in self._found.items() if isinstance(each, SideCount)}
-        if self._error is not None:
+        if self._error is not None and not self._left_early:
             return CountedSuite(counted, (f"instructions were not counted: {self._error.message}",))
         missing = sum(
             any((order_id, place) not in counted for place in self._checked.places(order_id))
             for order_id in self._wanted
         )
-        return CountedSuite(counted, (f"instructions of {missing} benchmarks could not be counted",) if missing else ())
+        if not missing:
+            return CountedSuite(counted)
+        why = "were not counted: measuring ended first" if self._left_early else "could not be counted"
+        return CountedSuite(counted, (f"instructions of {missing} benchmarks {why}",))
 
     def _count(self) -> None:
         try:

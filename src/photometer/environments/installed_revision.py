@@ -24,11 +24,21 @@ from photometer.errors import EnvironmentSpecError
 
 SOURCE_NAME = "source"
 # Raised if what is in a kept environment changes: older ones are then not found any more.
-_FORM = 2
+_FORM = 3
 # Quoted text of a command, and what a shell would act on outside of it, or inside double quotes. The command is run
 # without a shell, and these would reach it as plain words.
 _QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\$`]|\\.)*"|\\.""", re.DOTALL)
 _ACTING = re.compile(r"[;|&<>$`\n]")
+# Finders of packages below that are installed editable go last: some come before the path, and would find the user's
+# own sources in the place of the revision that is installed.
+_SHOW_PARENT = """\
+import site, sys
+
+own = sys.meta_path[:]
+for folder in {folders!r}:
+    site.addsitedir(folder)
+sys.meta_path.sort(key=lambda finder: finder not in own)
+"""
 # Variables that builds of C++ and of torch look at.
 _BUILD_VARIABLE = re.compile(
     r"(CC|CXX|LD|AR|\w*FLAGS|CMAKE_\w+|USE_\w+|BUILD_\w+|NO_\w+|WITH_\w+|TORCH_\w+|PYTORCH_\w+|CUDA_\w+|CUDNN_\w+|BLAS"
@@ -90,7 +100,9 @@ def _install(interpreter: Interpreter, checkout: Path, folder: Path, words: list
     """
     variables = variables_without_python_path()
     remedy = "Run the command yourself in a checkout of that revision."
-    environment = [interpreter.executable, "-m", "venv", "--system-site-packages", str(folder)]
+    # Of a virtual environment, its own packages are shown: it need not see those of the installation behind it.
+    below = [] if interpreter.is_venv else ["--system-site-packages"]
+    environment = [interpreter.executable, "-m", "venv", *below, str(folder)]
     run_command(environment, variables=variables, remedy="Python's venv is needed (Debian: python3-venv).")
     _show_parent_packages(interpreter, folder)
     _leave_setuptools_to_parent(interpreter, folder)
@@ -106,12 +118,12 @@ def _install(interpreter: Interpreter, checkout: Path, folder: Path, words: list
 
 
 def _show_parent_packages(interpreter: Interpreter, folder: Path) -> None:
-    """Show the packages of the interpreter itself: --system-site-packages shows those of its base installation only."""
+    """Show the packages that a virtual environment sees; the new one would see those of its installation at most."""
     if not interpreter.is_venv:
         return
     own = Path(describe(str(folder / "bin" / "python")).site_folders[0])
-    lines = [f"import site; site.addsitedir({folder!r})" for folder in interpreter.site_folders]
-    (own / "photometer_parent.pth").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (own / "photometer_parent.py").write_text(_SHOW_PARENT.format(folders=interpreter.site_folders), encoding="utf-8")
+    (own / "photometer_parent.pth").write_text("import photometer_parent\n", encoding="utf-8")
 
 
 def _leave_setuptools_to_parent(interpreter: Interpreter, folder: Path) -> None:

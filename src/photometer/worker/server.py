@@ -115,7 +115,7 @@ def main(arguments: list[str]) -> None:
         elif word != "--fresh":
             paths.append(word)
     sys.argv[:] = [""]
-    sys.path[0:0] = paths
+    put_first(paths)
     if inherited is not None:
         become_child(*inherited, importable)
     adopt_orphans()
@@ -189,6 +189,17 @@ def receive_descriptors() -> tuple[int, int]:
     with socket.socket(fileno=os.dup(CONTROL)) as control:
         _, (channel, lifeline), _, _ = socket.recv_fds(control, 1, 2)
     return channel, lifeline
+
+
+def put_first(folders: list[str]) -> None:
+    """Put a side's folders first on the path, also before what is installed editable.
+
+    Build back ends that compile (meson-python, scikit-build-core) install a finder that comes before the path, and both
+    sides would import the user's own sources.
+    """
+    sys.path[0:0] = folders
+    if folders:
+        sys.meta_path.sort(key=lambda finder: "editable" in str(getattr(finder, "__module__", "")))
 
 
 def make_importable(folders: list[str]) -> None:

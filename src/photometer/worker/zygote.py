@@ -32,7 +32,7 @@ from .messages import PROTOCOL_VERSION, Failed, Prepare, decode_request, encode_
 from .protocol import NO_PATH, Disconnected, Garbled, receive_message, send_message
 from .python_loop import PythonLoop
 from .scatter import scatter_memory
-from .server import dying_with, make_importable, refuse_huge_pages, serve_connection
+from .server import dying_with, make_importable, put_first, refuse_huge_pages, serve_connection
 from .torch_here import find_torch
 from .user_error import describe_exception
 
@@ -112,7 +112,7 @@ def get_ready(request: dict[str, Any]) -> Failed | None:
     try:
         if not is_first and (name := shadowed(request["path"])):
             return Failed(SHADOWS, name, "")
-        sys.path[0:0] = request["path"]
+        put_first(request["path"])
         torch = find_torch()
         if is_first and torch is not None:
             # A statement that calls for these pays for it in every child otherwise.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import photometer
+from photometer.cli.ending import BESIDES_CTRL_C
 from photometer.pytest_plugin.measuring import Measuring
 from photometer.pytest_plugin.options import DEFAULT_MIN_TIME_SECONDS, Asked
 from photometer.pytest_plugin.running import BenchmarkRun
@@ -214,6 +216,33 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     done = run_nested(tmp_path, "\n".join(written), FAST)
     assert set(done.outcomes.values()) == {"passed"}, done.texts
     assert len(done.outcomes) == 4
+
+
+def test_sigterm_ends_it_with_the_table_and_the_files(tmp_path: Path) -> None:
+    # Not to leave them ignored for the tests that follow.
+    before = {number: signal.getsignal(number) for number in BESIDES_CTRL_C}
+    code = """
+        import os, signal
+
+        def test_measured(benchmark):
+            benchmark(sum, [1, 2])
+
+        def test_stopped(benchmark):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        def test_not_reached(benchmark):
+            benchmark(sum, [1, 2])
+    """
+    try:
+        done = run_nested(tmp_path, code, FAST, "--benchmark-json", str(tmp_path / "it.json"))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert done.code == pytest.ExitCode.INTERRUPTED
+    assert done.outcomes == {"test_measured": "passed"}
+    assert re.search(r"^  test_measured +\S+ [mµn]?s", done.output, re.MULTILINE)
+    (written,) = json.loads((tmp_path / "it.json").read_text())["benchmarks"]
+    assert written["name"] == "test_measured"
 
 
 @pytest.mark.slow

@@ -12,13 +12,15 @@ import errno
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import FrameType
 
 from photometer.errors import PhotometerError
 
 # Windows has no SIGHUP.
 ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+# For pytest, which has its own way with Ctrl-C: a second one ends a fixture that does not end.
+BESIDES_CTRL_C = tuple(number for number in ENDING_SIGNALS if number != signal.SIGINT)
 # What a shell reports for a program that Ctrl-C ended; `Ending.status` has that of the signal that came.
 STOPPED = 128 + signal.SIGINT
 # Each server takes about six and a run has one per core at most; below this, importing torch itself may fail.
@@ -62,13 +64,13 @@ class Ending:
 
 
 @contextlib.contextmanager
-def ending_by_signals() -> Iterator[Ending]:
+def ending_by_signals(numbers: Sequence[signal.Signals] = ENDING_SIGNALS) -> Iterator[Ending]:
     ending = Ending()
     if threading.current_thread() is not threading.main_thread():
         # Python lets only the main thread handle signals.
         yield ending
         return
-    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in ENDING_SIGNALS}
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in numbers}
     for number, handler in before.items():
         # Whoever starts us with a signal ignored means it: nohup, or a shell for a job in the background.
         if handler is not signal.SIG_IGN:

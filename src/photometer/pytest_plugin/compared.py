@@ -50,10 +50,11 @@ class ComparedRun:
         if self._config.option.collectonly or not session.items or session.testsfailed:
             yield
             return
+        from photometer.cli.ending import BESIDES_CTRL_C, ending_by_signals
         from photometer.errors import PhotometerError
         from photometer.pytest_plugin.paired import PairedTests, SaysMaking
 
-        with keeping_servers(self._config):
+        with keeping_servers(self._config), ending_by_signals(BESIDES_CTRL_C):
             try:
                 request, tree = self._request(session.items)
                 paired = PairedTests(request, tree, SaysMaking(self._say))
@@ -132,8 +133,10 @@ class ComparedRun:
         return PairedRequest(specs, settings, file, option.photometer_store, accepted, install), tree
 
     def _reports(self, item: pytest.Item, paired: PairedTests) -> Generator[pytest.TestReport, None, None]:
+        from photometer.comparing.comparison import ComparisonStopped
         from photometer.errors import CannotRun
         from photometer.model.visible_text import visible
+        from photometer.pytest_plugin.paired import JudgedTest
 
         began = time.time()
         try:
@@ -146,6 +149,10 @@ class ComparedRun:
         except (TypeError, ValueError) as error:
             yield _report(item, "call", "failed", str(error), began)
             return
+        except ComparisonStopped as stop:
+            # The table at the end has what is known of it.
+            self._judged.append(JudgedTest(item.nodeid, stop.comparison))
+            raise
         self._judged.append(judged)
         from photometer.pytest_plugin.compared_outcome import outcome_of
 

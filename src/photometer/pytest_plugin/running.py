@@ -126,6 +126,18 @@ class BenchmarkRun:
             elif not is_benchmark(item) and only:
                 item.add_marker(pytest.mark.skip(reason="only benchmarks run (--photometer-only)"))
 
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, None]:
+        """End by SIGTERM as by Ctrl-C, so that the table is printed and the files are written."""
+        # xdist's controller has no tests of its own.
+        if self._is_worker or not any(is_benchmark(item) for item in getattr(session, "items", ())):
+            yield
+            return
+        from photometer.cli.ending import BESIDES_CTRL_C, ending_by_signals
+
+        with ending_by_signals(BESIDES_CTRL_C):
+            yield
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Skip a test whose accelerator is missing, before its fixtures try to use it."""

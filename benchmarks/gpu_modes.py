@@ -198,10 +198,10 @@ AB_CASES = {
 
 
 def ab(trials: int, null_trials: int) -> list[dict[str, Any]]:
-    from photometer.comparing.statements import ab_device
+    from photometer.comparing.statements import ab
 
     # Attaching the profiler takes seconds, once a process; it is not part of a comparison.
-    ab_device("torch.add(x, 1)", "torch.add(x, 1)", setup="x = torch.randn(100, device='cuda')", budget=0.1)
+    ab("torch.add(x, 1)", "torch.add(x, 1)", setup="x = torch.randn(100, device='cuda')", budget=0.1, device="any")
     rows = []
     for name, (setup, base, branch) in AB_CASES.items():
         for what, other, count in (("+5 %", branch, trials), ("identical", base, null_trials)):
@@ -211,7 +211,7 @@ def ab(trials: int, null_trials: int) -> list[dict[str, Any]]:
             walls, ratios, replicates = [], [], []
             for trial in range(count):
                 start = time.perf_counter()
-                found = ab_device(base, other, setup=setup, budget=4.5, seed=trial)
+                found = ab(base, other, setup=setup, budget=4.5, seed=trial, device="any")
                 walls.append(time.perf_counter() - start)
                 words.append(found.verdict)
                 ratios.append(found.ratio)

@@ -89,7 +89,7 @@ def photometer_figures(path: Path, wall_seconds: float = math.nan) -> Run:
     for record in load_results(path).records:
         if record["kind"] == "measurement" and "order" in record:
             m = from_record(Measurement, record)
-            figures[str(record["order"]["id"])] = Figure(m.seconds, m.interval, m.has_warnings)
+            figures[str(record["order"]["id"])] = Figure(m.seconds, m.interval_seconds, m.has_warnings)
     return Run(figures, wall_seconds)
 
 

@@ -44,7 +44,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
 
-    fuzzer = photometer.ReductionFuzzer(seed=4, max_elements=2**17)
+    fuzzer = photometer.fuzzers.ReductionFuzzer(seed=4, max_elements=2**17)
     measurements = measure(fuzzer, count=4, min_run_time=0.05)
     comparison = photometer.Compare(measurements)
     comparison.trim_significant_figures()
@@ -56,12 +56,12 @@ def main() -> None:
         by_hand, fuzzer, against=library, count=arguments.n, min_run_time=arguments.seconds_per_input
     )
     print()
-    print(photometer.render_fuzz_text(found, rows_at_each_end=4))
+    print(photometer.fuzzers.render_fuzz_text(found, rows_at_each_end=4))
 
     results, table, page = (arguments.output / name for name in ("results.json", "table.html", "map.html"))
     photometer.save(results, measurements)
     table.write_text(comparison.to_html(), encoding="utf-8")
-    text = photometer.render_fuzz_page(found, title="Variance, by hand and by torch", notes=[repr(fuzzer)])
+    text = photometer.fuzzers.render_fuzz_page(found, title="Variance, by hand and by torch", notes=[repr(fuzzer)])
     page.write_text(text, encoding="utf-8")
     print("Written: " + ", ".join(str(path) for path in (results, table, page)))
 

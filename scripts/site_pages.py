@@ -152,17 +152,41 @@ def api_page() -> str:
     """Return the public names by part, as instructions for mkdocstrings."""
     import photometer
 
-    lines = ["# Python API\n\nEverything here is imported from `photometer`: `from photometer import Timer`."]
+    lines = [
+        "# Python API\n\nWhat is used most is imported from `photometer`: `from photometer import Timer`. The rest is "
+        "in modules by subject: `from photometer.callgrind import count_many`."
+    ]
     left = dict(photometer._HOME)
     for title, modules in PARTS:
-        names = sorted((n for n in left if left[n].startswith(modules)), key=lambda n: (not n[0].isupper(), n))
+        names = sorted((n for n in left if left[n].startswith(modules)), key=_classes_first)
         if names:
             lines.append(f"\n## {title}\n")
-        for name in names:
-            place = _defined_in(name, left.pop(name))
-            # Some are other names of a class's own functions.
-            lines.append(f"::: {place}\n" if place.endswith(f".{name}") else f"### {name}\n\n::: {place}\n")
+        lines += [_entry(name, left.pop(name)) for name in names]
+    for module in photometer.MODULES:
+        place = f"photometer.{module}"
+        lines.append(f"\n## {place}\n")
+        lines += [_entry(name, place) for name in sorted(_names_in(place), key=_classes_first)]
     return "\n".join(lines)
+
+
+def _entry(name: str, home: str) -> str:
+    place = _defined_in(name, home)
+    # Some are other names of a class's own functions.
+    return f"::: {place}\n" if place.endswith(f".{name}") else f"### {name}\n\n::: {place}\n"
+
+
+def _classes_first(name: str) -> tuple[bool, str]:
+    return (not name[0].isupper(), name)
+
+
+def _names_in(module: str) -> list[str]:
+    import importlib
+
+    import photometer
+
+    there = importlib.import_module(module)
+    own = [name for name, value in vars(there).items() if getattr(value, "__module__", "") == module]
+    return [n for n in getattr(there, "__all__", own) if n[0] != "_" and n not in photometer._HOME]
 
 
 def _defined_in(name: str, home: str) -> str:

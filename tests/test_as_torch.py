@@ -93,7 +93,7 @@ def test_a_statement_that_fails_under_valgrind_is_an_os_error(monkeypatch: pytes
     def fail(*_: object, **__: object) -> None:
         raise SnippetError("it failed", exception_type="KeyError", log="KeyError: 'x'")
 
-    monkeypatch.setattr(photometer.Timer, "count", fail)
+    monkeypatch.setattr(photometer.Timer, "_count", fail)
     with pytest.raises(OSError, match="KeyError: 'x'") as raised:
         photometer.Timer("pass").collect_callgrind()
     assert isinstance(raised.value, SnippetError)

@@ -1,7 +1,7 @@
 """fuzz: statements timed over the inputs of a fuzzer, and where in that space they are slow.
 
-    found = photometer.fuzz("x.exp()", photometer.UnaryOpFuzzer(seed=3), against="x.abs()", count=50)
-    print(photometer.render_fuzz_text(found))
+    found = photometer.fuzz("x.exp()", photometer.fuzzers.UnaryOpFuzzer(seed=3), against="x.abs()", count=50)
+    print(photometer.fuzzers.render_fuzz_text(found))
 
 In: statements and a Fuzzer. Out: a FuzzMap. The command `photometer fuzz` shows the same.
 """

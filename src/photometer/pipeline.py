@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,9 @@ from photometer.execution.probe_plan import probe_plan
 from photometer.execution.run_file import RunFile, kept_visits, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
+from photometer.model.environment import Environment
 from photometer.model.folder_lock import hold_folder
-from photometer.model.results_folder import check_results_folder
+from photometer.model.results_folder import RESULTS_FOLDER, check_results_folder
 from photometer.model.results_reader import load_results
 from photometer.model.visit_journal import with_unfinished
 from photometer.plan import materialize, select
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     Keep = Callable[[Recordable | Mapping[str, Any]], object]
 
 
+SuiteLike = str | Suite | Mapping[Any, Any]
 OnPlan = Callable[[WorkOrders, WorkOrders], object]
 
 
@@ -59,6 +61,109 @@ class RunReport:
     results: Path | None
     table: RunTable
     ladder: Ladder | None = None
+
+
+def run(
+    suite: SuiteLike,
+    *,
+    output: str | Path | None = None,
+    expression: str | None = None,
+    tags: Collection[str] = (),
+    min_run_time: float | None = None,
+    repeats: int | None = None,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    cores: Sequence[int] | None = None,
+    environment: Environment | None = None,
+    where: str | None = None,
+    seed: int | None = None,
+    settings: RunSettings | None = None,
+    resume: bool = False,
+    store: str | None = None,
+    observer: RunObserver | None = None,
+    **instruments: bool,
+) -> RunReport:
+    """Measure a suite, as `photometer run` does, and return where the results are, with their table.
+
+    Args:
+        suite: its name, as on the command line, a Suite, or a dict of benchmarks.
+        output: folder for the results; by default photometer-results/NAME.
+        expression: only labels that match, as `-k` does.
+        tags: only benchmarks with one of these tags.
+        min_run_time: seconds to measure each variant; 0.2 by default.
+        repeats: number of counts of each variant; 2 by default.
+        timeout: give up a variant after this many seconds.
+        cores: numbers of the logical processors to use; by default all.
+        environment: the interpreter whose torch is used; by default this one.
+        where: only sizes for which this expression is true.
+        seed: seed of random data in all processes.
+        settings: all of these in one object; what is given beside it takes precedence.
+        resume: continue a run in `output` that was stopped.
+        store: the history store, a path or a URL, that also gets every record.
+        observer: is notified of what is measured.
+        instruments: what is measured, by the names of the command's options: `memory=True`, `instructions=False`.
+
+    """
+    defined = as_suite(suite)
+    folder = RESULTS_FOLDER / defined.name if output is None else Path(output)
+    chosen = _chosen_settings(
+        settings,
+        instruments,
+        min_run_time=min_run_time,
+        repeats=repeats,
+        cores=None if cores is None else tuple(cores),
+        environment=environment,
+        where=where,
+        seed=seed,
+    )
+    return run_suite(
+        defined,
+        folder,
+        chosen,
+        expression=expression,
+        tags=tags,
+        timeout_seconds=timeout,
+        resume=resume,
+        observer=observer,
+        store=store,
+    )
+
+
+def check(
+    suite: SuiteLike,
+    *,
+    expression: str | None = None,
+    tags: Collection[str] = (),
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
+    cores: Sequence[int] | None = None,
+    environment: Environment | None = None,
+    seed: int | None = None,
+    settings: RunSettings | None = None,
+    observer: RunObserver | None = None,
+) -> list[CheckedBenchmark]:
+    """Run every variant of a suite once and compare what those of one benchmark computed: `photometer check`.
+
+    The arguments are those of `run`.
+    """
+    chosen = _chosen_settings(
+        settings, {}, cores=None if cores is None else tuple(cores), environment=environment, seed=seed
+    )
+    return check_suite(
+        as_suite(suite), chosen, expression=expression, tags=tags, timeout_seconds=timeout, observer=observer
+    )
+
+
+def as_suite(suite: SuiteLike) -> Suite:
+    """Return the suite that is named, or made of a dict of benchmarks."""
+    if isinstance(suite, Suite):
+        return suite
+    return load_suite(suite) if isinstance(suite, str) else Suite.from_benchmarks(dict(suite), name="suite")
+
+
+def _chosen_settings(settings: RunSettings | None, instruments: Mapping[str, bool], **given: Any) -> RunSettings:
+    """Return the settings with what is given beside them."""
+    whole = settings or RunSettings()
+    values = {name: value for name, value in given.items() if value is not None}
+    return dataclasses.replace(whole, options={**whole.options, **instruments}, **values)
 
 
 class RunStopped(KeyboardInterrupt):

@@ -9,13 +9,17 @@ For the machine's facts, raw records or damaged files, see model/results_file.py
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from photometer.analysis.comparison_reader import OLD_HEADER_NAME, read_comparison
+from photometer.analysis.comparison_result import ComparisonResult as ComparisonResult
+from photometer.analysis.ranking import PairVerdict as PairVerdict
 from photometer.errors import DefinitionError
 from photometer.instruments.machine_facts import gather_machine
+from photometer.model.machine import Machine as Machine
 from photometer.model.measurement import Measurement
 from photometer.model.records import from_record
 from photometer.model.results_file import ResultsFile
@@ -23,11 +27,24 @@ from photometer.model.results_format import Recordable
 from photometer.model.results_reader import Results, load_results
 from photometer.model.torch_results import adopted
 from photometer.model.visit_journal import with_unfinished
+from photometer.report.plots import Plot as Plot
 
 if TYPE_CHECKING:
     import pandas
 
-    from photometer.model.machine import Machine
+__all__ = [
+    "ComparisonResult",
+    "LoadedResults",
+    "Machine",
+    "PairVerdict",
+    "Plot",
+    "ResultsFile",
+    "load",
+    "make_report",
+    "save",
+]
+
+_Noun = TypeVar("_Noun", bound=Recordable)
 
 # Kinds that are what a comparison was judged by, not results of their own; the page and `--resume` read them.
 EVIDENCE = frozenset({"comparison_replicate", "comparison_stacks", "comparison_failure"})
@@ -87,6 +104,30 @@ class LoadedResults(list[Any]):
     def machine(self) -> Machine | None:
         """Return the machine that the file was made on, if it says so."""
         return self._results.machine
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        """Return what the file says of itself besides its records."""
+        return self._results.header
+
+    @property
+    def records(self) -> tuple[Mapping[str, Any], ...]:
+        """Return all records as they are in the file, evidence and kinds that nobody knows included."""
+        return self._results.records
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """Return the number of records of each kind."""
+        return self._results.kinds
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """Return the places that `recover=True` stepped over."""
+        return self._results.damage
+
+    def of(self, noun: type[_Noun]) -> list[_Noun]:
+        """Return the nouns in the records of this kind; an error names the file, the record and the field."""
+        return self._results.of(noun)
 
     @property
     def measurements(self) -> list[Measurement]:
@@ -151,7 +192,7 @@ def _recordable(result: Any) -> list[Recordable | Mapping[str, Any]]:
         return [result]
     raise DefinitionError(
         f"{type(result).__name__} is no result that can be saved",
-        remedy="Give what a Timer, ab or compare_environments returns, or a list of these.",
+        remedy="Give what a Timer, ab or compare returns, or a list of these.",
     )
 
 

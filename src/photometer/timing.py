@@ -265,7 +265,7 @@ class Timer:
         With `repeats`, that many counts of the same process, as a tuple. Globals must be marked by CopyIfCallgrind.
         """
         try:
-            counted = self.count(number, 1 if repeats is None else repeats, keep_text=retain_out_file)
+            counted = self._count(number, 1 if repeats is None else repeats, keep_text=retain_out_file)
         except SnippetError as error:
             raise CountError.like(error) from error
         stats = counted.callgrind_stats(collect_baseline=collect_baseline)
@@ -275,10 +275,10 @@ class Timer:
         self, number: int = 100, *, repeats: int = 3, cache_simulation: bool = False, branch_simulation: bool = False
     ) -> InstructionCounts:
         """Return three figures per run, less the loop's own cost, with the reason for a repeat that differs."""
-        counted = self.count(number, repeats, cache_simulation=cache_simulation, branch_simulation=branch_simulation)
+        counted = self._count(number, repeats, cache_simulation=cache_simulation, branch_simulation=branch_simulation)
         return counted.instruction_counts()
 
-    def count(self, number: int = 100, repeats: int = 3, **options: bool) -> CountedTask:
+    def _count(self, number: int = 100, repeats: int = 3, **options: bool) -> CountedTask:
         """Return what both are made from: the profiles of the repeats. Options are those of `count_statement`."""
         from photometer.instruments.callgrind.counter import count_statement, start_counting
 
@@ -369,6 +369,11 @@ class Timer:
             self._clock = clock
             self._loop = self._make_loop(clock)
         return clock
+
+
+def counted_task(timer: Timer, number: int, repeats: int) -> CountedTask:
+    """Return one count of a Timer's statement, of which its counts and its functions can be made."""
+    return timer._count(number, repeats)
 
 
 def build_together(timers: Iterable[Timer]) -> None:

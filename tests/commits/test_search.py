@@ -13,6 +13,7 @@ from photometer.commits import search
 from photometer.commits.bisection import Outcome
 from photometer.commits.range_run import CommitOutcome
 from photometer.commits.search import FirstCommit, Nothing, SearchRequest, find_first, render_first
+from photometer.comparing.request import ComparisonRequest
 from photometer.errors import DefinitionError
 from photometer.history.nouns import Commit
 from photometer.model.results_file import ResultsFile
@@ -95,8 +96,8 @@ def test_what_counts_do_not_show_is_found_by_live_comparison_with_the_good_one(
 ) -> None:
     compared: list[tuple[str, str]] = []
 
-    def compare(base: str, branch: str, *rest: Any, **more: Any) -> Any:
-        shas = [spec.removeprefix("git:").partition("@")[0] for spec in (base, branch)]
+    def compare(request: ComparisonRequest) -> Any:
+        shas = [str(side).removeprefix("git:").partition("@")[0] for side in request.sides]
         compared.append((shas[0], shas[1]))
         place = project.shas.index(shas[1])
         word: VerdictWord = "slower" if place >= 5 else "same"
@@ -105,7 +106,7 @@ def test_what_counts_do_not_show_is_found_by_live_comparison_with_the_good_one(
         result = SimpleNamespace(title="toy › work", verdict=word, ratio=1.3, judged=judged)
         return SimpleNamespace(results=(result,), failures=())
 
-    monkeypatch.setattr(search, "compare_environments", compare)
+    monkeypatch.setattr(search, "compare_requested", compare)
     found = find(project, monkeypatch, first=99, metric=metric)
     assert found.metric == "time"
     # The fourth stays open, so that it may be that one.

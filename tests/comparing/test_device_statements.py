@@ -11,7 +11,7 @@ from photometer.analysis.ranking import Ranking
 from photometer.analysis.verdict import Verdict
 from photometer.comparing.device_statements import DeviceSettings, rank_opened
 from photometer.comparing.rank import Stopping
-from photometer.comparing.statements import ab, ab_device
+from photometer.comparing.statements import ab
 from photometer.errors import DefinitionError, DeviceMissing
 from photometer.instruments.device.statement import Statement
 from photometer.model.device_mode import ClockReading
@@ -86,7 +86,7 @@ def test_several_are_ranked_by_device_time() -> None:
 
 def test_arguments_are_checked() -> None:
     with pytest.raises(DefinitionError, match="budget"):
-        ab_device("pass", "pass", budget=0)
+        ab("pass", "pass", budget=0, device="any")
     with pytest.raises(DefinitionError, match="cold"):
         ab("pass", "pass", cold=True)
     with pytest.raises(DefinitionError, match="Python"):
@@ -96,14 +96,14 @@ def test_arguments_are_checked() -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_without_a_device_the_message_is_clear() -> None:
     with pytest.raises(DeviceMissing, match="accelerator"):
-        ab_device("pass", "pass")
+        ab("pass", "pass", device="any")
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device; this torch finds none")
 def test_more_work_is_slower_on_a_real_gpu() -> None:
     setup = "x = torch.randn(2**24, device='cuda'); y = torch.empty_like(x); n = 2**23"
-    found = ab_device("torch.add(x[:n], 1, out=y[:n])", "torch.add(x, 1, out=y)", setup=setup, budget=2.0)
+    found = ab("torch.add(x[:n], 1, out=y[:n])", "torch.add(x, 1, out=y)", setup=setup, budget=2.0, device="any")
     assert found.verdict == "slower"
-    same = ab_device(lambda: torch.ones(10, device="cuda"), lambda: torch.ones(10, device="cuda"), budget=2.0)
+    same = ab(lambda: torch.ones(10, device="cuda"), lambda: torch.ones(10, device="cuda"), budget=2.0, device="any")
     assert same.verdict in ("same", "undecided")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from photometer.analysis.comparison_result import ComparisonResult
-from photometer.comparing.environments import compare_environments, live_comparison
+from photometer.comparing.environments import compare as compare_sides, live_comparison
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings
 from photometer.definition import TimerArgs
 from photometer.model.environment import Environment
@@ -57,6 +57,6 @@ def test_results_files_with_memory_are_compared_too(tmp_path: Path) -> None:
         for record in (to_record(Measurement(1000, [1e-3] * 20, spec)), to_record(memory)):
             file.append({**record, "order": order})
         paths.append(str(file.path))
-    (result,) = compare_environments(*paths)
+    (result,) = compare_sides(paths)
     assert result.memory is not None
     assert result.memory.verdict == "more"

@@ -33,7 +33,7 @@ def saved(path: Path, *measurements: Measurement) -> str:
 def test_two_files_need_no_suite(tmp_path: Path) -> None:
     base = saved(tmp_path / "a.json", measurement("x", 1e-6), measurement("y", 1e-6), measurement("only here", 1e-6))
     branch = saved(tmp_path / "b.json", measurement("x", 2e-6, 1), measurement("y", 1.01e-6, 2))
-    comparison = photometer.compare_environments(base, branch)
+    comparison = photometer.compare([base, branch])
     assert {result.title: result.verdict for result in comparison} == {"x": "slower", "y": "undecided"}
     assert comparison.verdict == "slower"
     assert any("not measured side by side" in warning for warning in comparison.warnings)
@@ -49,7 +49,7 @@ def test_orders_of_a_run_are_matched_by_their_id(tmp_path: Path) -> None:
         one = Measurement(1000, [1000 * seconds] * 20, TaskSpec("x", f"load('{name}')", description="python"))
         file.append({**to_record(one), "order": {"id": "17", "label": ["group", "add"]}})
         paths.append(str(file.path))
-    (result,) = photometer.compare_environments(*paths)
+    (result,) = photometer.compare(paths)
     assert (result.order_id, result.title, result.verdict) == ("17", "group › add [python]", "slower")
 
 
@@ -65,7 +65,7 @@ def test_frozen_layouts_of_runs_here_make_it_surer(tmp_path: Path) -> None:
         paths = [tmp_path / f"{len(intervals)}{name}.json" for name in "ab"]
         for path in paths:
             ResultsFile.create(path, header, machine=facts, records=[measurement("x", 1e-6)])
-        (result,) = photometer.compare_environments(*map(str, paths))
+        (result,) = photometer.compare([*map(str, paths)])
         intervals.append(result.interval[1] - result.interval[0])
     if freezing().refused_because is None:
         assert intervals[0] < intervals[1] / 2
@@ -75,23 +75,23 @@ def test_frozen_layouts_of_runs_here_make_it_surer(tmp_path: Path) -> None:
 def test_files_with_nothing_in_common(tmp_path: Path) -> None:
     base = saved(tmp_path / "a.json", measurement("x", 1e-6))
     branch = saved(tmp_path / "b.json", measurement("y", 1e-6))
-    comparison = photometer.compare_environments(base, branch)
+    comparison = photometer.compare([base, branch])
     assert comparison.outcome == "nothing"
 
 
 def test_a_side_to_be_measured_needs_a_suite(tmp_path: Path) -> None:
     base = saved(tmp_path / "a.json", measurement("x", 1e-6))
     with pytest.raises(DefinitionError, match="no suite is given"):
-        photometer.compare_environments(base, "current")
+        photometer.compare([base, "current"])
 
 
 @pytest.mark.slow
 def test_a_file_against_a_live_side(tmp_path: Path) -> None:
     suite = {"add": photometer.TimerArgs("sum(v)", "v = list(range(500))")}
-    (order,) = photometer.materialize(suite).orders
+    (order,) = photometer.suites.materialize(suite).orders
     file = ResultsFile.create(tmp_path / "a.json")
     # A millisecond: whatever the machine, the live side is faster.
     fast = Measurement(10, [1e-2] * 20, TaskSpec(order.args.stmt, order.args.setup))
     file.append({**to_record(fast), "order": {"id": order.id, "label": ["add"]}})
-    (result,) = photometer.compare_environments(str(file.path), "current", suite)
+    (result,) = photometer.compare([str(file.path), "current"], suite)
     assert result.verdict == "faster"

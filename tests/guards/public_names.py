@@ -7,6 +7,7 @@ and addresses in the representation of defaults, are left out: they differ betwe
 from __future__ import annotations
 
 import enum
+import importlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -15,14 +16,29 @@ from typing import Any
 
 import photometer
 
+# `testing` has what triton.testing has.
+MODULES = ("photometer", *(f"photometer.{name}" for name in photometer.MODULES))
 FILE = Path(__file__).with_name("public_names.txt")
 
 
 def public_names() -> str:
-    """Return one line per public name, method and property."""
-    return (
-        "\n".join(line for name in sorted(photometer._HOME) for line in _lines(name, getattr(photometer, name))) + "\n"
-    )
+    """Return one line per public name, method and property, module by module."""
+    return "\n".join(line for module in MODULES for line in (module, *_module_lines(module))) + "\n"
+
+
+def names_in(module: str) -> list[str]:
+    """Return the names that a public module offers; `photometer.errors` is its own list."""
+    there = importlib.import_module(module)
+    listed = getattr(there, "__all__", None)
+    if listed is None:
+        listed = [name for name, value in vars(there).items() if inspect.isclass(value) and value.__module__ == module]
+    return sorted(name for name in listed if not name.startswith("_"))
+
+
+def _module_lines(module: str) -> Iterator[str]:
+    there = importlib.import_module(module)
+    for name in names_in(module):
+        yield from (f"  {line}" for line in _lines(name, getattr(there, name)))
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:

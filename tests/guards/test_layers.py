@@ -28,6 +28,11 @@ DOORS = (
     "magics",
     "torch_pickle",
     "testing",
+    # Doors to the parts below them, by subject.
+    "callgrind",
+    "cpp",
+    "device",
+    "fuzzers",
     "utils",
     "as_torch",
 )

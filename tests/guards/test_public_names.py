@@ -6,23 +6,37 @@ If a change is meant, `scripts/write-public-names` writes the list anew, and the
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+import torch.utils.benchmark as torch_benchmark
 
 import photometer
-from tests.guards.public_names import FILE, public_names
+from tests.guards.public_names import FILE, MODULES, names_in, public_names
 from tests.guards.sources import ROOT, none_of, place
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PYTHON_BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-# Public by their own path: torch's paths (docs/from-torch.md), the switch that puts us in torch's place, and suites,
-# which are files that users extend.
-PUBLIC_MODULES = ("photometer.utils", "photometer.as_torch", "photometer.suites", "photometer.op_fuzzers")
+# Public by their own path: torch's paths (docs/from-torch.md), the switch that puts us in torch's place, and our own.
+PUBLIC_MODULES = ("photometer.utils", "photometer.as_torch", "photometer.op_fuzzers", *MODULES[1:])
+# Methods that other parts of photometer use, and one that torch has.
+FOR_PHOTOMETER_ITSELF = {
+    "Compare.tables",
+    "WorkOrder.auto_labels",
+    "WorkOrder.name",
+    "ComparisonSettings.question_of",
+    "ComparisonSettings.criteria",
+    "CopyIfCallgrind.serialization",
+    "Store.engine",
+    "Store.open_run",
+}
 # These explain how photometer is built.
 ABOUT_THE_INSIDE = {"architecture.md"}
 
@@ -32,9 +46,12 @@ def test_public_names_are_those_of_the_list() -> None:
     assert public_names() == FILE.read_text(), "if this is meant: scripts/write-public-names"
 
 
+def public_values() -> dict[str, Any]:
+    return {name: getattr(importlib.import_module(module), name) for module in MODULES for name in names_in(module)}
+
+
 def undocumented() -> Iterator[str]:
-    for name in photometer._HOME:
-        value = getattr(photometer, name)
+    for name, value in public_values().items():
         if not (inspect.isclass(value) or inspect.isfunction(value)):
             continue
         if not own_docstring(value):
@@ -87,3 +104,44 @@ def test_pages_import_from_photometer_only() -> None:
 
 def test_examples_import_from_photometer_only() -> None:
     none_of(f"{place(path)} imports {name}" for path in EXAMPLES for name in sorted(inner_names(path.read_text())))
+
+
+def classes_of_ours() -> set[str]:
+    trees = (ast.parse(path.read_text()) for path in (ROOT / "src" / "photometer").rglob("*.py"))
+    return {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+def unknown_results() -> Iterator[str]:
+    public, ours = public_values(), classes_of_ours()
+    for name, function in public_functions(public):
+        returned = str(inspect.signature(function).return_annotation)
+        for word in sorted(set(re.findall(r"\w+", returned)) & ours - public.keys()):
+            # Other names are of unions and literals, which say what they are.
+            if name not in FOR_PHOTOMETER_ITSELF and inspect.isclass(function.__globals__.get(word, object)):
+                yield f"{name} returns {word}"
+
+
+def public_functions(public: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield functions, and methods and properties of classes."""
+    for name, value in public.items():
+        if inspect.isfunction(value):
+            yield name, value
+        for attribute, found in vars(value).items() if inspect.isclass(value) else ():
+            function = found.fget if isinstance(found, property) else getattr(found, "__func__", found)
+            if not attribute.startswith("_") and inspect.isfunction(function):
+                yield f"{name}.{attribute}", function
+
+
+def test_what_public_functions_and_methods_return_is_public() -> None:
+    none_of(unknown_results())
+
+
+def test_no_name_at_the_top_is_also_a_module() -> None:
+    package = Path(photometer.__file__).parent
+    none_of(name for name in photometer._HOME if (package / f"{name}.py").exists() or (package / name).is_dir())
+
+
+def test_the_top_has_what_torch_has_and_little_besides() -> None:
+    torchs = {name for name in vars(torch_benchmark) if not name.startswith("_")} & photometer._HOME.keys()
+    # What the commands do, what suites are made of, and what these give back.
+    assert len(photometer._HOME) - len(torchs) <= 30

@@ -80,15 +80,15 @@ def test_callables_with_a_seed_have_the_same_data_in_all_replicates(tmp_path: Pa
 
 def test_a_wrong_seed_is_refused() -> None:
     for wrong in (-1, 2**32):
-        with pytest.raises(photometer.DefinitionError, match="out of range"):
+        with pytest.raises(photometer.errors.DefinitionError, match="out of range"):
             photometer.ab("1", "2", seed=wrong)
-    with pytest.raises(photometer.DefinitionError, match="whole number"):
+    with pytest.raises(photometer.errors.DefinitionError, match="whole number"):
         photometer.Timer("1", seed="7")  # type: ignore[arg-type]
 
 
 def plan_of(*files: Path) -> WorkOrders:
     benchmarks = {file.name: photometer.TimerArgs("pass", noting(file)) for file in files}
-    return materialize(photometer.Suite.from_benchmarks(benchmarks, name="noting"))
+    return materialize(photometer.suites.Suite.from_benchmarks(benchmarks, name="noting"))
 
 
 def test_visits_have_other_data_each_and_all_orders_the_same(session: Session, tmp_path: Path) -> None:

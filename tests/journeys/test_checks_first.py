@@ -117,13 +117,13 @@ def test_python_entries_check_first_too(folder: Path, monkeypatch: pytest.Monkey
     assert STATEMENT in str(caught.value)
     settings = photometer.RunSettings(options={"instructions": False})
     with pytest.raises(DefinitionError, match="no BENCHMARKS"):
-        photometer.run_suite("empty.py", folder / "out", settings)
+        photometer.run("empty.py", output=folder / "out", instructions=False)
     with pytest.raises(ResultsFileError, match="cannot be written to"):
-        photometer.run_suite("good.py", folder / "results", settings)
-    assert photometer.run_suite("good.py", folder / "out", settings, expression="nobody").results is None
-    assert photometer.check_suite("good.py", settings, expression="nobody") == []
+        photometer.run("good.py", output=folder / "results", settings=settings)
+    assert photometer.run("good.py", output=folder / "out", settings=settings, expression="nobody").results is None
+    assert photometer.check("good.py", expression="nobody") == []
     with pytest.raises(EnvironmentSpecError, match="nowhere"):
-        photometer.compare_environments("current", "git:nowhere", "good.py")
+        photometer.compare(["current", "git:nowhere"], "good.py")
 
 
 @pytest.mark.usefixtures("no_servers")
@@ -134,9 +134,8 @@ def test_another_interpreter_may_know_more_syntax() -> None:
 
 
 def test_a_loaded_suite_can_be_run(no_servers: None, tmp_path: Path) -> None:
-    suite = photometer.Suite.from_benchmarks({"good": photometer.TimerArgs("1 + 1")}, name="mine")
-    settings = photometer.RunSettings(options={"instructions": False})
-    report = photometer.run_suite(suite, tmp_path / "out", settings, expression="nobody")
+    suite = photometer.suites.Suite.from_benchmarks({"good": photometer.TimerArgs("1 + 1")}, name="mine")
+    report = photometer.run(suite, output=tmp_path / "out", instructions=False, expression="nobody")
     assert report.plan.suite == "mine"
 
 

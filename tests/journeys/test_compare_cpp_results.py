@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.comparing.environments import compare_environments
+from photometer.comparing.environments import compare
 from photometer.definition import GroupedSetup, GroupedStmts
 
 pytestmark = pytest.mark.warm
@@ -23,8 +23,8 @@ SUITE = {
 @pytest.mark.compiler
 @pytest.mark.parametrize(("factor", "differs"), [("2.0", True), pytest.param("1.00", False, marks=pytest.mark.nightly)])
 def test_other_results_of_a_compiled_statement_are_told(factor: str, differs: bool) -> None:
-    found = compare_environments(
-        "env:FACTOR=1.0", f"env:FACTOR={factor}", SUITE, instructions=False, memory=False, layouts=1, budget=0.5
+    found = compare(
+        ["env:FACTOR=1.0", f"env:FACTOR={factor}"], SUITE, instructions=False, memory=False, layouts=1, budget=0.5
     )
     assert found.failures == ()
     (result,) = found

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from photometer.comparing.environments import compare_environments
+from photometer.comparing.environments import compare
 from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.definition.grouped import GroupedBenchmark
 from photometer.execution.run_settings import RunSettings
@@ -27,8 +27,8 @@ def suite(*devices: str) -> dict[str, GroupedBenchmark]:
 @pytest.mark.lengthy
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_benchmarks_for_an_accelerator_that_is_not_there_are_left_out_and_said() -> None:
-    found = compare_environments(
-        "env:WORK=1", "env:WORK=1", suite("cpu", "cuda"), instructions=False, memory=False, layouts=1, budget=0.5
+    found = compare(
+        ["env:WORK=1", "env:WORK=1"], suite("cpu", "cuda"), instructions=False, memory=False, layouts=1, budget=0.5
     )
     assert [result.title for result in found] == ["add [cpu]"]
     assert found.failures == ()
@@ -38,12 +38,12 @@ def test_benchmarks_for_an_accelerator_that_is_not_there_are_left_out_and_said()
 @pytest.mark.gpu
 @needs_device
 def test_more_work_on_the_device_is_found_and_equal_work_is_the_same() -> None:
-    slower = compare_environments("current", "env:WORK=105", suite("cuda"), budget=8.0)
+    slower = compare(["current", "env:WORK=105"], suite("cuda"), budget=8.0)
     (result,) = slower
     assert result.verdict == "slower"
     assert result.ratio == pytest.approx(1.05, abs=0.01)
     assert "device time" in result.cause
-    (result,) = compare_environments("current", "env:NOTHING=1", suite("cuda"), budget=8.0)
+    (result,) = compare(["current", "env:NOTHING=1"], suite("cuda"), budget=8.0)
     assert result.verdict in ("same", "undecided")
 
 

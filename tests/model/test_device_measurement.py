@@ -61,10 +61,10 @@ def test_modes_are_found_by_name() -> None:
 
 
 def test_median_and_interval() -> None:
-    low, high = HOT.interval
+    low, high = HOT.interval_seconds
     assert HOT.median == 1.0e-6
     assert low <= 1.0e-6 <= high
-    assert DeviceMode(ModeName.HOST, (1.0,)).interval == (-math.inf, math.inf)
+    assert DeviceMode(ModeName.HOST, (1.0,)).interval_seconds == (-math.inf, math.inf)
 
 
 def test_kernels_and_copies_are_counted_apart() -> None:

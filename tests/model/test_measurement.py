@@ -57,7 +57,7 @@ def test_no_samples_is_an_error_that_names_the_measurement() -> None:
         "median",
         "mean",
         "iqr",
-        "interval",
+        "interval_seconds",
         "minimum",
         "significant_figures",
         "warnings",
@@ -112,20 +112,20 @@ def test_digits_end_where_the_interval_begins(
     monkeypatch: pytest.MonkeyPatch, median: float, half_width: float, digits: int
 ) -> None:
     interval = (median - half_width, median + half_width)
-    monkeypatch.setattr(Measurement, "interval", property(lambda _: interval))
+    monkeypatch.setattr(Measurement, "interval_seconds", property(lambda _: interval))
     assert Measurement(1, [median] * 9, SPEC).significant_figures == digits
 
 
 def test_interval_holds_the_median_and_is_never_negative() -> None:
     m = Measurement(1, [1.0, 1.0, 50.0], SPEC)
-    low, high = m.interval
+    low, high = m.interval_seconds
     assert 0 <= low <= m.median <= high
     assert m.confidence_interval(0.99)[1] >= high
 
 
 def test_single_sample_has_an_endless_interval_and_a_warning() -> None:
     m = Measurement(1, [1.0], SPEC)
-    assert m.interval == (0.0, float("inf"))
+    assert m.interval_seconds == (0.0, float("inf"))
     assert [w.kind for w in m.warnings] == [SuspicionKind.TOO_FEW_RUNS]
     assert m.has_warnings
 
@@ -182,7 +182,7 @@ def test_several_visits_report_the_undisturbed_time_beside_the_typical_one() -> 
     assert m.visits == ((1.0, 1.02, 1.01), (1.5, 1.6, 1.55), (1.01, 1.0, 1.03))
     assert m.seconds == pytest.approx(1.002)
     assert m.median == pytest.approx(1.02)
-    low, high = m.interval
+    low, high = m.interval_seconds
     assert m.minimum <= low < m.seconds < high
     assert "Undisturbed" in repr(m)
     assert "3 visits" in repr(m)

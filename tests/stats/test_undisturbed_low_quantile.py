@@ -34,7 +34,7 @@ def test_the_hosts_mode_has_it_and_no_interval_is_negative() -> None:
     samples = tuple(disturbed(2, 0.6))
     host, hot = (DeviceMode(name, samples, 10) for name in (ModeName.HOST, ModeName.DEVICE_HOT))
     assert host.seconds == low_quantile(samples) < hot.seconds == hot.median
-    assert host.interval[0] > 0
+    assert host.interval_seconds[0] > 0
     wild = DeviceMode(ModeName.END_TO_END, tuple(chance for chance in (1e-6, 1e-5, 9e-5, 1e-6, 8e-5, 1e-6, 9e-5, 1e-6)))
-    assert wild.interval[0] >= 0.0
-    assert DeviceMode(ModeName.DEVICE_HOT, (1e-6,)).interval == (-math.inf, math.inf)
+    assert wild.interval_seconds[0] >= 0.0
+    assert DeviceMode(ModeName.DEVICE_HOT, (1e-6,)).interval_seconds == (-math.inf, math.inf)

@@ -78,18 +78,22 @@ class ComparisonResult:
 
     @property
     def verdict(self) -> VerdictWord:
+        """Return the word of the verdict."""
         return self.judged.verdict
 
     @property
     def ratio(self) -> float:
+        """Return the time beside the reference; 1.05 is 5 % slower."""
         return self.judged.ratio
 
     @property
     def interval(self) -> tuple[float, float]:
+        """Return the ends between which the ratio lies."""
         return self.judged.interval
 
     @property
     def difference_seconds(self) -> float:
+        """Return the difference in seconds per run."""
         return self.judged.difference_seconds
 
     @property

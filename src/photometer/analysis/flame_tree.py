@@ -37,6 +37,7 @@ class FlameNode:
 
     @property
     def change(self) -> float:
+        """Return how much more, or less, the branch has."""
         return self.branch - self.base
 
     @property
@@ -46,6 +47,7 @@ class FlameNode:
 
     @property
     def is_new(self) -> bool:
+        """Return whether the base has no such frame."""
         return self.base == 0.0 and self.branch > 0.0
 
 
@@ -59,10 +61,12 @@ class FrameChange:
 
     @property
     def change(self) -> float:
+        """Return how much more, or less, the branch has."""
         return self.branch - self.base
 
     @property
     def is_new(self) -> bool:
+        """Return whether the base has no such frame."""
         return self.base == 0.0 and self.branch > 0.0
 
 

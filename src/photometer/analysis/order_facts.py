@@ -58,7 +58,7 @@ def _time(record: Mapping[str, Any], before: OrderFacts) -> dict[str, Any]:
     if before.seconds is not None and before.device != "cpu":
         return {}
     try:
-        low, high = measurement.interval
+        low, high = measurement.interval_seconds
         return {"seconds": measurement.seconds, "low": low, "high": high}
     except MeasurementError:
         return {}
@@ -66,7 +66,9 @@ def _time(record: Mapping[str, Any], before: OrderFacts) -> dict[str, Any]:
 
 def _device_time(record: Mapping[str, Any], before: OrderFacts) -> dict[str, Any]:
     hot = from_record(DeviceMeasurement, record).hot
-    return {"seconds": hot.median, "low": hot.interval[0], "high": hot.interval[1]} if hot.measured else {}
+    return (
+        {"seconds": hot.median, "low": hot.interval_seconds[0], "high": hot.interval_seconds[1]} if hot.measured else {}
+    )
 
 
 _READERS: dict[str, Any] = {

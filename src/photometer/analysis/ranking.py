@@ -27,6 +27,7 @@ class PairVerdict:
 
     @property
     def differ(self) -> bool:
+        """Return whether the two are shown to differ."""
         return self.verdict.verdict in CHANGED_WORDS
 
 

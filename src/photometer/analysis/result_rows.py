@@ -71,7 +71,7 @@ def _measurement(m: Measurement) -> Iterator[Row]:
     if not m.raw_times:
         yield {**head, "samples": 0}
         return
-    low, high = m.interval
+    low, high = m.interval_seconds
     yield {
         **head,
         "seconds": m.seconds,
@@ -90,7 +90,7 @@ def _measurement(m: Measurement) -> Iterator[Row]:
 def _device(m: DeviceMeasurement) -> Iterator[Row]:
     for mode in m.modes:
         if mode.measured:
-            low, high = mode.interval
+            low, high = mode.interval_seconds
             yield {
                 **_task(m.KIND, m.task_spec),
                 "device": m.device_name,

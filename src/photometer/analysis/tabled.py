@@ -50,7 +50,7 @@ class Tabled(Protocol):
     @property
     def iqr(self) -> float: ...
     @property
-    def interval(self) -> tuple[float, float]: ...
+    def interval_seconds(self) -> tuple[float, float]: ...
     @property
     def significant_figures(self) -> int: ...
     @property
@@ -95,7 +95,7 @@ class CountFigure:
         return 0.0
 
     @property
-    def interval(self) -> tuple[float, float]:
+    def interval_seconds(self) -> tuple[float, float]:
         """From the smallest to the largest repeat: most have but one value."""
         return min(self.raw_times), max(self.raw_times)
 

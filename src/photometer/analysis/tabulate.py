@@ -178,11 +178,13 @@ def _cell(m: Tabled, request: TableRequest, best: float | None, reference: Table
         samples=len(m.raw_times),
         significant_figures=m.significant_figures if request.significant_figures else None,
         spread=_spread(m) if request.warnings else None,
-        interval=m.interval if request.reference is not None else None,
+        interval=m.interval_seconds if request.reference is not None else None,
         standing=None if best is None else standing(_figure(m), best),
         ratio=None if reference is None else _share(_figure(m), _figure(reference)),
         is_reference=reference is m,
-        overlaps_reference=reference is not None and reference is not m and _overlap(m.interval, reference.interval),
+        overlaps_reference=reference is not None
+        and reference is not m
+        and _overlap(m.interval_seconds, reference.interval_seconds),
         warnings=m.warnings if request.warnings else (),
     )
 

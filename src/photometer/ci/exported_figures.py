@@ -141,7 +141,7 @@ def _of_measurements(results: Results) -> Iterator[ExportedFigure]:
             continue
         measurement = from_record(Measurement, record)
         try:
-            low, high = measurement.interval
+            low, high = measurement.interval_seconds
         except MeasurementError:
             # It was interrupted before its first block.
             continue

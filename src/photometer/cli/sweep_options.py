@@ -134,6 +134,6 @@ def statement_curves(
     curves = []
     for place, stmt in enumerate(statements):
         taken = zip(values, measurements[place :: len(statements)], strict=True)
-        found = [CurvePoint(float(x), m.seconds, *m.interval) for x, m in taken]  # type: ignore[arg-type]
+        found = [CurvePoint(float(x), m.seconds, *m.interval_seconds) for x, m in taken]  # type: ignore[arg-type]
         curves.append(Curve(stmt, tuple(sorted(found, key=lambda point: point.x))))
     return curves

@@ -258,11 +258,12 @@ def _print_for_people(measurements: list[Measurement]) -> None:
 def _print_instructions(timers: list[Timer], number: int, as_json: bool) -> None:
     """Print counts, the costliest functions, and for two statements what differs."""
     from photometer.report.instructions_text import render_counts, render_difference, render_top_functions
+    from photometer.timing import counted_task
 
     counted = []
     for timer in timers:
         with _failures_of(timer.task_spec.stmt):
-            counted.append(timer.count(number, REPEATS))
+            counted.append(counted_task(timer, number, REPEATS))
     counts = [each.instruction_counts() for each in counted]
     if as_json:
         for record in counts:

@@ -7,7 +7,6 @@ of each commit are kept in a folder, so that a search that was stopped goes on w
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,8 +17,8 @@ from photometer.analysis.verdict import CHANGED_WORDS
 from photometer.commits.bisection import Found, Outcome, bisect
 from photometer.commits.lane import CommitLane, CommitSource
 from photometer.commits.range_run import RangeRequest, measure_commit
-from photometer.comparing.environments import compare_environments
-from photometer.comparing.request import plan_suite
+from photometer.comparing.environments import compare_requested
+from photometer.comparing.request import ComparisonRequest, ComparisonSettings, plan_suite
 from photometer.errors import DefinitionError, PhotometerError
 from photometer.execution.run_settings import RunSettings
 from photometer.history.explaining import between_counts
@@ -136,12 +135,16 @@ def find_first(
     planned = plan_suite(request.suite, request.expression, request.tags)
     if nodes is None:
         with CommitLane(repository.top, install=request.install, code=planned.folders) as lane:
-            return _Search(request, repository, good, commits, lane, on_step, compare_environments).run()
-    from photometer.remote.comparisons import compare_on_node
+            return _Search(request, repository, good, commits, lane, on_step, compare_requested).run()
+    from photometer.remote.comparisons import compare_on_cluster
 
     nodes.ship(repository.top, (good, *commits), request.install)
     with nodes.any_lane() as there:
-        compare = functools.partial(compare_on_node, there.place)
+        place = there.place
+
+        def compare(asked: ComparisonRequest) -> EnvironmentComparison:
+            return compare_on_cluster(asked, place)
+
         return _Search(request, repository, good, commits, there, on_step, compare).run()
 
 
@@ -250,16 +253,16 @@ class _Search:
         for _ in range(2):
             try:
                 comparison = self._compare_sides(
-                    f"git:{self._good}@{top}",
-                    f"git:{sha}@{top}",
-                    self._request.suite,
-                    expression=self._request.expression,
-                    tags=self._request.tags,
-                    budget=seconds,
-                    # Where counts decide, this is not reached.
-                    instructions=False,
-                    install=self._request.install,
-                    store=self._request.store,
+                    ComparisonRequest(
+                        (f"git:{self._good}@{top}", f"git:{sha}@{top}"),
+                        self._request.suite,
+                        # Where counts decide, this is not reached.
+                        ComparisonSettings(seconds, instructions=False),
+                        self._request.expression,
+                        self._request.tags,
+                        self._request.install,
+                        store=self._request.store,
+                    )
                 )
             except PhotometerError as error:
                 self._why_not[sha] = error.message

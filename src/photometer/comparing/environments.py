@@ -1,64 +1,93 @@
-"""compare_environments: verdicts for a suite in two or more environments."""
+"""compare: verdicts for a suite in two or more environments."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from photometer.analysis.comparison_result import EnvironmentComparison
-from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE
 from photometer.comparing.comparison import Comparison
 from photometer.comparing.environment_source import EnvironmentSource
 from photometer.comparing.observer import Observer
 from photometer.comparing.request import (
-    DEFAULT_LAYOUTS,
     ComparisonRequest,
     ComparisonSettings,
     EnvironmentLike,
     SuiteLike,
 )
 from photometer.comparing.unpaired import compare_unpaired
+from photometer.errors import DefinitionError
 from photometer.model.environment import Environment
 from photometer.session.session import Session
 
 
-def compare_environments(
-    base: EnvironmentLike,
-    branch: EnvironmentLike,
+def compare(
+    sides: Sequence[EnvironmentLike],
     suite: SuiteLike | None = None,
     *,
-    others: Sequence[EnvironmentLike] = (),
     expression: str | None = None,
     tags: Collection[str] = (),
     budget: float | None = None,
+    limit: float | None = None,
     margin: float | None = None,
-    fdr: float = DEFAULT_FALSE_DISCOVERY_RATE,
-    instructions: bool = True,
-    layouts: int = DEFAULT_LAYOUTS,
-    memory: bool = True,
+    fdr: float | None = None,
+    instructions: bool | None = None,
+    layouts: int | None = None,
+    memory: bool | None = None,
     seed: int | None = None,
+    settings: ComparisonSettings | None = None,
     install: str | None = None,
     output: str | Path | None = None,
     resume: bool = False,
     store: str | None = None,
     observer: Observer | None = None,
 ) -> EnvironmentComparison:
-    """Return whether `branch`, and each of `others`, is slower than `base`, for each benchmark of a suite.
+    """Return whether each side is slower than the first, for each benchmark of a suite: what `photometer compare` does.
 
-    The sides are what `photometer compare` takes, or an Environment. `expression` and `tags` select benchmarks.
-    `budget` is the measuring time for the whole suite, in seconds, `margin` the relative change that does not matter
-    (0.3 % by default, 2 % with several threads), `fdr` the share of false verdicts among all that say slower or faster.
-    `seed` is that of random data in all processes; without it, each replicate has others, the same on all sides.
-    `install` is a command that installs a git revision into a fresh environment. `output` is a folder for the samples
-    and verdicts; with `resume` an interrupted comparison there is continued; `store` is a history store that also gets
-    every record. Two results files need no suite. To do more while the environments can still be started, use
-    `comparing.environments.live_comparison`.
+    Args:
+        sides: two or more of what the command takes, or Environments. Two results files need no suite.
+        suite: its name, as on the command line, a Suite, or a dict of benchmarks.
+        expression: only labels that match, as `-k` does.
+        tags: only benchmarks with one of these tags.
+        budget: most seconds of measuring, for the whole suite; by default ten per timed benchmark, at least 20.
+        limit: most seconds of wall-clock time, the making of environments included; by default none.
+        margin: relative change that does not matter; 0.003 (0.3 %) by default, 0.02 with several threads.
+        fdr: share of false verdicts among all that say slower or faster; 0.05 by default.
+        instructions: whether to count instructions, too; by default it does.
+        layouts: fixed memory layouts in which what changed is tried; 1 by default.
+        memory: whether to measure what one run allocates; by default it does.
+        seed: seed of random data in all processes. By default each replicate has other data, the same on all sides.
+        settings: all of these in one object; what is given beside it takes precedence.
+        install: a command that installs a git revision into a fresh environment.
+        output: a folder for samples and verdicts; with `resume` an interrupted comparison there is continued.
+        resume: continue the comparison in `output`.
+        store: the history store, a path or a URL, that also gets every record.
+        observer: is notified of each stage and verdict.
+
     """
+    if isinstance(sides, str):
+        raise DefinitionError(
+            f"there is only one side: {sides}", remedy='Give several, such as ["current", "git:main"].'
+        )
+    given: dict[str, Any] = {
+        "budget_seconds": budget,
+        "limit_seconds": limit,
+        "margin": margin,
+        "false_discovery_rate": fdr,
+        "instructions": instructions,
+        "layouts": layouts,
+        "memory": memory,
+        "seed": seed,
+    }
     request = ComparisonRequest(
-        (base, branch, *others),
+        tuple(sides),
         suite,
-        ComparisonSettings(budget, margin, fdr, instructions, layouts, memory=memory, seed=seed),
+        dataclasses.replace(
+            settings or ComparisonSettings(), **{name: value for name, value in given.items() if value is not None}
+        ),
         expression,
         tags,
         install,
@@ -66,9 +95,13 @@ def compare_environments(
         resume,
         store,
     )
-    observer = observer or Observer()
+    return compare_requested(request, observer)
+
+
+def compare_requested(request: ComparisonRequest, observer: Observer | None = None) -> EnvironmentComparison:
+    """Compare live, or what two files have."""
     if not request.is_live:
-        return compare_unpaired(request, observer)
+        return compare_unpaired(request, observer or Observer())
     with live_comparison(request, observer) as comparison:
         return comparison.run()
 

@@ -24,7 +24,7 @@ from photometer.comparing.ab_request import AbRequest, criteria_for, default_bud
 from photometer.comparing.comparison import Comparison
 from photometer.comparing.comparison_file import Destination
 from photometer.comparing.contenders import Contender, Stmt, gather_contenders
-from photometer.comparing.device_statements import ANY, DeviceSettings
+from photometer.comparing.device_statements import DeviceSettings
 from photometer.comparing.observer import Observer
 from photometer.comparing.rank import OnLook, Stopping
 from photometer.comparing.source import Contest
@@ -149,24 +149,6 @@ def ab(
     if place is not None:
         AbFindings(request, ranking).keep(Destination(store=place))
     return ranking.pairs[0].verdict if only_two else ranking
-
-
-@overload
-def ab_device(stmt_a: Stmt, stmt_b: Stmt, /, **options: Unpack[AbOptions]) -> Verdict: ...
-
-
-@overload
-def ab_device(stmt_a: Stmt, stmt_b: Stmt, stmt_c: Stmt, /, *more: Stmt, **options: Unpack[AbOptions]) -> Ranking: ...
-
-
-@overload
-def ab_device(statements: Mapping[str, Stmt], /, **options: Unpack[AbOptions]) -> Ranking: ...
-
-
-def ab_device(*statements: Any, **options: Any) -> Verdict | Ranking:
-    """Return `ab(…, device=…)`: compare by device time, on any accelerator if none is named."""
-    found: Verdict | Ranking = ab(*statements, **{**options, "device": options.get("device") or ANY})
-    return found
 
 
 @contextlib.contextmanager

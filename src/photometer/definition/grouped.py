@@ -72,14 +72,17 @@ class GroupedBenchmark:
 
     @property
     def signature_args(self) -> tuple[str, ...] | None:
+        """Return the names that the signature takes."""
         return None if self.signature is None else self.signature.args
 
     @property
     def signature_output(self) -> str | None:
+        """Return the name that the signature gives back, or None."""
         return None if self.signature is None else self.signature.output
 
     @property
     def is_module(self) -> bool:
+        """Return whether it is an nn.Module that is called."""
         return self.py_model_setup is not None or self.cpp_model_setup is not None
 
     @property

@@ -64,6 +64,7 @@ class PreparedInput:
 
     @property
     def params(self) -> dict[str, Any]:
+        """Return the values of the parameters."""
         return self._draw.params
 
     def make(self) -> FuzzedInput:

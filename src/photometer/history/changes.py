@@ -70,6 +70,7 @@ class Change:
 
     @property
     def relative(self) -> float:
+        """Return the change as a share of the value before; infinite if that was 0."""
         return (self.after - self.before) / self.before if self.before else float("inf")
 
     @property

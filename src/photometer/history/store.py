@@ -81,10 +81,12 @@ class Store:
         self.close()
 
     def close(self) -> None:
+        """End all connections."""
         self._engine.dispose()
 
     @property
     def engine(self) -> Engine:
+        """Return SQLAlchemy's engine."""
         return self._engine
 
     @property

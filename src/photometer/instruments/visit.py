@@ -146,7 +146,9 @@ WALL_TIME = Instrument(
     doing="timing",
     record=Measurement,
     measure=take_visit,
-    figures=(Figure("seconds", "s", of=_seconds, exact=False, interval=lambda measurement: measurement.interval),),
+    figures=(
+        Figure("seconds", "s", of=_seconds, exact=False, interval=lambda measurement: measurement.interval_seconds),
+    ),
     option=WALL,
     beside=Beside.OTHER_CORES,
     in_visits=True,

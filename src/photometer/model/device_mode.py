@@ -57,6 +57,7 @@ class ClockReading:
 
     @property
     def throttled(self) -> bool:
+        """Return whether the clocks were held down."""
         return bool(self.throttle_reasons)
 
 
@@ -90,6 +91,7 @@ class DeviceMode:
 
     @property
     def measured(self) -> bool:
+        """Return whether this mode has any samples."""
         return bool(self.seconds_per_run)
 
     @cached_property
@@ -109,7 +111,7 @@ class DeviceMode:
         return self.median
 
     @cached_property
-    def interval(self) -> tuple[float, float]:
+    def interval_seconds(self) -> tuple[float, float]:
         """The interval of `seconds`; of a median with 95 % confidence, and infinite if there is only one block."""
         if self.name is ModeName.HOST and len(self.seconds_per_run) > 1:
             return low_quantile_interval(self.seconds_per_run)

@@ -69,8 +69,10 @@ class FuzzTrial:
 
     @property
     def is_contiguous(self) -> bool:
+        """Return whether no tensor is known to have gaps."""
         return all(tensor.is_contiguous is not False for tensor in self.tensors)
 
     @property
     def text(self) -> str:
+        """Return the tensors in words."""
         return ", ".join(tensor.text for tensor in self.tensors) or f"input {self.index}"

@@ -38,10 +38,12 @@ class LayoutBand:
 
     @property
     def outside_allocator_spread(self) -> float:
+        """Return how far the layouts differ outside the allocator, as a share."""
         return _spread([count.figures.outside_allocator for count in self.counts])
 
     @property
     def allocator_calls_spread(self) -> float:
+        """Return how far the layouts differ in calls of the allocator, as a share."""
         return _spread([count.figures.allocator_calls for count in self.counts])
 
     def __repr__(self) -> str:

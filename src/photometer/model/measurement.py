@@ -165,7 +165,7 @@ class Measurement:
         return undisturbed(self._levels) if self.visits else self.median
 
     @cached_property
-    def interval(self) -> tuple[float, float]:
+    def interval_seconds(self) -> tuple[float, float]:
         """The 95 % confidence interval of `seconds`. It begins at the fastest block that was seen, or above."""
         return self.confidence_interval()
 
@@ -184,13 +184,13 @@ class Measurement:
     @property
     def uncertainty(self) -> float:
         """Half the width of the interval, by the figure: 0.01 is one per cent."""
-        low, high = self.interval
+        low, high = self.interval_seconds
         return (high - low) / 2 / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def significant_figures(self) -> int:
         """How many digits of the figure its confidence interval supports: from one to four."""
-        low, high = self.interval
+        low, high = self.interval_seconds
         half_width = (high - low) / 2
         if not math.isfinite(half_width):
             return 1 if len(self._ordered) > 1 else MOST_SIGNIFICANT_FIGURES
@@ -207,7 +207,9 @@ class Measurement:
         """The reasons to doubt this measurement, as data: each has a kind, a message and a remedy."""
         _ = self._ordered
         if self.visits:
-            return diagnose_visits(self.seconds, self.interval, len(self.visits), self.number_per_run, self.conditions)
+            return diagnose_visits(
+                self.seconds, self.interval_seconds, len(self.visits), self.number_per_run, self.conditions
+            )
         return diagnose(self._times, self.number_per_run, self.conditions)
 
     @property
@@ -283,7 +285,7 @@ class Measurement:
             yield f"  {format_seconds(self.median)}"
         else:
             unit, scale = shown_unit(self.median)
-            low, high = self.interval
+            low, high = self.interval_seconds
             if self.visits:
                 yield f"  Undisturbed: {self.seconds / scale:.2f} {unit}"
             else:

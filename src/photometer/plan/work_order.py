@@ -74,6 +74,7 @@ class WorkOrder:
 
     @property
     def counts_instructions(self) -> bool:
+        """Return whether its instructions are to be counted."""
         return self.figures is None or self.figures.instructions
 
     def __iter__(self) -> Iterator[Any]:
@@ -82,10 +83,12 @@ class WorkOrder:
 
     @property
     def auto_labels(self) -> AutoLabels:
+        """Return what distinguishes this variant from the others of its benchmark."""
         return self.auto
 
     @property
     def timer_args(self) -> TimerArgs:
+        """Return what is timed."""
         return self.args
 
     @property

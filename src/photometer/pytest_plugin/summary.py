@@ -70,7 +70,9 @@ def _row(record: dict[str, Any], instructions: float | None) -> Row:
         {
             "benchmark": record["task_spec"]["sub_label"],
             "median_seconds": Cell(taken.median, text(taken.median)),
-            "interval": Cell(taken.interval, format_interval(taken.interval, text)) if len(taken.times) > 1 else None,
+            "interval": Cell(taken.interval_seconds, format_interval(taken.interval_seconds, text))
+            if len(taken.times) > 1
+            else None,
             "minimum_seconds": Cell(taken.minimum, text(taken.minimum)),
             "blocks": Cell(len(taken.times), f"{len(taken.times)} × {taken.number_per_run}"),
             "instructions": instructions,

@@ -19,7 +19,7 @@ from photometer.analysis.comparison_result import ComparisonResult, EnvironmentC
 from photometer.comparing.comparison_file import FILE_NAME, ComparisonFile
 from photometer.comparing.environments import live_comparison
 from photometer.comparing.observer import Observer
-from photometer.comparing.request import ComparisonRequest, ComparisonSettings, PlannedSuite
+from photometer.comparing.request import ComparisonRequest, PlannedSuite
 from photometer.environments.spec import WORKTREE, EnvironmentSpec, GitSource
 from photometer.environments.worktree import resolve, top_of
 from photometer.errors import DefinitionError, EnvironmentSpecError, NodesGone
@@ -84,12 +84,6 @@ def compare_on_cluster(
         raise DefinitionError("no suite is given", remedy="Name what to run: --suite SUITE.")
     with contextlib.ExitStack() as stack:
         return _Shares(request, request.planned, place, observer or Observer(), stack).run()
-
-
-def compare_on_node(place: RayWorkplace, base: str, branch: str, suite: str, **options: Any) -> EnvironmentComparison:
-    """Compare as `compare_environments` does, on the node of a workplace with one node."""
-    settings = ComparisonSettings(options.pop("budget", None), instructions=options.pop("instructions", True))
-    return compare_on_cluster(ComparisonRequest((base, branch), suite, settings, **options), place)
 
 
 class _Shares:

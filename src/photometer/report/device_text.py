@@ -66,7 +66,9 @@ def _row(mode: DeviceMode) -> Row:
             "mode": mode.name.value,
             "drawn": float(mode.seconds),
             "seconds": mode.seconds,
-            "interval": mode.interval if math.isfinite(mode.interval[1]) else Cell(text="one block only"),
+            "interval": mode.interval_seconds
+            if math.isfinite(mode.interval_seconds[1])
+            else Cell(text="one block only"),
             "source": source,
         },
         tip=means,

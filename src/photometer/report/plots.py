@@ -38,6 +38,7 @@ class Plot:
 
     @property
     def svg(self) -> str:
+        """Return the drawing as SVG."""
         from photometer.report.page.plot_files import figure_svg
 
         return figure_svg(self.figure)
@@ -124,7 +125,7 @@ def plot_device(m: DeviceMeasurement) -> Plot:
     rows = []
     for mode in m.modes:
         if mode.measured:
-            low, high = (end if math.isfinite(end) else None for end in mode.interval)
+            low, high = (end if math.isfinite(end) else None for end in mode.interval_seconds)
             rows.append(Row(mode.name.value, mode.median, low, high, "base", format_seconds(mode.median), start=0.0))
     title = f"{_in_line(m.task_spec.title)} on {m.device_name}: {m.bound}"
     return Plot(RowFigure("device", title, _SECONDS, tuple(rows)))

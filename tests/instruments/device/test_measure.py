@@ -185,7 +185,7 @@ def test_a_device_held_back_throughout_keeps_its_blocks() -> None:
 def test_precision_is_a_reason_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     device = FakeDevice()
     quick = measure(device, FakeStatement(device), min_run_time=0.01, precision=0.05)
-    low, high = quick.hot.interval
+    low, high = quick.hot.interval_seconds
     assert (high - low) / 2 <= 0.05 * quick.hot.median
 
 

@@ -261,7 +261,7 @@ def count_statement(
     branch_simulation: bool = False,
     seed: int | None = None,
 ) -> CountedTask:
-    """Count one statement of a Timer in this process's own session, whose server is reused by later calls."""
+    """Count one statement in this process's own session, whose server is reused by later calls."""
     task = CountTask(task_spec, stmt, copy_globals(globals or {}), built, number, repeats, seed=seed)
     if number < FEW_RUNS:
         # Whoever asks for so few has a slow statement, such as a compilation: a hundred to warm up would take minutes.

@@ -97,11 +97,11 @@ def _throttling(blocks: Sequence[KeptBlocks]) -> Iterator[tuple[DeviceWarningKin
 
 
 def _clearly_longer(cold: DeviceMode, hot: DeviceMode) -> bool:
-    return cold.median > CACHE_MATTERS * hot.median and cold.interval[0] > hot.interval[1]
+    return cold.median > CACHE_MATTERS * hot.median and cold.interval_seconds[0] > hot.interval_seconds[1]
 
 
 def _half_width(mode: DeviceMode) -> float:
-    low, high = mode.interval
+    low, high = mode.interval_seconds
     return (high - low) / 2 / mode.median if mode.median > 0 else 0.0
 
 

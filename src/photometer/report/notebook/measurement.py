@@ -23,7 +23,7 @@ def measurement_html(m: Measurement) -> str:
     rows = [f"<div><b>{html_lines(m.title)}</b>{_description(m)}</div>"]
     if not m.raw_times:
         return f'<div style="line-height:1.5">{rows[0]}<div>no samples</div></div>'
-    low, high = m.interval
+    low, high = m.interval_seconds
     interval = f" (95 % interval {format_seconds(low)} to {format_seconds(high)})" if math.isfinite(high) else ""
     rows.append(f"<div>median <b>{format_seconds(m.median)}</b>{interval}</div>")
     if len(m.raw_times) >= FEWEST_SAMPLES_TO_DRAW:

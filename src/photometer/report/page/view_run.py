@@ -200,7 +200,7 @@ def time_view(measurement: Measurement, most_samples: int) -> TimeView:
     return TimeView(
         samples=thinned(times, most_samples),
         seconds=measurement.seconds,
-        interval=measurement.interval,
+        interval=measurement.interval_seconds,
         digits=measurement.significant_figures,
         runs_per_block=measurement.number_per_run,
         blocks=len(times),
@@ -257,7 +257,7 @@ def device_view(measured: DeviceMeasurement) -> DeviceView:
             DeviceModeView(
                 mode.name.value,
                 mode.seconds if mode.measured else None,
-                mode.interval if mode.measured else None,
+                mode.interval_seconds if mode.measured else None,
                 mode.source.value if mode.source is not None else "",
                 mode.absent_because or "",
             )

@@ -230,7 +230,7 @@ def test_a_quick_pass_visits_once_and_a_later_run_continues_it(tmp_path: Path) -
             assert load_results(file.path).records == ()
             shown = with_unfinished(load_results(file.path)).measurements
             assert [len(m.visits) for m in shown] == [1] * len(PLAN)
-            assert {m.interval[1] for m in shown} == {math.inf}
+            assert {m.interval_seconds[1] for m in shown} == {math.inf}
     assert Counter(first.done(TIME)) == dict.fromkeys(map(str, range(6)), 1)
     assert Counter(second.done(TIME)) == dict.fromkeys(map(str, range(6)), USUAL_VISITS - 1)
     assert [len(m.visits) for m in load_results(file.path).measurements] == [USUAL_VISITS] * len(PLAN)

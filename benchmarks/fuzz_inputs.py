@@ -2,13 +2,15 @@
 
     python benchmarks/fuzz_inputs.py                          ten seconds of each kind
     python benchmarks/fuzz_inputs.py --kind store --minutes 5 --totals totals.json
+    python benchmarks/fuzz_inputs.py --processes 16 --minutes 1 --totals totals.json  as many seeds as processes
     python benchmarks/fuzz_inputs.py --kind store --seed 0 --first 4711 --count 1     one input again
 
 Kinds: command lines, results files, suites, pyproject, pickles of torch, SQLite stores, Callgrind files, messages of
 the worker, replies of GitHub. An input is made from its kind, the seed and its number alone. Counted are tracebacks,
-exit codes outside the table, more than 5 s, more than 500 MB, and control characters in what is printed. Nothing is
-measured and no program is started: what would is stubbed, and all files are in a private folder. With --totals, counts
-are added to those of earlier runs, which go on where the last one stopped.
+exit codes outside the table, more than 5 s (without the time for which other processes had the core), more than 500 MB,
+and control characters in what is printed. Nothing is measured and no program is started: what would is stubbed, and all
+files are in a private folder. With --totals, counts are added to those of earlier runs; each kind and seed goes on
+where it stopped.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import http.client
 import importlib
 import io
 import json
+import multiprocessing
 import os
 import pickle
 import random
@@ -39,12 +42,14 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import jinja2
 import typer
 from benchmarks.figures import write_figures
 from tests.cli.hostile_records import ACTING, EXAMPLE, LARGE, LONG, MARKUP, PLACES, SMALL
@@ -59,6 +64,8 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.help_page import EXAMPLES
 from photometer.definition.loading import load_suite
 from photometer.errors import PhotometerError
+from photometer.history.connection import make_engine
+from photometer.history.migrate import known_revisions
 from photometer.history.store import open_store
 from photometer.instruments.callgrind.parser import parse_text
 from photometer.model.visible_text import visible
@@ -69,6 +76,7 @@ from photometer.worker.protocol import Disconnected, Garbled, MessageBuffer
 
 ROOT = Path(__file__).resolve().parent.parent
 HANG_SECONDS = 5.0
+WAITED = Path("/proc/self/schedstat")
 # Each input is a file or two: a disk would be the slowest part.
 IN_MEMORY = Path("/dev/shm")
 MORE_MEMORY_BYTES = 500 * 2**20
@@ -78,7 +86,10 @@ INPUTS_PER_LIMIT = 5000
 CONTROL = {chr(n) for n in (*range(32), 0x7F, *range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 CONTROL -= {"\n", "\t"}
 NUMBERS = (*SMALL, *LARGE, float("nan"), float("inf"), -float("inf"))
-RECORDS: list[dict[str, Any]] = json.loads(json.dumps(EXAMPLE["records"]))
+# A record is copied by reading it again, which is faster than copy.deepcopy.
+EXAMPLE_RECORDS: list[dict[str, Any]] = EXAMPLE["records"]  # type: ignore[assignment]
+RECORDS = [json.dumps(record) for record in EXAMPLE_RECORDS]
+EXAMPLE_HEAD = json.dumps({**EXAMPLE, "records": []})
 TEXTS = (*ACTING, *MARKUP, *LONG, "postgresql://u:hunter2@h/x")
 # Modules of commands, and the functions that are replaced by ones that do nothing.
 PARSED_ONLY = {"doctor": "doctor", "fuzz": "fuzz", "warm": "warm", "history_site": "serve"}
@@ -197,8 +208,7 @@ class Kinds:
 
     def results(self, rng: random.Random) -> str:
         picked = rng.sample(range(len(RECORDS)), rng.randrange(1, 7))
-        document: dict[str, Any] = {**EXAMPLE, "records": [RECORDS[number] for number in picked]}
-        document = copy.deepcopy(document)
+        document = {**json.loads(EXAMPLE_HEAD), "records": [json.loads(RECORDS[number]) for number in picked]}
         if rng.random() < 0.7:
             for _ in range(rng.choice((1, 1, 2, 5))):
                 at = rng.randrange(-1, len(picked))
@@ -469,6 +479,18 @@ def _only_parsed(command: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+def _compiled_once(compile_template: Callable[..., Any]) -> Callable[..., Any]:
+    known: dict[Any, Any] = {}
+
+    def wrapper(environment: jinja2.Environment, source: Any, *where: Any, **more: Any) -> Any:
+        key = (str(source), *where)
+        if key not in known:
+            known[key] = compile_template(environment, source, *where, **more)
+        return known[key]
+
+    return wrapper
+
+
 @contextlib.contextmanager
 def confined(folder: Path) -> Iterator[None]:
     """Run the block in a private folder, with private caches, and start nothing."""
@@ -504,6 +526,15 @@ def confined(folder: Path) -> Iterator[None]:
         # Every command would build its parser anew, which takes longer than most inputs.
         stack.enter_context(mock.patch.object(cli, "build_app", _cached_app))
         stack.enter_context(mock.patch("typer.main.get_command", functools.cache(typer.main.get_command)))
+        # So would every store its queries and its list of schemas, and every page its template.
+        for target, make in (
+            ("photometer.history.store.make_engine", make_engine),
+            ("photometer.history.migrate.known_revisions", known_revisions),
+        ):
+            stack.enter_context(mock.patch(target, functools.cache(make)))
+        stack.enter_context(
+            mock.patch.object(jinja2.Environment, "compile", _compiled_once(jinja2.Environment.compile))
+        )
         try:
             import psycopg
         except ImportError:
@@ -517,7 +548,30 @@ def confined(folder: Path) -> Iterator[None]:
             os.chdir(before)
 
 
-def try_input(kinds: Kinds, kind: str, seed: int, number: int) -> Fault | None:
+class _Clock:
+    """How long an input takes, without the time for which other processes had the core."""
+
+    def __init__(self) -> None:
+        self._start = 0.0
+
+    def start(self) -> None:
+        self._start = self._now()
+        signal.setitimer(signal.ITIMER_REAL, HANG_SECONDS, HANG_SECONDS)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def ring(self, number: int, frame: Any) -> None:
+        if self._now() - self._start >= HANG_SECONDS:
+            raise Hang(f"more than {HANG_SECONDS:g} s")
+
+    def _now(self) -> float:
+        # Linux without this file counts the waiting, too.
+        waited = int(WAITED.read_text().split()[1]) / 1e9 if WAITED.exists() else 0.0
+        return time.monotonic() - waited
+
+
+def try_input(kinds: Kinds, kind: str, seed: int, number: int, clock: _Clock) -> Fault | None:
     """Give one input to photometer; return what was wrong, if anything."""
     rng = random.Random(f"{seed}/{kind}/{number}")
 
@@ -527,7 +581,7 @@ def try_input(kinds: Kinds, kind: str, seed: int, number: int) -> Fault | None:
         place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno} {type(error).__name__}" if ours else name
         return Fault(kind, name, seed, number, place, words or str(error)[:300])
 
-    signal.setitimer(signal.ITIMER_REAL, HANG_SECONDS)
+    clock.start()
     try:
         text = getattr(kinds, kind)(rng)
     except PhotometerError as error:
@@ -541,7 +595,7 @@ def try_input(kinds: Kinds, kind: str, seed: int, number: int) -> Fault | None:
     except (Exception, SystemExit) as error:
         return fault("traceback", error)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        clock.stop()
     # What a results file holds is shown as it is.
     if "hunter2" in text and kind != "results":
         return fault("password", words=text[-300:])
@@ -572,13 +626,10 @@ class Total:
 
 def fuzz(kind: str, seed: int, total: Total, *, count: int | None, seconds: float) -> list[Fault]:
     """Try inputs until the time is over or the count is reached; add them to the total."""
-
-    def ring(number: int, frame: Any) -> None:
-        raise Hang(f"more than {HANG_SECONDS:g} s")
-
+    clock = _Clock()
     found: list[Fault] = []
     limit = resource.getrlimit(resource.RLIMIT_DATA)
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGALRM, clock.ring)
     folder = Path(tempfile.mkdtemp(prefix="photometer-fuzz-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None))
     try:
         with confined(folder), warnings.catch_warnings():
@@ -590,7 +641,7 @@ def fuzz(kind: str, seed: int, total: Total, *, count: int | None, seconds: floa
                 if tried % INPUTS_PER_LIMIT == 0:
                     gc.collect()
                     _limit_memory()
-                one = try_input(kinds, kind, seed, total.next)
+                one = try_input(kinds, kind, seed, total.next, clock)
                 total.next += 1
                 tried += 1
                 if one is not None:
@@ -665,46 +716,76 @@ PICKLE_WORDS = (
 )
 
 
+def fuzz_seed(kind: str, seed: int, total: Total, count: int | None, seconds: float) -> Total:
+    """Return the total with what was tried in this process, which may be one of several."""
+    fuzz(kind, seed, total, count=count, seconds=seconds)
+    return total
+
+
+class Totals:
+    """What was done of each kind with each seed, in a file if one is given."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        kept = json.loads(path.read_text()) if path is not None and path.exists() else {}
+        self.of = {kind: {int(s): Total(**each) for s, each in kept.get(kind, {}).items()} for kind in KINDS}
+
+    def add(self, kind: str, seed: int, total: Total) -> None:
+        """Keep the new total, and print one line for each place of its new faults."""
+        before = self.of[kind].get(seed, Total())
+        places = {each["place"] for other in self.of[kind].values() for each in other.faults}
+        for fault in total.faults[len(before.faults) :]:
+            if fault["place"] not in places:
+                places.add(fault["place"])
+                again = f"--kind {kind} --seed {seed} --first {fault['number']} --count 1"
+                print(f"{fault['fault']}: {again}: {fault['place']}: {fault['words']}", flush=True)
+        self.of[kind][seed] = total
+        if self._path is not None:
+            as_json = {
+                k: {seed: dataclasses.asdict(each) for seed, each in seeds.items()} for k, seeds in self.of.items()
+            }
+            self._path.write_text(json.dumps(as_json, indent=1))
+
+    def rows(self) -> dict[str, tuple[str, ...]]:
+        by_kind = {kind: list(seeds.values()) for kind, seeds in self.of.items()}
+        by_kind["all"] = [total for totals in by_kind.values() for total in totals]
+        return {kind: _row(totals) for kind, totals in by_kind.items()}
+
+
+def _row(totals: Sequence[Total]) -> tuple[str, ...]:
+    inputs, seconds = sum(each.inputs for each in totals), sum(each.seconds for each in totals)
+    faults = [fault["fault"] for each in totals for fault in each.faults]
+    return (
+        f"{inputs:,}",
+        f"{inputs / seconds if seconds else 0.0:,.0f}",
+        *(str(faults.count(name)) for name in FAULTS),
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kind", action="append", choices=KINDS, help="may be given several times (default: all)")
-    parser.add_argument("--count", type=int, help="inputs per kind (default: as many as the time allows)")
+    parser.add_argument("--count", type=int, help="inputs per kind and process (default: as many as the time allows)")
     parser.add_argument("--first", type=int, help="number of the first input (default: where the totals stopped)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the first process; the others have those after it")
+    parser.add_argument("--processes", type=int, default=1, help="how many work at once, each with a seed of its own")
     parser.add_argument("--minutes", type=float, default=1 / 6, help="at most this long per kind")
     parser.add_argument("--totals", type=Path, help="JSON file in which totals are kept")
     parser.add_argument("--figures", action="store_true", help="write the totals to docs/figures/fuzz_inputs.json")
     given = parser.parse_args()
-    kept = json.loads(given.totals.read_text()) if given.totals is not None and given.totals.exists() else {}
-    totals = {kind: Total(**kept.get(kind, {})) for kind in KINDS}
-    for kind in given.kind or KINDS:
-        total = totals[kind]
-        total.next = total.next if given.first is None else given.first
-        known: set[str] = set()
-        for one in fuzz(kind, given.seed, total, count=given.count, seconds=given.minutes * 60):
-            if one.place not in known:
-                known.add(one.place)
-                print(
-                    f"{one.fault}: {kind} --seed {one.seed} --first {one.number}: {one.place}: {one.words}", flush=True
-                )
-        if given.totals is not None:
-            given.totals.write_text(
-                json.dumps({name: dataclasses.asdict(each) for name, each in totals.items()}, indent=1)
-            )
-    rows = {}
-    for kind, total in totals.items():
-        per_second = total.inputs / total.seconds if total.seconds else 0.0
-        rows[kind] = (
-            f"{total.inputs:,}",
-            f"{per_second:,.0f}",
-            *(str(sum(each["fault"] == name for each in total.faults)) for name in FAULTS),
-        )
-    inputs, seconds = sum(each.inputs for each in totals.values()), sum(each.seconds for each in totals.values())
-    rows["all"] = (
-        f"{inputs:,}",
-        f"{inputs / seconds if seconds else 0.0:,.0f}",
-        *(str(sum(int(row[2 + i]) for row in rows.values())) for i in range(len(FAULTS))),
-    )
+    totals = Totals(given.totals)
+    # Not forks: a process is limited in its memory, and torch is imported in it.
+    with ProcessPoolExecutor(given.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for kind in given.kind or KINDS:
+            asked = {}
+            for seed in range(given.seed, given.seed + given.processes):
+                total = dataclasses.replace(totals.of[kind].get(seed, Total()))
+                total.next = total.next if given.first is None else given.first
+                work = pool.submit(fuzz_seed, kind, seed, total, given.count, given.minutes * 60)
+                asked[work] = seed
+            for work in as_completed(asked):
+                totals.add(kind, asked[work], work.result())
+    rows = totals.rows()
     columns = ("inputs", "per second", *FAULTS)
     print("".join(f"{word:>19}" for word in ("kind", *columns)))
     for kind, row in rows.items():

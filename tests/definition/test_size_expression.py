@@ -47,7 +47,7 @@ def test_anything_else_is_refused(text: str) -> None:
         SizeExpression(text, "flops").at({"n": 10})
 
 
-@pytest.mark.parametrize("text", ["n ** n ** n", "'a' * 1000000000", "n / 0", "log2(0)"])
+@pytest.mark.parametrize("text", ["n ** n ** n", "((n ** 64) ** 64) ** 64", "'a' * 1000000000", "n / 0", "log2(0)"])
 def test_what_cannot_be_computed_is_said(text: str) -> None:
     with pytest.raises(DefinitionError, match="cannot be computed"):
         SizeExpression(text, "flops").at({"n": 100})

@@ -188,9 +188,13 @@ def test_results_go_to_a_store(tmp_path: Path) -> None:
 def test_a_results_file_that_cannot_be_written_is_refused_before_anything_runs(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for file in (tmp_path / "missing" / "results.json", tmp_path / "folder", tmp_path / ("a" * 300)):
-        done = run_nested(tmp_path, MIXED, FAST, f"--photometer-json={file}")
-        assert done.code == pytest.ExitCode.USAGE_ERROR, file
-        assert done.outcomes == {}
+        for option in ("photometer", "benchmark"):
+            done = run_nested(tmp_path, MIXED, FAST, f"--{option}-json={file}")
+            assert done.code == pytest.ExitCode.USAGE_ERROR, file
+            assert done.outcomes == {}
+    done = run_nested(tmp_path, MIXED, FAST, f"--photometer-store={tmp_path / 'missing' / 'history.db'}")
+    assert done.code == pytest.ExitCode.USAGE_ERROR
+    assert done.outcomes == {}
 
 
 def test_a_results_file_that_is_lost_meanwhile_fails_the_session(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # What a URL has between its user and its host; of `//`, a Path keeps one.
 _PASSWORD = re.compile(r"(?<=:/)(/?[^\s/@:]*:)[^\s/@]+(?=@)")
+# An option of a URL whose value is secret.
+_SECRET_OPTION = re.compile(r"([?&][^\s=&]*(?:pass|secret|token|key)[^\s=&]*=)[^\s&'\"]+", re.IGNORECASE)
 
 
 def on_screen(text: str, stream: TextIO | None = None) -> str:
@@ -33,7 +35,7 @@ def on_screen(text: str, stream: TextIO | None = None) -> str:
 
     Nothing in it acts on the screen, and it has no password of a URL that was given in place of something else.
     """
-    shown = _PASSWORD.sub(r"\1***", visible(text))
+    shown = _SECRET_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1***", visible(text)))
     return encodable(shown, getattr(stream or sys.stderr, "encoding", None))
 
 

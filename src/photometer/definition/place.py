@@ -13,6 +13,8 @@ from photometer.errors import DefinitionError
 # Two lines on either side are enough to recognise the place, and quick to read.
 _CONTEXT_LINES = 2
 _OWN_FOLDER = str(Path(__file__).parent)
+# What is typed as an option has no file.
+_COMMAND_FOLDER = str(Path(__file__).parent.parent / "cli")
 
 
 def excerpt(text: str, line: int, column: int = 0, width: int = 1) -> str:
@@ -38,11 +40,16 @@ def excerpt_of(text: str, needle: str) -> str:
 
 
 def caller_place() -> str:
-    """Return `file.py:line` of the nearest caller outside this folder: where the author wrote the definition."""
+    """Return `file.py:line` of the nearest caller outside this folder, where the author wrote the definition.
+
+    Nothing, if that is the command: a mistake in an option is in no file.
+    """
     frame = sys._getframe(1)
     # "<string>" is the constructor that dataclasses generate.
     while frame.f_back is not None and frame.f_code.co_filename.startswith((_OWN_FOLDER, "<string>")):
         frame = frame.f_back
+    if frame.f_code.co_filename.startswith(_COMMAND_FOLDER):
+        return ""
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
@@ -50,4 +57,5 @@ def definition_error(
     message: str, *, shown: str | None = None, remedy: str, place: str | None = None
 ) -> DefinitionError:
     """Return a DefinitionError that names the file and line, shows the excerpt and ends with the remedy."""
-    return DefinitionError(f"{place or caller_place()}: {message}", log=shown, remedy=remedy)
+    place = place or caller_place()
+    return DefinitionError(f"{place}: {message}" if place else message, log=shown, remedy=remedy)

@@ -42,8 +42,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "prod": math.prod,
     "log2": math.log2,
 }
-# A larger power is a mistake, and would take minutes to compute.
+# A larger power is a mistake, and powers of powers would take minutes to compute.
 LARGEST_EXPONENT = 64
+MOST_BITS = 4096
 LONGEST_TEXT = 1000
 
 
@@ -70,7 +71,7 @@ class SizeExpression:
             )
         try:
             return _value(self._tree.body, sizes)
-        except (ArithmeticError, TypeError, ValueError) as error:
+        except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
             raise definition_error(
                 f"{self._what} cannot be computed at {dict(sizes)}: {error}", shown=excerpt(self.text, 0), remedy=_FORM
             ) from None
@@ -132,6 +133,8 @@ def _computed(node: Any, sizes: Mapping[str, Any]) -> Any:
         raise TypeError("arithmetic needs numbers")
     if isinstance(node.op, ast.Pow) and abs(right) > LARGEST_EXPONENT:
         raise ValueError(f"the exponent {right} is too large")
+    if isinstance(node.op, ast.Pow) and isinstance(left, int) and left.bit_length() * abs(right) > MOST_BITS:
+        raise ValueError("the power is too large")
     return _BINARY[type(node.op)](left, right)
 
 

@@ -216,26 +216,36 @@ def is_given(config: pytest.Config, name: str) -> bool:
     return bool(given.get(f"photometer_{name}") or given.get(f"benchmark_{foreign}"))
 
 
-def check_results_file(config: pytest.Config) -> None:
-    """Raise a usage error if the results file that is asked for cannot be written: nothing is measured in vain."""
-    given = config.option.photometer_json
-    if not given or hasattr(config, "workerinput"):
+def check_results_files(config: pytest.Config) -> None:
+    """Raise a usage error if a file or store that is asked for cannot be written: nothing is measured in vain."""
+    if hasattr(config, "workerinput"):
         return
-    path = Path(given)
-    cause = ""
+    files = {"--photometer-json": config.option.photometer_json}
+    if not has_pytest_benchmark(config):
+        files["--benchmark-json"] = config.option.benchmark_json
+    for option, given in files.items():
+        cause = _why_not_written(Path(given)) if given else ""
+        if cause:
+            raise pytest.UsageError(f"{option}={given}: {cause}. Make the folder, or name a file that can be written.")
+    if config.option.photometer_store:
+        from photometer.ci.project_store import place_to_write
+        from photometer.errors import PhotometerError
+
+        try:
+            place_to_write(config.option.photometer_store, warn=lambda text: None)
+        except PhotometerError as error:
+            raise pytest.UsageError(f"--photometer-store: {error}") from None
+
+
+def _why_not_written(path: Path) -> str:
     try:
         if path.is_dir():
-            cause = "is a folder, not a file"
-        elif not path.parent.is_dir():
-            cause = f"there is no folder {path.parent}"
-        elif not os.access(path if path.exists() else path.parent, os.W_OK):
-            cause = "you may not write there"
+            return "is a folder, not a file"
+        if not path.parent.is_dir():
+            return f"there is no folder {path.parent}"
+        return "" if os.access(path if path.exists() else path.parent, os.W_OK) else "you may not write there"
     except (OSError, ValueError) as error:
-        cause = str(error)
-    if cause:
-        raise pytest.UsageError(
-            f"--photometer-json={given}: {cause}. Make the folder, or name a file that can be written."
-        )
+        return str(error)
 
 
 def is_benchmark(item: pytest.Item) -> bool:

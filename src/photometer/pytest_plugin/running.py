@@ -19,7 +19,7 @@ from .fixtures import BENCH, BenchmarkFixtures, Engine, Fixtures, Once
 from .options import (
     Asked,
     asks_for_instructions,
-    check_results_file,
+    check_results_files,
     has_pytest_benchmark,
     ignored_options,
     is_benchmark,
@@ -41,7 +41,7 @@ def register_plugins(config: pytest.Config) -> None:
     """Register what this session needs: an ordinary run, or a comparison."""
     if not config.option.help and not config.option.version:
         refuse_gates(config)
-        check_results_file(config)
+        check_results_files(config)
     if config.option.photometer_compare and not config.option.help and not config.option.version:
         from .compared import ComparedRun
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -178,7 +179,7 @@ class ForkServer:
             f"{self.launch.python} cannot import torch: {failed.message}",
             command=self.command,
             log=failed.traceback,
-            remedy="Install torch there, or choose another interpreter.",
+            remedy=_import_remedy(),
         )
 
     def _start_status(self) -> int | None:
@@ -434,3 +435,11 @@ class FreshServer(ForkServer):
 
     def _start_output(self) -> str:
         return self.output()
+
+
+def _import_remedy() -> str:
+    """Return what to do if torch cannot be imported; a limit of memory is a frequent cause that no message names."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        return f"Processes may use {limit // 2**20:,} MiB of memory at most here: allow more with `ulimit -v unlimited`."
+    return "Install torch there, or choose another interpreter."

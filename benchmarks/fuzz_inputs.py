@@ -746,6 +746,14 @@ class Totals:
             }
             self._path.write_text(json.dumps(as_json, indent=1))
 
+    def add_file(self, path: Path) -> None:
+        """Add what was done on another machine, with other seeds."""
+        for kind, seeds in Totals(path).of.items():
+            for seed, total in seeds.items():
+                if seed in self.of[kind]:
+                    raise SystemExit(f"{path}: {kind} has seed {seed}, which is in these totals already")
+                self.add(kind, seed, total)
+
     def rows(self) -> dict[str, tuple[str, ...]]:
         by_kind = {kind: list(seeds.values()) for kind, seeds in self.of.items()}
         by_kind["all"] = [total for totals in by_kind.values() for total in totals]
@@ -771,9 +779,12 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1, help="how many work at once, each with a seed of its own")
     parser.add_argument("--minutes", type=float, default=1 / 6, help="at most this long per kind")
     parser.add_argument("--totals", type=Path, help="JSON file in which totals are kept")
+    parser.add_argument("--add", type=Path, action="append", default=[], help="totals of another machine to add")
     parser.add_argument("--figures", action="store_true", help="write the totals to docs/figures/fuzz_inputs.json")
     given = parser.parse_args()
     totals = Totals(given.totals)
+    for path in given.add:
+        totals.add_file(path)
     # Not forks: a process is limited in its memory, and torch is imported in it.
     with ProcessPoolExecutor(given.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
         for kind in given.kind or KINDS:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from photometer.errors import ProtocolError, WorkerCrashed, WorkerStartError, WorkerTimeout
+from photometer.model.units import format_bytes
 from photometer.session.child_process import ChildGone, ChildProcess
 from photometer.session.layout import freezing, of_fixed_length
 from photometer.session.left_behind import make_folder
@@ -441,5 +442,5 @@ def _import_remedy() -> str:
     """Return what to do if torch cannot be imported; a limit of memory is a frequent cause that no message names."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
-        return f"Processes may use {limit // 2**20:,} MiB of memory at most here: allow more with `ulimit -v unlimited`."
+        return f"Processes may use {format_bytes(limit)} of memory at most here: allow more with `ulimit -v unlimited`."
     return "Install torch there, or choose another interpreter."

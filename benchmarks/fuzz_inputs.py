@@ -181,8 +181,6 @@ class Kinds:
             if isinstance(each, type) and issubclass(each, messages.Reply) and each is not messages.Reply
         ]
         self._requests = list(messages.REQUESTS.values())
-        self._pickles = self._made_pickles()
-        self._store = self._made_store()
         self._places: dict[int | None, list[tuple[Any, ...]]] = {}
         for place in PLACES:
             self._places.setdefault(place[1] if place[0] == "records" else None, []).append(place)
@@ -322,14 +320,16 @@ class Kinds:
     def _alphabet(self, text: bytes) -> list[bytes]:
         return self._alphabets.setdefault(text, words_of(text))
 
-    def _made_pickles(self) -> list[bytes]:
+    @functools.cached_property
+    def _pickles(self) -> list[bytes]:
         import torch.utils.benchmark as theirs
 
         task = theirs.utils.common.TaskSpec("x + 1", "x = 1", label="L", sub_label="S", num_threads=1)
         one = theirs.Measurement(1, [1e-6, 2e-6, 3e-6], task)
         return [pickle.dumps(value, protocol) for protocol in (0, 2, 4) for value in (one, [one, one], {"a": [one]})]
 
-    def _made_store(self) -> bytes:
+    @functools.cached_property
+    def _store(self) -> bytes:
         path = self.folder / "made.sqlite"
         with open_store(path, create=True) as store:
             for number in range(3):

@@ -29,11 +29,11 @@ from pathlib import Path
 from typing import Any
 
 from photometer.analysis.judge import Criteria
+from photometer.comparing.calibrate import false_alarm_rate
 from photometer.comparing.fork_sampler import Contestants, ForkSampler
 from photometer.comparing.verdict_loop import Sample, verdict_of_one
 from photometer.instruments.replicate import Side
 from photometer.session.session import Session
-from photometer.stats.calibration import false_alarm_rate
 from photometer.worker.messages import Prepare
 
 SETUP = "x = torch.rand(8)\ny = torch.rand(8)\nn = 1"

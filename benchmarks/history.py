@@ -22,8 +22,7 @@ from typing import Any
 from tests.history.postgresql_server import NoPostgreSQL, running_postgresql
 from tests.history.records import counts, header, origin, times
 
-from photometer.history.all_changes import changes_in
-from photometer.history.changes import Cause
+from photometer.history.changes import Cause, changes_in
 from photometer.history.store import Store, open_store
 
 AIMS = {"ingest": "at least 5,000 / s", "curve": "under 100 ms", "changes": "under 30 s"}

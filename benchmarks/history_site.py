@@ -22,8 +22,7 @@ from tests.history.site.made_history import Made, commit_of, fill_store, stepped
 from tests.report.browser.tab import Tab, chromium, new_tab
 
 from photometer.history.site.index_data import SiteOptions
-from photometer.history.site.live_site import LiveSite
-from photometer.history.site.local_server import LocalServer
+from photometer.history.site.local_server import LiveSite, LocalServer
 from photometer.history.site.site_files import publish_site
 from photometer.history.store import Store, open_store
 

@@ -32,8 +32,7 @@ from photometer.execution.executor import Done, Executor, Work, describe
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
-from photometer.model.environment import Environment
-from photometer.model.machine import Machine
+from photometer.model.machine import Environment, Machine
 from photometer.model.node import Node
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_format import encode_record

@@ -28,12 +28,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from photometer.analysis.judge import DEFAULT_MARGIN, Criteria
+from photometer.comparing.calibrate import false_alarm_rate
 from photometer.comparing.fork_sampler import Contestants, ForkSampler
 from photometer.comparing.verdict_loop import Sample, verdict_of_one
 from photometer.instruments.replicate import Side
 from photometer.session.cores import usable_cores
 from photometer.session.session import Session
-from photometer.stats.calibration import false_alarm_rate
 from photometer.worker.messages import Prepare
 
 # Statement and the lines of its set-up, which may stand in any order: no random numbers, so that no data depend on it.

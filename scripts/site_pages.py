@@ -59,7 +59,7 @@ PARTS = (
     ),
     ("Flame graphs", ("photometer.report.flame", "photometer.analysis.flame")),
     ("Results and history", ("photometer.results", "photometer.model.results", "photometer.history")),
-    ("Environments", ("photometer.model.environment", "photometer.worker.threads")),
+    ("Environments", ("photometer.model.machine", "photometer.worker.threads")),
     ("Errors", ("photometer.errors",)),
     ("Others", ("photometer",)),
 )

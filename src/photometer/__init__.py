@@ -48,10 +48,10 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
     from photometer.instruments.clock import timer as timer
     from photometer.model.callgrind_stats import CallgrindStats as CallgrindStats
     from photometer.model.copy_if_callgrind import CopyIfCallgrind as CopyIfCallgrind
-    from photometer.model.environment import Environment as Environment
     from photometer.model.function_counts import FunctionCount as FunctionCount, FunctionCounts as FunctionCounts
     from photometer.model.instruction_counts import InstructionCounts as InstructionCounts
     from photometer.model.language import Language as Language
+    from photometer.model.machine import Environment as Environment
     from photometer.model.measurement import Measurement as Measurement
     from photometer.model.memory_measurement import MemoryMeasurement as MemoryMeasurement
     from photometer.model.task import TaskSpec as TaskSpec
@@ -74,7 +74,7 @@ _HOME = {
     "Compare": "photometer.tables",
     "ComparisonSettings": "photometer.comparing.request",
     "CopyIfCallgrind": "photometer.model.copy_if_callgrind",
-    "Environment": "photometer.model.environment",
+    "Environment": "photometer.model.machine",
     "EnvironmentComparison": "photometer.analysis.comparison_result",
     "FunctionCount": "photometer.model.function_counts",
     "FunctionCounts": "photometer.model.function_counts",

@@ -25,7 +25,7 @@ from photometer.execution.import_check import check_imports
 from photometer.execution.profile import InstructionStacks, Profile, ProfileSettings, profile
 from photometer.instruments.browser import find_browser, render_png
 from photometer.instruments.callgrind.python_frames import STATEMENT
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.model.order_name import label_text
 from photometer.model.packed_stacks import ComparisonStacks
 from photometer.model.whole_file import not_written, write_whole

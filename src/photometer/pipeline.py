@@ -29,8 +29,8 @@ from photometer.execution.probe_plan import probe_plan
 from photometer.execution.run_file import RunFile, kept_visits, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
-from photometer.model.environment import Environment
 from photometer.model.folder_lock import hold_folder
+from photometer.model.machine import Environment
 from photometer.model.results_folder import RESULTS_FOLDER, check_results_folder
 from photometer.model.results_reader import load_results
 from photometer.model.visit_journal import with_unfinished

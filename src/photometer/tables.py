@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from photometer.analysis.table import Colorize, RatioStyle, Reference, Table, TableRequest, transpose
-from photometer.analysis.tabled import CountFigure, tabled
-from photometer.analysis.tabulate import tabulate
+from photometer.analysis.tabulate import CountFigure, tabled, tabulate
 from photometer.errors import DefinitionError
 from photometer.model.data_frame import data_frame
 from photometer.model.measurement import Measurement

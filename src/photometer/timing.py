@@ -20,7 +20,7 @@ from photometer.model.copy_if_callgrind import CopyIfCallgrind
 from photometer.model.language import Language
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
-from photometer.plan.data_seed import checked_seed
+from photometer.plan.work_order import checked_seed
 from photometer.statement_arguments import (
     bind_call,
     check_texts,

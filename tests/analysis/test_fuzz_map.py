@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from photometer.analysis.fuzz_map import FuzzMap, figure_of, make_map
-from photometer.analysis.fuzz_split import features_of
+from photometer.analysis.fuzz_map import FuzzMap, features_of, figure_of, make_map
 from photometer.errors import MeasurementError
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
 from photometer.model.records import from_record, to_record

@@ -8,7 +8,7 @@ import json
 
 from photometer.analysis.variant_rows import FIRST_COLUMNS, variant_rows
 from photometer.model.records import to_record
-from photometer.report.tables.variants_csv import render_variants_csv, render_variants_json
+from photometer.report.tables.as_csv import render_variants_csv, render_variants_json
 from tests.analysis.order_records import PEAK, metered, order, phased, timed, worked
 
 RECORDS = [

@@ -7,8 +7,8 @@ from typing import Any
 from photometer.analysis.cause import InstructionChange
 from photometer.analysis.changed_code import ChangedCode
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult
+from photometer.analysis.figure_change import MemoryChange
 from photometer.analysis.gate import Gate
-from photometer.analysis.memory_change import MemoryChange
 from photometer.ci.review import Review
 from photometer.model.fail_rules import parse_rules
 from photometer.model.memory_measurement import MemoryFigures

@@ -8,7 +8,7 @@ import pytest
 
 from photometer.ci.acceptance import Acceptance, accept, find_acceptances
 from photometer.environments.spec import parse_environment
-from photometer.plan.benchmark_pattern import names_benchmark
+from photometer.plan.selection import names_benchmark
 from tests.analysis.verdicts import comparison, result
 from tests.repositories import git
 

@@ -16,8 +16,7 @@ import pytest
 from photometer.analysis.ranking import Ranking
 from photometer.cli import main
 from photometer.cli.code_options import joined, read_code
-from photometer.comparing.ab_findings import AbFindings, StatementCount
-from photometer.comparing.ab_request import AbRequest
+from photometer.comparing.ab_findings import AbFindings, AbRequest, StatementCount
 from photometer.comparing.rank import Stopping, rank_side_by_side
 from photometer.comparing.statement_source import StatementSource
 from photometer.comparing.statements import AbStages

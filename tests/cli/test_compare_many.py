@@ -14,7 +14,7 @@ from photometer.ci.review import read_review
 from photometer.cli import main
 from photometer.comparing.environments import live_comparison
 from photometer.history.store import open_store
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.session.session import Session
 from tests.session.fake_session import Behaviour, FakeServers
 

@@ -9,12 +9,11 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonSettings, plan_suite
-from photometer.comparing.source import CheckedPlan, StartedSide, comparison_header, failure_of
+from photometer.comparing.source import CheckedPlan, Observer, StartedSide, comparison_header, failure_of
 from photometer.errors import WorkerError
 from photometer.instruments.ready_order import ReadyOrder
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.plan.work_order import WorkOrders, short_titles
 from tests.session.fake_session import Behaviour, FakeServers
 

@@ -11,11 +11,11 @@ from photometer.analysis.comparison_result import EnvironmentComparison
 from photometer.analysis.verdict import Verdict
 from photometer.comparing.environment_source import EnvironmentSource
 from photometer.comparing.environments import live_comparison
-from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings
+from photometer.comparing.source import Observer
 from photometer.definition import GroupedStmts, TimerArgs
 from photometer.errors import DefinitionError, ResultsFileError, WorkerStartError
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.model.results_reader import load_results
 from tests.session.fake_session import Behaviour, FakeServers
 

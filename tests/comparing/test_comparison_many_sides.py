@@ -11,13 +11,12 @@ from photometer.analysis.comparison_reader import read_comparison
 from photometer.analysis.comparison_result import ComparisonRow, EnvironmentComparison
 from photometer.ci.acceptance import Acceptance
 from photometer.comparing.environments import live_comparison
-from photometer.comparing.matrix_sides import matrix_sides
-from photometer.comparing.request import ComparisonRequest, ComparisonSettings
+from photometer.comparing.request import ComparisonRequest, ComparisonSettings, matrix_sides
 from photometer.comparing.source import CheckedPlan, Contest, contests_of
 from photometer.definition import TimerArgs
 from photometer.errors import DefinitionError, EnvironmentSpecError, ResultsFileError
 from photometer.history.store import open_store
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.model.results_reader import load_results
 from photometer.report.matrix_text import render_matrix
 from tests.session.fake_session import Behaviour, FakeServers

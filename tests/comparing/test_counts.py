@@ -9,8 +9,7 @@ import pytest
 
 from photometer.comparing import counts
 from photometer.comparing.counts import CountedSuite, CountsUnderWay, SideOutcome, count_sides
-from photometer.comparing.observer import Observer
-from photometer.comparing.source import Contest
+from photometer.comparing.source import Contest, Observer
 from photometer.definition.timer_args import TimerArgs
 from photometer.errors import PhotometerError, ToolMissing, WorkerStartError
 from photometer.session.layout import Layout

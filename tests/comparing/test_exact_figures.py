@@ -10,8 +10,7 @@ import pytest
 from photometer.analysis.figure_change import FigureChange, figure_changes, likely_cause
 from photometer.comparing import exact_figures
 from photometer.comparing.exact_figures import ExactSuite, compare_exactly, located
-from photometer.comparing.observer import Observer
-from photometer.comparing.source import CheckedPlan, Contest, StartedSide
+from photometer.comparing.source import CheckedPlan, Contest, Observer, StartedSide
 from photometer.definition import TimerArgs
 from photometer.errors import WorkerCrashed
 from photometer.instruments.callgrind.python_frames import FramedSide

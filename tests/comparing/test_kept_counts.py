@@ -15,7 +15,7 @@ from photometer.environments.worktree import Checkout
 from photometer.instruments.callgrind.count_order import count_task_of
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.ready_order import ReadyOrder
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.plan import materialize
 from tests.session.fake_session import Behaviour, FakeServers
 

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE
+from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, log_evidence_needed
 from photometer.analysis.ranking import Ranking
 from photometer.comparing.rank import Stopping, pairs_of, rank_side_by_side
 from photometer.errors import DefinitionError, SnippetError
 from photometer.instruments.replicate import Replicate
-from photometer.stats.false_discovery import log_evidence_needed
 
 NAMES = ("a", "b", "c", "d")
 

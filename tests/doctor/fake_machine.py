@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from photometer.doctor.system_files import SystemFiles
+from photometer.doctor.processor import SystemFiles
 
 
 def fake_machine(root: Path, files: dict[str, str]) -> SystemFiles:

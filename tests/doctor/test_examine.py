@@ -7,12 +7,17 @@ from pathlib import Path
 import pytest
 
 from photometer.doctor import examine
-from photometer.doctor.examine import kernel_findings, noise_findings, quick_look, summary_line
+from photometer.doctor.examine import (
+    TorchReport,
+    judge_torch,
+    kernel_findings,
+    noise_findings,
+    quick_look,
+    summary_line,
+)
 from photometer.doctor.finding import Examination, Finding, State
 from photometer.doctor.noise_test import NoiseTest, Visit, Work
-from photometer.doctor.processor import Look, neighbour_findings, processor_findings
-from photometer.doctor.system_files import SystemFiles
-from photometer.doctor.torch_report import TorchReport, judge_torch
+from photometer.doctor.processor import Look, SystemFiles, neighbour_findings, processor_findings
 from photometer.instruments.noise_watch import Ticks
 from photometer.session import cores as session_cores
 from photometer.session.layout import Freezing

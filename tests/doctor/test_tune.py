@@ -8,7 +8,7 @@ from typing import Any
 
 from photometer.doctor.finding import State
 from photometer.doctor.gpu import find_gpus, gpu_findings
-from photometer.doctor.system_files import SystemFiles
+from photometer.doctor.processor import SystemFiles
 from photometer.doctor.tune import tune
 from photometer.report.doctor_text import render_changes
 from tests.doctor.fake_machine import cores, fake_machine

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from photometer.environments.command import CommandStopped, stop_commands
-from photometer.environments.kept import KeptEnvironments, key_of
-from photometer.environments.shared_files import drop_unshared, recorded_files, share_files
+from photometer.environments.kept import KeptEnvironments, drop_unshared, key_of, recorded_files, share_files
 
 A, B, C = key_of("a"), key_of("b"), key_of("c")
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from photometer.environments.installed_revision import install_words
 from photometer.environments.kept import KeptEnvironments
-from photometer.environments.resolved import Making, resolve_environment, resolve_environments
+from photometer.environments.resolved import Making, install_words, resolve_environment, resolve_environments
 from photometer.environments.spec import parse_environment
 from photometer.environments.worktree import Worktrees, branch_of
 from photometer.errors import EnvironmentSpecError, LimitReached

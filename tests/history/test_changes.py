@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.history.all_changes import changes_in
-from photometer.history.changes import Cause, find_all
-from photometer.history.explaining import changed_functions
+from photometer.history.changes import Cause, changed_functions, changes_in, find_all
 from photometer.history.ingest import origin_of
 from photometer.history.nouns import Benchmark, StoredComparison
 from photometer.history.store import Store, open_store

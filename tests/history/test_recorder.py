@@ -15,7 +15,7 @@ from photometer.errors import StoreError
 from photometer.history.recorder import StoreWarning, open_recorder
 from photometer.history.repository import Repository, project_of_url
 from photometer.history.store import open_store
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from tests.history.project import Project
 from tests.history.records import counts, header, origin, times
 from tests.session.fake_session import Behaviour, FakeServers

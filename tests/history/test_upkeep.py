@@ -14,12 +14,11 @@ from sqlalchemy import func, select, update
 from photometer.cli import main
 from photometer.errors import DefinitionError, StoreError
 from photometer.history import schema
-from photometer.history.exporting import export_curves, export_runs
+from photometer.history.connection import make_store
 from photometer.history.ingest import add_file
-from photometer.history.location import make_store
 from photometer.history.store import Store, open_store
 from photometer.history.two_commits import compare_commits, render_comparison
-from photometer.history.upkeep import Pruning, choose, delete_runs, examine
+from photometer.history.upkeep import Pruning, choose, delete_runs, examine, export_curves, export_runs
 from photometer.model.results_file import ResultsFile
 from tests.history.records import comparison, counts, header, origin, sha, times
 

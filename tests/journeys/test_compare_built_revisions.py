@@ -9,8 +9,8 @@ import pytest
 
 from photometer import TimerArgs
 from photometer.comparing.environments import live_comparison
-from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings
+from photometer.comparing.source import Observer
 from photometer.environments.kept import KeptEnvironments
 from photometer.errors import CannotRun, EnvironmentSpecError, LimitReached
 from tests.environments.extension_project import INSTALL, make_project

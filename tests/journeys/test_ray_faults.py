@@ -16,7 +16,7 @@ import pytest
 
 from photometer.execution.observer import NullObserver
 from photometer.execution.run_settings import RunSettings
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.model.results_reader import load_results
 from photometer.pipeline import run_suite
 from photometer.remote.cluster import Cluster

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.model.own_code import git_root, importable_here, own_folders
 from photometer.session.policy import Policy
 from photometer.worker.server import make_importable

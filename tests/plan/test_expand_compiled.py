@@ -9,8 +9,7 @@ from photometer.definition.compile_variant import CompileVariant
 from photometer.errors import DefinitionError
 from photometer.model.records import from_record, to_record
 from photometer.plan import AutoLabels, WorkOrder, materialize
-from photometer.plan.compiled_statement import compiled_statement
-from photometer.plan.recompilation import size_dependent
+from photometer.plan.compiled_statement import compiled_statement, size_dependent
 
 
 def compiled_orders(**options: object) -> list[WorkOrder]:

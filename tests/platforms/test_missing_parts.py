@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.session.policy import Policy
 from photometer.session.session import Session
 from photometer.worker.messages import DescribeTorch, Prepare, Time

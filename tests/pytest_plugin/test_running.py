@@ -174,7 +174,7 @@ def test_ab_returns_a_verdict_which_is_kept_and_shown(tmp_path: Path) -> None:
 
 
 def test_results_go_to_a_store(tmp_path: Path) -> None:
-    from photometer.history.location import make_store
+    from photometer.history.connection import make_store
     from photometer.history.store import open_store
 
     place = tmp_path / "history.db"

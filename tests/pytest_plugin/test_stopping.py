@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from photometer.errors import SnippetError
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.pytest_plugin.stop_messages import SideSettings
 from photometer.pytest_plugin.stopping_session import NotReached, SidePolicy, StoppingSession
 from photometer.session.layout import Layout

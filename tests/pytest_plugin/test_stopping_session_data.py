@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.pytest_plugin.stop_messages import SideSettings
 from photometer.pytest_plugin.stopping_session import StoppingSession
 from photometer.worker.messages import Prepare, Time

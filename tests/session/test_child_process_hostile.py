@@ -157,7 +157,7 @@ def test_a_server_that_is_starting_ends_with_its_owner(tmp_path: Path) -> None:
     (tmp_path / "slow" / "torch.py").write_text(f"import time; open({str(begun)!r}, 'w').close(); time.sleep(600)\n")
     script = (
         "import sys\n"
-        "from photometer.model.environment import Environment\n"
+        "from photometer.model.machine import Environment\n"
         "from photometer.session.session import ServerKind, Session\n"
         f"session = Session(Environment(sys.executable, ({str(tmp_path / 'slow')!r},)))\n"
         "session.start_ahead([ServerKind()])\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from photometer.errors import SnippetError, WorkerCrashed, WorkerStartError, WorkerTimeout
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.session.session import Server, Session
 from photometer.worker.messages import Prepare, Time
 

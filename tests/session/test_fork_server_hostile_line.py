@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from photometer.errors import ProtocolError, SnippetError, WorkerError
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.session.child_process import ChildGone, ChildProcess
 from photometer.session.fork_server import ForkServer
 from photometer.session.session import Session

@@ -11,7 +11,7 @@ from photometer.definition.loading import load_suite
 from photometer.errors import DefinitionError, SnippetError
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.model.task import TaskSpec
 from photometer.plan.expand import materialize
 from photometer.session.policy import Policy

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from photometer.errors import WorkerCrashed, WorkerStartError
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.session.layout import Layout
 from photometer.session.policy import WITHOUT_AVX512, Policy
 from photometer.session.session import Counting, ServerKind, Session

@@ -16,7 +16,7 @@ import pytest
 from photometer.errors import CacheError
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.model.task import TaskSpec
 from photometer.session import warm
 from photometer.session.remarks import hearing

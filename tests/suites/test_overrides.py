@@ -8,7 +8,7 @@ import pytest
 
 from photometer.definition import load_suite
 from photometer.errors import DefinitionError
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.plan import materialize, select
 from photometer.session.session import Session
 from photometer.suites.overrides import CALLS, RUNGS, Rung, ladder

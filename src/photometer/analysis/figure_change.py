@@ -2,16 +2,104 @@
 
 Like instructions, it decides whether something changed, not what that costs. Two builds lie in memory differently: what
 moves a figure by less than its tolerance is no change.
+
+MemoryChange: whether the branch allocates more or less than the base. Figures are exact: any difference counts.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
 from photometer.analysis.changed_code import ChangedCode
 from photometer.instruments.declaration import Instrument
-from photometer.model.units import format_count
+from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
+from photometer.model.units import format_bytes, format_count
+
+MemoryWord = Literal["more", "less", "mixed", "equal", "unsteady"]
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryChange:
+    """The figures that most runs of each side have, and which of them differ for certain."""
+
+    ALWAYS: ClassVar[tuple[str, ...]] = ("verdict",)
+
+    verdict: MemoryWord
+    base: MemoryFigures
+    branch: MemoryFigures
+    device: str = ""
+
+    @property
+    def has_changed(self) -> bool:
+        return self.verdict in ("more", "less", "mixed")
+
+    @property
+    def sentence(self) -> str:
+        """`allocates 4.0 KiB more (12.0 KiB, not 8.0 KiB) in 1 block more; its peak is 4.0 KiB higher`."""
+        if self.verdict == "equal":
+            return ""
+        if self.verdict == "unsteady":
+            return "what it allocates differs from run to run"
+        parts = [_allocated(self.base, self.branch), _peak(self.base, self.branch), _kept(self.base, self.branch)]
+        where = f" on {self.device}" if self.device else ""
+        return "; ".join(part for part in parts if part) + where
+
+
+def memory_change(base: MemoryMeasurement, branch: MemoryMeasurement) -> MemoryChange:
+    """Judge the memory where the statement runs: on the accelerator if it uses one."""
+    device = base.device if base.device_repeats and branch.device_repeats else ""
+    ours = base.device_repeats if device else base.repeats
+    theirs = branch.device_repeats if device else branch.repeats
+    shown = (base.on_device, branch.on_device) if device else (base.host, branch.host)
+    first, second = shown
+    assert first is not None
+    assert second is not None
+    return MemoryChange(_verdict(ours, theirs), first, second, device)
+
+
+def _verdict(base: Sequence[MemoryFigures], branch: Sequence[MemoryFigures]) -> MemoryWord:
+    if set(base) == set(branch):
+        return "equal"
+    signs = {
+        sign
+        for name in ("peak_bytes", "allocated_bytes", "allocations", "kept_bytes")
+        if (sign := _sign([getattr(each, name) for each in base], [getattr(each, name) for each in branch]))
+    }
+    if not signs:
+        return "unsteady"
+    return "mixed" if len(signs) == 2 else "more" if signs == {1} else "less"
+
+
+def _sign(base: Sequence[int], branch: Sequence[int]) -> int:
+    """Return 1 if every run of the branch has more than any of the base, -1 if less, and 0 otherwise."""
+    return int(min(branch) > max(base)) - int(max(branch) < min(base))
+
+
+def _allocated(base: MemoryFigures, branch: MemoryFigures) -> str:
+    size, blocks = branch.allocated_bytes - base.allocated_bytes, branch.allocations - base.allocations
+    several = "block" if abs(blocks) == 1 else "blocks"
+    in_blocks = f" in {abs(blocks):,} {several} {'more' if blocks > 0 else 'fewer'}" if blocks else ""
+    if size:
+        word = "more" if size > 0 else "less"
+        theirs, ours = format_bytes(branch.allocated_bytes), format_bytes(base.allocated_bytes)
+        if theirs == ours:
+            # Rounded, they would look alike.
+            theirs, ours = f"{branch.allocated_bytes:,} B", f"{base.allocated_bytes:,} B"
+        both = f"{theirs}, not {ours}"
+        return f"allocates {format_bytes(abs(size))} {word} ({both}){in_blocks}"
+    return f"allocates as much{in_blocks}" if blocks else ""
+
+
+def _peak(base: MemoryFigures, branch: MemoryFigures) -> str:
+    size = branch.peak_bytes - base.peak_bytes
+    return f"its peak is {format_bytes(abs(size))} {'higher' if size > 0 else 'lower'}" if size else ""
+
+
+def _kept(base: MemoryFigures, branch: MemoryFigures) -> str:
+    size = branch.kept_bytes - base.kept_bytes
+    return f"each run keeps {format_bytes(abs(size))} {'more' if size > 0 else 'less'}" if size else ""
 
 
 @dataclasses.dataclass(frozen=True)

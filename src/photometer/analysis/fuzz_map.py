@@ -1,19 +1,244 @@
 """The map of a fuzz run: which inputs are faster, which slower, and what they have in common, in words.
 
 In: trials. Out: a FuzzMap with the trials in order, the counts, and findings. It needs neither torch nor a clock.
+
+What fuzzed inputs have in common: their features, and the division of inputs that explains most of a figure.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from photometer.analysis.fuzz_split import Feature, Floats, best_split, features_of
 from photometer.errors import MeasurementError
-from photometer.model.fuzz_trial import FuzzTrial
+from photometer.model.fuzz_trial import FuzzTrial, TensorFacts
+
+# A side with fewer inputs than this is an anecdote, not a finding.
+SMALLEST_SIDE = 4
+SMALLEST_SIDE_SHARE = 0.05
+# The number of shuffles, and the share of them that may do as well.
+SHUFFLES = 199
+CHANCE = 0.01
+# Of features that explain nearly the same, the first in the list is named.
+NEARLY = 0.98
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One value per trial, and the words for either side of a division. Only numbers have a `subject`.
+
+    The words for numbers and choices have a {} for the value. For a number, `when_true` says that it is reached.
+    """
+
+    values: tuple[Any, ...]
+    when_true: str
+    when_false: str
+    subject: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        return bool(self.subject)
+
+    @property
+    def is_flag(self) -> bool:
+        return all(isinstance(value, bool) for value in self.values)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A feature, the value it is divided at, and which inputs lie on the side of `when_true`."""
+
+    feature: Feature
+    value: Any
+    inside: Mask
+    gain: float
+
+    @property
+    def words_inside(self) -> str:
+        return self.feature.when_true.format(_shown(self.value))
+
+    @property
+    def words_outside(self) -> str:
+        return self.feature.when_false.format(_shown(self.value))
+
+
+def best_split(figures: Floats, features: Sequence[Feature], random: np.random.Generator) -> Split | None:
+    """Return the division that leaves the least variance inside its sides, unless chance finds one as good."""
+    masks, owners = _divisions_of_values(features, figures.size)
+    if not owners:
+        return None
+    gains = _gains(figures[:, np.newaxis], masks)[:, 0]
+    # Gains are shares of the variance, so the first feature nearly as good as the best is simply the first in the list.
+    chosen = int(np.argmax(gains >= NEARLY * gains.max()))
+    chosen_feature = owners[chosen][0]
+    same = [place for place, (feature, _) in enumerate(owners) if feature == chosen_feature]
+    chosen = max(same, key=lambda place: gains[place])
+    shuffles = np.stack([random.permutation(figures) for _ in range(SHUFFLES)], axis=1)
+    as_good = np.count_nonzero(_gains(shuffles, masks).max(axis=0) >= gains[chosen])
+    if (1 + as_good) / (1 + SHUFFLES) > CHANCE:
+        return None
+    feature_place, value = owners[chosen]
+    return Split(features[feature_place], value, masks[chosen], float(gains[chosen]))
+
+
+def _divisions_of_values(features: Sequence[Feature], count: int) -> tuple[Mask, list[tuple[int, Any]]]:
+    """Return every division to consider: one row of the mask each, with the feature's place and the value."""
+    smallest = max(SMALLEST_SIDE, round(SMALLEST_SIDE_SHARE * count))
+    masks: list[Mask] = []
+    owners: list[tuple[int, Any]] = []
+    for place, feature in enumerate(features):
+        values = np.array(feature.values, dtype=np.float64 if feature.is_number else object)
+        for value in _cuts(feature):
+            mask = np.asarray(values >= value if feature.is_number else values == value, dtype=np.bool_)
+            if smallest <= np.count_nonzero(mask) <= count - smallest:
+                masks.append(mask)
+                owners.append((place, value))
+    return np.array(masks, dtype=np.bool_).reshape(len(masks), count), owners
+
+
+def _cuts(feature: Feature) -> list[Any]:
+    if feature.is_flag:
+        return [True]
+    distinct = sorted(set(feature.values)) if feature.is_number else list(dict.fromkeys(feature.values))
+    if not feature.is_number:
+        return distinct
+    if len(distinct) > 64:  # enough to place a boundary: there are a few hundred inputs
+        distinct = [distinct[round(i * (len(distinct) - 1) / 63)] for i in range(64)]
+    return [_round_between(low, high) for low, high in itertools.pairwise(distinct)]
+
+
+def _round_between(low: float, high: float) -> float:
+    """Return the roundest number above `low` and up to `high`, so that the words are easy to read."""
+    for digits in range(1, 17):
+        rounded = float(f"{high:.{digits - 1}e}")
+        if low < rounded <= high:
+            return rounded
+    return high
+
+
+def _gains(figures: Floats, masks: Mask) -> Floats:
+    """Return the share of the variance that each division (row) explains, for each series of figures (column)."""
+    centred = figures - figures.mean(axis=0)
+    total = np.sum(centred**2, axis=0)
+    inside = masks.sum(axis=1)
+    sums = masks.astype(np.float64) @ centred
+    # The sums of the two sides are opposite, so what they explain is this much of the total.
+    explained = sums**2 * (1 / inside + 1 / (len(figures) - inside))[:, np.newaxis]
+    shares: Floats = np.divide(explained, total, out=np.zeros_like(explained), where=total > 0)
+    return shares
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def features_of(trials: Sequence[FuzzTrial], explaining: Collection[str] | None = None) -> list[Feature]:
+    """Return the features that differ between trials; `explaining` are the parameters to consider (None: all).
+
+    Of features that explain equally much the first one wins: contiguity and size come before what follows from them.
+    """
+    if not trials:
+        return []
+    found: list[Feature] = []
+    names = [tensor.name for tensor in trials[0].tensors]
+    for build in (_contiguous, _elements, _rank, _dtype):
+        found += [build(name, [_tensor(trial, name) for trial in trials]) for name in names]
+    found += _parameters(trials, explaining)
+    found += _same_shape(trials, names)
+    for name in names:
+        tensors = [_tensor(trial, name) for trial in trials]
+        found += _traits(name, tensors)
+        found += _sides(name, tensors)
+    return [feature for feature in found if len(set(feature.values)) > 1]
+
+
+def _tensor(trial: FuzzTrial, name: str) -> TensorFacts:
+    return next(tensor for tensor in trial.tensors if tensor.name == name)
+
+
+def _contiguous(name: str, tensors: list[TensorFacts]) -> Feature:
+    values = tuple(tensor.is_contiguous is not False for tensor in tensors)
+    return Feature(values, f"{name} is contiguous", f"{name} is not contiguous")
+
+
+def _elements(name: str, tensors: list[TensorFacts]) -> Feature:
+    return _number(
+        [tensor.numel for tensor in tensors],
+        f"{name} has {{}} elements or more",
+        f"{name} has fewer than {{}} elements",
+        f"the number of elements of {name}",
+    )
+
+
+def _rank(name: str, tensors: list[TensorFacts]) -> Feature:
+    return _number(
+        [len(tensor.shape) for tensor in tensors],
+        f"{name} has {{}} dimensions or more",
+        f"{name} has fewer than {{}} dimensions",
+        f"the number of dimensions of {name}",
+    )
+
+
+def _dtype(name: str, tensors: list[TensorFacts]) -> Feature:
+    return Feature(tuple(each.dtype for each in tensors), f"{name} is of {{}}", f"{name} is not of {{}}")
+
+
+def _sides(name: str, tensors: list[TensorFacts]) -> Iterator[Feature]:
+    pick: dict[str, Callable[[tuple[int, ...]], int]] = {
+        "last dimension": lambda shape: shape[-1],
+        "first dimension": lambda shape: shape[0],
+        "smallest dimension": min,
+    }
+    if any(not tensor.shape for tensor in tensors):
+        return
+    for words, choose in pick.items():
+        yield _number(
+            [choose(tensor.shape) for tensor in tensors],
+            f"the {words} of {name} is {{}} or longer",
+            f"the {words} of {name} is shorter than {{}}",
+            f"the {words} of {name}",
+        )
+
+
+def _traits(name: str, tensors: list[TensorFacts]) -> Iterator[Feature]:
+    for trait in dict.fromkeys(trait for tensor in tensors for trait in tensor.traits):
+        if all(trait in tensor.traits for tensor in tensors):
+            yield _plain([tensor.traits[trait] for tensor in tensors], f"{trait.replace('_', ' ')} of {name}")
+
+
+def _parameters(trials: Sequence[FuzzTrial], explaining: Collection[str] | None) -> Iterator[Feature]:
+    for name in trials[0].params:
+        if (explaining is None or name in explaining) and all(name in trial.params for trial in trials):
+            yield _plain([trial.params[name] for trial in trials], name)
+
+
+def _same_shape(trials: Sequence[FuzzTrial], names: list[str]) -> Iterator[Feature]:
+    for place, first in enumerate(names):
+        for second in names[place + 1 :]:
+            values = tuple(_tensor(trial, first).shape == _tensor(trial, second).shape for trial in trials)
+            yield Feature(values, f"{first} and {second} have the same shape", f"{first} and {second} differ in shape")
+
+
+def _plain(values: list[Any], words: str) -> Feature:
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return _number(values, f"{words} is {{}} or more", f"{words} is less than {{}}", words)
+    return Feature(tuple(values), f"{words} is {{}}", f"{words} is not {{}}")
+
+
+def _number(values: Sequence[float], at_least: str, below: str, subject: str) -> Feature:
+    return Feature(tuple(values), at_least, below, subject)
+
 
 # A smaller difference is not worth mentioning, however certain it is.
 SAME_WITHIN = math.log(1.03)

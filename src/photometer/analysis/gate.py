@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 from photometer.analysis.cause import InstructionChange
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison, Outcome
-from photometer.analysis.memory_change import MemoryChange
+from photometer.analysis.figure_change import MemoryChange
 from photometer.analysis.verdict import Verdict
 from photometer.model.compile_report import CompileReport
 from photometer.model.fail_rules import COMPILE_WORDS, WATCHED, FailRule, parse_rules
 from photometer.model.units import change, format_bytes, percent, span
-from photometer.plan.benchmark_pattern import names_benchmark
+from photometer.plan.selection import names_benchmark
 from photometer.plan.work_order import WorkOrder
 
 SLOWER = FailRule("slower")

@@ -18,7 +18,7 @@ from photometer.environments.spec import WORKTREE, EnvironmentSpec
 from photometer.environments.worktree import resolve
 from photometer.errors import EnvironmentSpecError, ResultsFileError
 from photometer.history.repository import Repository
-from photometer.plan.benchmark_pattern import names_benchmark, plain_name
+from photometer.plan.selection import names_benchmark, plain_name
 
 FILE_NAME = "photometer-accepted.txt"
 _LINE = re.compile(r"^[ \t]*photometer:[ \t]*accept[ \t]+(\S.*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)

@@ -16,7 +16,7 @@ from photometer.ci.acceptance import acceptance_line
 from photometer.ci.github_run import LARGEST_SUMMARY
 from photometer.ci.review import Review
 from photometer.model.units import format_seconds
-from photometer.plan.benchmark_pattern import plain_name
+from photometer.plan.selection import plain_name
 from photometer.report.comparison_text import headline, render_comparison_markdown
 from photometer.report.tables.as_markdown import folded, inline, pipe_table
 from photometer.report.tables.names import shorten_apart

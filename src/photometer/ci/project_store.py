@@ -27,7 +27,7 @@ def place_to_write(given: str | None, warn: Callable[[str], object]) -> str | No
     if given == NONE:
         return None
     from photometer.errors import PhotometerError
-    from photometer.history.location import find_place
+    from photometer.history.connection import find_place
 
     place = find_place(given)
     if place is None:

@@ -35,8 +35,7 @@ from photometer.model.records import to_record
 
 if TYPE_CHECKING:
     from photometer.analysis.ranking import Ranking
-    from photometer.comparing.ab_findings import AbFindings
-    from photometer.comparing.ab_request import AbRequest
+    from photometer.comparing.ab_findings import AbFindings, AbRequest
     from photometer.definition.sweep import SizePoint
 
 
@@ -189,7 +188,7 @@ def _request(
     seed: int | None,
 ) -> AbRequest:
     """Return what the options say, checked."""
-    from photometer.comparing.ab_request import AbRequest, criteria_for, default_budget
+    from photometer.comparing.ab_findings import AbRequest, criteria_for, default_budget
     from photometer.comparing.contenders import FEWEST, MOST, Contender, with_unique_names
     from photometer.comparing.device_statements import DeviceSettings
     from photometer.comparing.rank import Stopping

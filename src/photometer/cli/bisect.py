@@ -53,7 +53,7 @@ def bisect(
 ) -> None:
     from photometer.commits.search import MetricName, Nothing, SearchRequest, find_first, render_first
     from photometer.errors import ToolMissing
-    from photometer.model.environment import Environment
+    from photometer.model.machine import Environment
     from photometer.session.valgrind import find_valgrind
 
     chosen = chosen_suite(suite, tags)

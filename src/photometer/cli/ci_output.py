@@ -154,8 +154,8 @@ def write_for_ci(review: Review, output: Path | None, files: CiFiles, *, for_git
 
 
 def _write_for_github(review: Review, output: Path | None, run: GitHubRun) -> None:
-    from photometer.ci.annotations import annotations_of
     from photometer.ci.comment_text import render_comment, render_summary
+    from photometer.ci.report_files import annotations_of
     from photometer.ci.review import FILE_NAME, write_review
     from photometer.history.repository import Repository
     from photometer.model.whole_file import write_text_whole

@@ -12,10 +12,10 @@ from photometer.cli.printing import complain
 
 if TYPE_CHECKING:
     from photometer.analysis.comparison_result import EnvironmentComparison
-    from photometer.comparing.observer import Observer
     from photometer.comparing.request import ComparisonRequest
+    from photometer.comparing.source import Observer
     from photometer.execution.observer import NodeState
-    from photometer.model.environment import Environment
+    from photometer.model.machine import Environment
     from photometer.remote.cluster import Cluster
     from photometer.remote.commits import CommitNodes
     from photometer.remote.node_actors import Wanted
@@ -91,7 +91,7 @@ def refuse_on_cluster(on: str | None, nodes: int | None, given: Mapping[str, obj
 
 def compare_on(on: str, nodes: int | None, request: ComparisonRequest, observer: Observer) -> EnvironmentComparison:
     """Compare on a cluster; flame graphs are not drawn there."""
-    from photometer.model.environment import Environment
+    from photometer.model.machine import Environment
     from photometer.remote.comparisons import compare_on_cluster, pinned_sides
 
     # What cannot travel is said before anything is started.

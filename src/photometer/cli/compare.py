@@ -424,7 +424,7 @@ def sides_of(sides: list[str], matrices: list[str]) -> list[str]:
     """Return the sides as typed, or those of the matrices with the one side that they have in common."""
     if not matrices:
         return sides
-    from photometer.comparing.matrix_sides import matrix_sides
+    from photometer.comparing.request import matrix_sides
 
     if len(sides) > 1:
         raise typer.BadParameter("--matrix names the sides; give at most one BASE, which is then part of all of them")

@@ -83,7 +83,7 @@ def say_machine_line() -> None:
 
 def _tune(*, aside: bool) -> None:
     from photometer.doctor.gpu import find_gpus
-    from photometer.doctor.system_files import SystemFiles
+    from photometer.doctor.processor import SystemFiles
     from photometer.doctor.tune import tune
     from photometer.report.doctor_text import render_changes
 

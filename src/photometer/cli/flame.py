@@ -61,7 +61,7 @@ def flame(
     from photometer.execution.profile import ProfileSettings
     from photometer.flames import draw_suite
     from photometer.instruments.py_spy import find_py_spy
-    from photometer.model.environment import Environment
+    from photometer.model.machine import Environment
 
     find_py_spy()
     files = draw_suite(

@@ -63,7 +63,7 @@ def register(app: typer.Typer) -> None:
 
 
 def create(store: ReadStore = None) -> None:
-    from photometer.history.location import make_store
+    from photometer.history.connection import make_store
 
     say_aside(f"history store: {make_store(store)}")
 
@@ -176,7 +176,7 @@ def export(
     commit: Annotated[str | None, typer.Option("--commit", metavar="REV", help="Only this commit.")] = None,
     expression: Expression = None,
 ) -> None:
-    from photometer.history.exporting import export_curves, export_runs
+    from photometer.history.upkeep import export_curves, export_runs
 
     with _opened(store) as opened:
         if format is ExportFormat.RESULTS:
@@ -218,7 +218,7 @@ def prune(
 
 
 def verify(store: ReadStore = None) -> None:
-    from photometer.history.location import require_place
+    from photometer.history.connection import require_place
     from photometer.history.upkeep import examine
 
     found = examine(require_place(store))
@@ -229,7 +229,7 @@ def verify(store: ReadStore = None) -> None:
 
 
 def _opened(store: str | None, *, write: bool = False) -> Store:
-    from photometer.history.location import require_place
+    from photometer.history.connection import require_place
     from photometer.history.store import open_store
 
     return open_store(require_place(store), read_only=not write)

@@ -63,7 +63,7 @@ def measure(
         raise typer.BadParameter("give --every or --commits, not both")
     from photometer.cli.run import run_settings
     from photometer.commits.range_run import CommitOutcome, RangeRequest, outcome_words, parse_range, run_range
-    from photometer.history.location import make_store, require_place
+    from photometer.history.connection import make_store, require_place
 
     old, new = parse_range(commits)
     chosen = chosen_suite(suite, tags)
@@ -125,8 +125,8 @@ def changes(
     as_json: JsonRecords = False,
 ) -> None:
     confirming = chosen_suite(suite, None).only if confirm else None
-    from photometer.history.all_changes import changes_in
-    from photometer.history.location import require_place
+    from photometer.history.changes import changes_in
+    from photometer.history.connection import require_place
     from photometer.history.store import open_store
 
     place = require_place(store)
@@ -146,7 +146,7 @@ def changes(
 
 def _confirm(found: list[Change], suite: str, place: str, install: str | None) -> None:
     from photometer.cli.progress import comparison_progress
-    from photometer.commits.confirm import confirm, to_confirm
+    from photometer.commits.range_run import confirm, to_confirm
 
     if not to_confirm(found):
         say_aside("there is nothing to confirm")
@@ -165,7 +165,7 @@ def _confirm(found: list[Change], suite: str, place: str, install: str | None) -
 
 
 def _print(store: Store, found: list[Change], *, as_json: bool) -> None:
-    from photometer.history.explaining import changed_functions
+    from photometer.history.changes import changed_functions
     from photometer.history.text import render_change
 
     for change in found:

@@ -43,7 +43,7 @@ def publish(
     commit_url: CommitUrl = None,
     title: Title = None,
 ) -> None:
-    from photometer.history.location import require_place
+    from photometer.history.connection import require_place
     from photometer.history.repository import Repository
     from photometer.history.site.site_files import publish_site
     from photometer.history.store import open_store
@@ -67,10 +67,9 @@ def serve(
     commit_url: CommitUrl = None,
     title: Title = None,
 ) -> None:
-    from photometer.history.location import require_place
+    from photometer.history.connection import require_place
     from photometer.history.repository import Repository
-    from photometer.history.site.live_site import LiveSite
-    from photometer.history.site.local_server import LocalServer
+    from photometer.history.site.local_server import LiveSite, LocalServer
     from photometer.history.store import open_store
 
     with open_store(require_place(store), read_only=True) as opened:

@@ -77,7 +77,7 @@ def show_peaks(
 ) -> None:
     """Print what a matrix product and a copy reach."""
     from photometer.instruments.peaks import check_device, peak_of
-    from photometer.model.environment import Environment
+    from photometer.model.machine import Environment
     from photometer.report.rates_text import peak_text
     from photometer.session.session import Session
 

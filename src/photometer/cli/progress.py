@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from photometer.cli.ab_progress import COMPARISON_LINE_SECONDS
 from photometer.cli.cluster_option import node_lines
 from photometer.cli.printing import complain, on_screen, say_aside
-from photometer.comparing.observer import Observer
+from photometer.comparing.source import Observer
 from photometer.execution.observer import NullObserver, RunObserver, RunState
 from photometer.model.visible_text import visible_line
 

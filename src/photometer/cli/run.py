@@ -202,7 +202,7 @@ def run_settings(
     from photometer.errors import ToolMissing
     from photometer.execution.run_settings import RunSettings
     from photometer.instruments.registry import asked_for
-    from photometer.model.environment import Environment
+    from photometer.model.machine import Environment
     from photometer.session.cores import parse_cores
     from photometer.session.valgrind import find_valgrind
 

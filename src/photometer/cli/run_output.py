@@ -51,7 +51,7 @@ def _runtimes(results: Results, width: int) -> str:
 
 def _ladder(results: Results, width: int) -> str:
     from photometer.analysis.ladder import Ladder, LadderStep, check_expectations
-    from photometer.report.ladder_text import render_expectations, render_ladder
+    from photometer.report.run_text import render_expectations, render_ladder
 
     steps = tuple(results.of(LadderStep))
     if not steps:

@@ -185,7 +185,7 @@ def _run_text(results: Results, format: Format) -> str:
 
 def _variants(loaded: list[Results], format: Format | None) -> str:
     from photometer.analysis.variant_rows import variant_rows
-    from photometer.report.tables.variants_csv import render_variants_csv, render_variants_json
+    from photometer.report.tables.as_csv import render_variants_csv, render_variants_json
 
     rows = [
         {**row, **({"file": results.path.name} if len(loaded) > 1 else {})}

@@ -116,7 +116,7 @@ def saying_selection(
     """Return what hears of the whole plan and the selected one, and says how many those are."""
 
     def say(planned: WorkOrders, selected: WorkOrders) -> None:
-        from photometer.plan.suggestion import selection_sentences
+        from photometer.plan.selection import selection_sentences
 
         for sentence in selection_sentences(planned, selected, expression, tags or ()):
             complain(sentence)

@@ -15,7 +15,7 @@ from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import EnvironmentSpec, GitSource, parse_environment
 from photometer.environments.worktree import Checkout, Worktrees
 from photometer.git import run_git
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.session.layout import of_fixed_length
 from photometer.session.session import Session
 

@@ -21,7 +21,7 @@ from photometer.comparing.environments import compare_requested
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings, plan_suite
 from photometer.errors import DefinitionError, PhotometerError
 from photometer.execution.run_settings import RunSettings
-from photometer.history.explaining import between_counts
+from photometer.history.changes import between_counts
 from photometer.history.identity import benchmark_of
 from photometer.history.nouns import Commit
 from photometer.history.points import DEVICE_PEAK_MEMORY, INSTRUCTIONS, PEAK_MEMORY, Point, points_of

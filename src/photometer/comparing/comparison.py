@@ -6,6 +6,10 @@
 
 Any number of sides, of any source (source.py); the first is the reference. Each stage is a method, in the order in
 which they are called, with its work in a file beside this one; `run` calls them all.
+
+Memory of all sides of a comparison: exact, so one measurement is enough, even on a busy machine.
+
+Custom metrics of all sides of a comparison. In: started sides and a checked plan. Out: MetricChanges.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
 from photometer.analysis.cause import cause_sentence
@@ -24,7 +28,9 @@ from photometer.analysis.comparison_result import (
     EnvironmentComparison,
     not_reached_on,
 )
+from photometer.analysis.figure_change import MemoryChange, memory_change
 from photometer.analysis.guards import noise_warnings
+from photometer.analysis.metric_change import MetricChange, judge_metric
 from photometer.analysis.sweep_summary import JudgedPoint, SweepSummary, summaries
 from photometer.ci.acceptance import Acceptance, accept
 from photometer.comparing.comparison_file import ComparisonFile, Destination
@@ -32,18 +38,77 @@ from photometer.comparing.counts import CountedSuite, SideOutcome, count_sides, 
 from photometer.comparing.decide import DecidedSuite, decide
 from photometer.comparing.exact_figures import ExactSuite, compare_exactly, located
 from photometer.comparing.explain import Explainer, Explanation
-from photometer.comparing.memory import MemorySuite, measure_memory_of
-from photometer.comparing.metrics import compare_metrics
-from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonSettings
-from photometer.comparing.source import CheckedPlan, Contest, Source, StartedSide, failure_of
+from photometer.comparing.source import CheckedPlan, Contest, Observer, Source, StartedSide, failure_of
 from photometer.errors import PhotometerError
 from photometer.execution.order_record import identified
+from photometer.instruments.declaration import Asked
+from photometer.instruments.memory import take_memory
 from photometer.instruments.noise_watch import others_busy
-from photometer.instruments.ready_order import task_spec_of
+from photometer.instruments.observed import observe_metrics
+from photometer.instruments.ready_order import ReadyOrder, task_spec_of
+from photometer.model.memory_measurement import MemoryMeasurement
 from photometer.model.records import to_record
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.cores import quietest_core
+
+
+def compare_metrics(
+    sides: Sequence[StartedSide], checked: CheckedPlan, titles: Mapping[str, str], observer: Observer
+) -> tuple[MetricChange, ...]:
+    """Return the change of every metric against the reference, except those that cannot be read on a side."""
+    wanted = [order for order in checked.orders if order.figures is not None and order.figures.metrics]
+    if wanted:
+        observer.stage("reading metrics")
+    changes: list[MetricChange] = []
+    for done, order in enumerate(wanted, start=1):
+        try:
+            values = {place: _values(sides[place], ready) for place, ready in sorted(checked.ready[order.id].items())}
+        except PhotometerError:
+            # It has run on all sides; what fails now is a metric that is not a number, which `run` reports.
+            continue
+        assert order.figures is not None
+        for place in (place for place in values if place):
+            for name, ours, theirs in zip(order.figures.metrics, values[0], values[place], strict=True):
+                changes.append(judge_metric(order.id, titles[order.id], name, ours, theirs, place))
+        observer.step(done, len(wanted))
+    return tuple(changes)
+
+
+def _values(side: StartedSide, ready: ReadyOrder) -> list[tuple[float, ...]]:
+    return [metric.values for metric in observe_metrics(side.session, Asked(ready)).metrics]
+
+
+@dataclasses.dataclass(frozen=True)
+class MemorySuite:
+    """What one run allocates, by order id and position of the side; `warnings` say what could not be measured."""
+
+    uses: Mapping[tuple[str, int], MemoryMeasurement] = dataclasses.field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    errors: tuple[PhotometerError, ...] = ()
+
+    def change(self, order_id: str, place: int) -> MemoryChange | None:
+        """Return a side against the reference, if both were measured."""
+        base, branch = self.uses.get((order_id, 0)), self.uses.get((order_id, place))
+        return None if base is None or branch is None else memory_change(base, branch)
+
+
+def measure_memory_of(sides: Sequence[StartedSide], checked: CheckedPlan, observer: Observer) -> MemorySuite:
+    """Measure what one run of every order allocates on every side where it runs."""
+    observer.stage("measuring memory")
+    uses: dict[tuple[str, int], MemoryMeasurement] = {}
+    errors: list[PhotometerError] = []
+    for done, order in enumerate(checked.orders, start=1):
+        try:
+            for place, ready in sorted(checked.ready[order.id].items()):
+                uses[order.id, place] = take_memory(sides[place].session, ready)
+        except PhotometerError as error:
+            # It ran before: timing it will show what is wrong.
+            errors.append(error)
+        observer.step(done, len(checked.orders))
+    lacking = "1 benchmark" if len(errors) == 1 else f"{len(errors)} benchmarks"
+    return MemorySuite(uses, (f"the memory of {lacking} could not be measured",) if errors else (), tuple(errors))
+
 
 STOPPED_EARLY = "stopped before the end: this is what was known by then"
 LIMIT_REACHED = "the time limit was reached: causes were not looked for"
@@ -57,7 +122,7 @@ class Findings:
 
     checked: CheckedPlan
     decided: DecidedSuite
-    memory: MemorySuite = MemorySuite()  # noqa: RUF009 - frozen, so sharing it is safe
+    memory: MemorySuite = MemorySuite()
     explanation: Explanation = Explanation()  # noqa: RUF009 - frozen, so sharing it is safe
     exact: ExactSuite = ExactSuite()  # noqa: RUF009 - frozen, so sharing it is safe
 

@@ -21,7 +21,7 @@ from photometer.errors import PhotometerError, ToolMissing, WorkerError, WorkerS
 from photometer.instruments.callgrind.count_order import count_task_of
 from photometer.instruments.callgrind.counter import SHOWS_FRAMES, InstructionCounter, count_in_time
 from photometer.instruments.callgrind.figures import exclusive_counts
-from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
+from photometer.instruments.callgrind.python_frames import fitted_stacks
 from photometer.instruments.ready_order import ReadyOrder, task_spec_of
 from photometer.model.packed_stacks import SMALLEST_SHARE, pack_stacks
 from photometer.plan.work_order import WorkOrder

@@ -20,9 +20,8 @@ from photometer.comparing.comparison_file import ComparisonFile
 from photometer.comparing.counts import CountedSuite, CountsUnderWay
 from photometer.comparing.exact_figures import ExactSuite
 from photometer.comparing.fork_sampler import ForkSampler, replicate_record
-from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonSettings
-from photometer.comparing.source import CheckedPlan, Contest, StartedSide, contests_of
+from photometer.comparing.source import CheckedPlan, Contest, Observer, StartedSide, contests_of
 from photometer.comparing.verdict_loop import Gate, LoopStopped, NoGate, Sample, run_to_verdicts
 from photometer.errors import PhotometerError
 from photometer.instruments.noise_watch import NoiseWatch

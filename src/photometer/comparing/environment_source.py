@@ -29,9 +29,8 @@ from photometer.analysis.guards import (
     thread_warnings,
 )
 from photometer.comparing.kept_counts import KeptCounts
-from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonRequest, PlannedSuite
-from photometer.comparing.source import CheckedPlan, StartedSide, comparison_header, failure_of
+from photometer.comparing.source import CheckedPlan, Observer, StartedSide, comparison_header, failure_of
 from photometer.environments.needs_build import needs_build
 from photometer.environments.resolved import Making, resolve_environments
 from photometer.environments.worktree import Worktrees
@@ -41,8 +40,8 @@ from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.prepare import PreparedPlan, prepare
 from photometer.instruments.callgrind.counter import SHOWS_FRAMES
 from photometer.instruments.ready_order import ReadyOrder, kind_of, preparation_of, run_once
-from photometer.model.environment import Environment
 from photometer.model.language import Language
+from photometer.model.machine import Environment
 from photometer.plan.probe import PROBE_FOLDER, with_result_path
 from photometer.plan.work_order import WorkOrder, WorkOrders, short_titles
 from photometer.session.layout import freezing

@@ -11,16 +11,16 @@ from typing import Any
 from photometer.analysis.comparison_result import EnvironmentComparison
 from photometer.comparing.comparison import Comparison
 from photometer.comparing.environment_source import EnvironmentSource
-from photometer.comparing.observer import Observer
 from photometer.comparing.request import (
     ComparisonRequest,
     ComparisonSettings,
     EnvironmentLike,
     SuiteLike,
 )
+from photometer.comparing.source import Observer
 from photometer.comparing.unpaired import compare_unpaired
 from photometer.errors import DefinitionError
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.session.session import Session
 
 

@@ -13,8 +13,7 @@ from typing import Any
 from photometer.analysis.changed_code import ChangedCode, changed_code
 from photometer.analysis.figure_change import FigureChange, figure_changes, likely_cause
 from photometer.analysis.verdict import VerdictWord
-from photometer.comparing.observer import Observer
-from photometer.comparing.source import CheckedPlan, Contest, StartedSide
+from photometer.comparing.source import CheckedPlan, Contest, Observer, StartedSide
 from photometer.errors import PhotometerError
 from photometer.instruments.declaration import Asked, Instrument
 from photometer.instruments.registry import compared_exactly

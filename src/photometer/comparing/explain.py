@@ -2,30 +2,130 @@
 
 Each side is explained against the reference. Only benchmarks that changed are timed and counted in other layouts: each
 layout costs a start.
+
+Count what changed once more, with Python's functions in the call tree, to name the code that gained or lost.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import json
 import math
+import os
 import statistics
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from photometer.analysis.cause import InstructionChange
 from photometer.analysis.changed_code import ChangedCode, changed_code
 from photometer.comparing.comparison_file import ComparisonFile
 from photometer.comparing.counts import CountedSuite, count_sides
 from photometer.comparing.fork_sampler import ForkSampler, replicate_record
-from photometer.comparing.framed_counts import framed_counts
-from photometer.comparing.observer import Observer
-from photometer.comparing.source import CheckedPlan, StartedSide
-from photometer.errors import ToolMissing, WorkerError
+from photometer.comparing.kept_counts import KeptCounts
+from photometer.comparing.source import CheckedPlan, Observer, StartedSide
+from photometer.errors import PhotometerError, ToolMissing, WorkerError
+from photometer.instruments.callgrind.call_tree import SMALLEST_SHARE
+from photometer.instruments.callgrind.count_order import count_task_of
+from photometer.instruments.callgrind.counter import InstructionCounter
+from photometer.instruments.callgrind.python_frames import NO_FRAMES, CallSite, FramedSide, fitted_stacks
+from photometer.instruments.ready_order import ReadyOrder
+from photometer.model.code_folder import make_code_folder
 from photometer.model.comparison_replicate import ComparisonReplicate
-from photometer.model.packed_stacks import ComparisonStacks, pack_stacks
+from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.packed_stacks import ComparisonStacks, pack_stacks, unpack_stacks
+from photometer.model.whole_file import write_text_whole
 from photometer.plan.work_order import WorkOrder
 from photometer.session.layout import random_layouts
 from photometer.session.session import ServerKind
 from photometer.stats.replicate import estimate_replicate
+
+
+def framed_counts(
+    sides: Sequence[StartedSide],
+    checked: CheckedPlan,
+    counted: CountedSuite,
+    wanted: Sequence[tuple[str, int]],
+    observer: Observer,
+) -> dict[tuple[str, int], FramedSide]:
+    """Return each order on each side, by id and position; leave out those that fail or have no stacks."""
+    framed: dict[tuple[str, int], FramedSide] = {}
+    if not wanted:
+        return framed
+    observer.stage("finding the code that changed")
+
+    def frame_side(place: int) -> None:
+        counter = InstructionCounter(sides[place].session, python_frames=True)
+        kept = KeptCounts.of(sides[place].resolved)
+        for order_id in [order_id for order_id, where in wanted if where == place]:
+            found = _framed(counter, checked.ready[order_id][place], counted.counts[order_id, place].counts, kept)
+            if found is not None:
+                framed[order_id, place] = found
+            observer.step(len(framed), len(wanted))
+
+    threads = ThreadPoolExecutor(min(len(sides), os.cpu_count() or 1))
+    try:
+        list(threads.map(frame_side, range(len(sides))))
+    except BaseException:
+        for side in sides:
+            side.session.kill()
+        raise
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+    return framed
+
+
+def _framed(
+    counter: InstructionCounter, ready: ReadyOrder, counts: InstructionCounts, kept: KeptCounts
+) -> FramedSide | None:
+    # As often as it was counted before.
+    task = count_task_of(ready).of_runs(counts.number_per_run)
+    path = kept.beside(ready.order, task, "frames")
+    found = None if path is None else read_framed(path, counts.number_per_run)
+    if found is not None:
+        return found
+    try:
+        counted = counter.count(task, python_frames=True)
+    except PhotometerError:
+        # The change is known; only its source is not.
+        return None
+    frames = counted.frame_maps[0] if counted.frame_maps else NO_FRAMES
+    stacks = fitted_stacks(counted.stacks(), counts)
+    if not stacks:
+        return None
+    framed = FramedSide(tuple(stacks), counts.number_per_run, frames.lines, frames.calls)
+    if path is not None:
+        write_framed(path, framed)
+    return framed
+
+
+def read_framed(path: Path, runs: int) -> FramedSide | None:
+    """Return what was kept; None if it cannot be read. The file is data."""
+    try:
+        record = json.loads(path.read_text())
+        calls = {
+            str(frame): {CallSite(str(callee), int(line)): float(times) for callee, line, times in sites}
+            for frame, sites in record["calls"].items()
+        }
+        lines = {str(frame): int(line) for frame, line in record["lines"].items()}
+        stacks = unpack_stacks(record["stacks"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, PhotometerError):
+        return None
+    return FramedSide(stacks, runs, lines, calls) if stacks else None
+
+
+def write_framed(path: Path, framed: FramedSide) -> None:
+    """Keep a side. If that fails, only the next comparison takes longer."""
+    calls = {
+        frame: [[site.callee, site.line, times] for site, times in sites.items()]
+        for frame, sites in framed.calls.items()
+    }
+    stacks = pack_stacks(framed.stacks, smallest_share=SMALLEST_SHARE)
+    with contextlib.suppress(OSError, PhotometerError):
+        make_code_folder(path.parent, path.parent.parent)
+        write_text_whole(path, json.dumps({"stacks": stacks, "lines": dict(framed.lines), "calls": calls}))
+
 
 # A median of three: one fork in a hundred has an outlier.
 REPLICATES_PER_LAYOUT = 3

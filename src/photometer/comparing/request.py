@@ -1,12 +1,16 @@
 """ComparisonRequest: what a user wants to compare, in the program's terms.
 
 In: descriptions of sides, a suite, and how to compare. Out: specs of the sides, orders with their probes, settings.
+
+Expand `--matrix "torch==2.11.0,2.12.1,2.13.0"` to sides, one per value.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,15 +23,39 @@ from photometer.ci.acceptance import Acceptance
 from photometer.comparing.comparison_file import Destination
 from photometer.definition.loading import load_suite
 from photometer.definition.suite import Suite
-from photometer.environments.spec import EnvironmentSpec, parse_environment
+from photometer.environments.spec import JOINT, EnvironmentSpec, parse_environment
 from photometer.environments.worktree import check_revisions
-from photometer.errors import DefinitionError
-from photometer.model.environment import Environment
+from photometer.errors import DefinitionError, EnvironmentSpecError
+from photometer.model.machine import Environment
 from photometer.model.order_name import label_text
 from photometer.plan import WorkOrders, materialize, select
-from photometer.plan.benchmark_pattern import names_benchmark
-from photometer.plan.suggestion import selection_sentences
+from photometer.plan.selection import names_benchmark, selection_sentences
 from photometer.plan.work_order import WorkOrder
+
+_REMEDY = 'Write --matrix "torch==2.11.0,2.12.1", "python:3.11,3.12" or "env:NAME=1,2".'
+# The common prefix: a kind with its colon, and a name with == or =.
+_STEM = re.compile(r"(?:(?:pip|python|git|env|path):)?(?:[^=,]*==?)?")
+
+
+def matrix_sides(matrices: Sequence[str], common: str | None = None) -> list[str]:
+    """Return one side per value; several matrices give every combination, the last one changing fastest."""
+    parts = [_values(text) for text in matrices]
+    shared = () if common is None else (common,)
+    return [JOINT.join((*shared, *combination)) for combination in itertools.product(*parts)]
+
+
+def _values(text: str) -> list[str]:
+    first, *others = [value.strip() for value in text.split(",")]
+    found = _STEM.match(first)
+    stem = found.group() if found is not None else ""
+    values = [first[len(stem) :], *others]
+    if not stem or not all(values) or len(values) < 2:
+        raise EnvironmentSpecError(f"--matrix {text!r} does not give two values", remedy=_REMEDY)
+    if stem.endswith("=") and ":" not in stem and not stem.endswith("=="):
+        raise EnvironmentSpecError(f"--matrix {text!r}: {stem!r} is neither a package nor a setting", remedy=_REMEDY)
+    kind = "" if re.match(r"(pip|python|git|env|path):", stem) else "pip:"
+    return [f"{kind}{stem}{value}" for value in values]
+
 
 SuiteLike = str | Suite | Mapping[Any, Any]
 EnvironmentLike = str | Environment

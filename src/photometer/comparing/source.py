@@ -3,6 +3,8 @@
 A source starts the sides and checks that what is to be compared runs on them: environments of a suite
 (environment_source.py), statements (statement_source.py), tests in which pytest has stopped (pytest_plugin/paired.py).
 All that follows (counting, timing, memory, causes, files) is the same for every source: see comparison.py.
+
+Observer: receives a comparison's progress. This one is silent; the command's shows it.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from photometer.analysis.comparison_result import ComparisonFailure, side_label
+from photometer.analysis.verdict import Verdict
 from photometer.comparing.fork_sampler import Contestants
-from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonSettings
 from photometer.environments.resolved import ResolvedEnvironment
 from photometer.environments.worktree import project_of
@@ -26,6 +28,27 @@ from photometer.instruments.replicate import Side
 from photometer.model.comparison_sides import HEADER_NAME, described
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.session import Session
+
+
+class Observer:
+    def stage(self, text: str) -> None:
+        """Note that a new stage begins: preparing, checking, measuring, counting."""
+
+    def replicate(self, title: str, verdict: Verdict, spent_seconds: float, budget_seconds: float) -> None:
+        """Note that one more replicate was judged."""
+
+    def aside(self) -> contextlib.AbstractContextManager[object]:
+        """Return a context in which something else may be printed."""
+        return contextlib.nullcontext()
+
+    def decided(self, title: str, verdict: Verdict) -> None:
+        """Note that a verdict is final."""
+
+    def counted(self, done: int, total: int) -> None:
+        """Note how many counts are done while something else is measured; called from another thread."""
+
+    def step(self, done: int, total: int) -> None:
+        """Note how much of the current stage is done."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,15 +13,14 @@ from typing import Any, cast
 
 from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE
 from photometer.analysis.ranking import Ranking
-from photometer.comparing.ab_request import AbRequest
+from photometer.comparing.ab_findings import AbRequest
 from photometer.comparing.callables import CallableSource, open_source
 from photometer.comparing.contenders import Contender
 from photometer.comparing.device_statements import rank_on_device
 from photometer.comparing.fork_sampler import ForkSampler
-from photometer.comparing.observer import Observer
 from photometer.comparing.rank import OnLook, rank_side_by_side
 from photometer.comparing.request import ComparisonSettings
-from photometer.comparing.source import CheckedPlan, StartedSide
+from photometer.comparing.source import CheckedPlan, Observer, StartedSide
 from photometer.definition.suite import content_hash
 from photometer.definition.timer_args import TimerArgs
 from photometer.errors import BuildError, DefinitionError

@@ -19,22 +19,20 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.verdict import Verdict
 from photometer.ci.project_store import place_to_write, store_of
-from photometer.comparing.ab_findings import AbFindings, StatementCount
-from photometer.comparing.ab_request import AbRequest, criteria_for, default_budget
+from photometer.comparing.ab_findings import AbFindings, AbRequest, StatementCount, criteria_for, default_budget
 from photometer.comparing.comparison import Comparison
 from photometer.comparing.comparison_file import Destination
 from photometer.comparing.contenders import Contender, Stmt, gather_contenders
 from photometer.comparing.device_statements import DeviceSettings
-from photometer.comparing.observer import Observer
 from photometer.comparing.rank import OnLook, Stopping
-from photometer.comparing.source import Contest
+from photometer.comparing.source import Contest, Observer
 from photometer.comparing.statement_source import StatementSource
 from photometer.errors import DefinitionError, PhotometerError, SnippetError
 from photometer.instruments.device.options import SourceChoice
-from photometer.model.environment import Environment
 from photometer.model.language import Language
+from photometer.model.machine import Environment
 from photometer.model.task import TaskSpec
-from photometer.plan.data_seed import checked_seed
+from photometer.plan.work_order import checked_seed
 from photometer.statement_arguments import whole_number
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
+from photometer.analysis.figure_change import MemoryChange, memory_change
 from photometer.analysis.guards import left_out_warning, machine_warnings
 from photometer.analysis.judge import correct_for_suite, judge_unpaired
-from photometer.analysis.memory_change import MemoryChange, memory_change
-from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonRequest
+from photometer.comparing.source import Observer
 from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import EnvironmentSpec
 from photometer.environments.worktree import Worktrees

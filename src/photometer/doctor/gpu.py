@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 from photometer.doctor.finding import Finding, State
-from photometer.doctor.system_files import SystemFiles
+from photometer.doctor.processor import SystemFiles
 from photometer.instruments.device.nvml import LIBRARY, NvmlClocks
 
 DRIVER_FILE = "/proc/driver/nvidia/version"

@@ -9,8 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from photometer.doctor.gpu import Gpu
-from photometer.doctor.processor import governors
-from photometer.doctor.system_files import SystemFiles
+from photometer.doctor.processor import SystemFiles, governors
 
 STEADY_GOVERNOR = "performance"
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 from photometer.environments.command import run_command, variables_without_python_path
 from photometer.environments.interpreter import Installed, Interpreter
+from photometer.environments.kept import share_files
 from photometer.environments.packages import PackageRequest, normal_name
-from photometer.environments.shared_files import share_files
 from photometer.environments.uv import find_uv, uv_variables
 from photometer.errors import EnvironmentSpecError
 from photometer.session.left_behind import private_folder

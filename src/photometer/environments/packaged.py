@@ -1,6 +1,8 @@
 """packaged: the environment that a PackageRequest asks for, kept by its lock: made once, found again ever after.
 
 If the index cannot be asked, the lock that the same request had last is used, and a warning says so.
+
+overlay: packages laid over an interpreter: a folder that goes before the packages that are installed there.
 """
 
 from __future__ import annotations
@@ -15,12 +17,44 @@ from pathlib import Path
 
 from photometer.environments.command import CommandStopped
 from photometer.environments.installers import Installer
-from photometer.environments.interpreter import Interpreter
+from photometer.environments.interpreter import Interpreter, installed_in
 from photometer.environments.kept import KeptEnvironments, key_of
 from photometer.environments.packages import PackageRequest
 from photometer.errors import EnvironmentSpecError
 from photometer.model.code_folder import make_code_folder
 from photometer.model.whole_file import write_text_whole
+
+# Raised if what is in a kept folder changes: older ones are then not found any more.
+_LAID = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Overlay:
+    """`folder` goes first on the path. `found` are the packages asked for, with the versions that were laid."""
+
+    folder: Path
+    key: str
+    found: tuple[tuple[str, str], ...]
+    # Whether something below is imported from a folder of sources, whose content may change at any time.
+    is_over_sources: bool
+
+
+@contextlib.contextmanager
+def overlay(
+    request: PackageRequest, interpreter: Interpreter, kept: KeptEnvironments, installer: Installer
+) -> Iterator[Overlay]:
+    """Yield the folder; it stays while the block runs."""
+    below = installed_in(interpreter)
+    asked = key_of("overlay request", _LAID, installer.name, request.digest(), interpreter.packages_digest())
+    lock = lock_or_last(asked, kept, lambda: installer.lock_over(request, interpreter, below))
+    key = key_of("overlay", _LAID, installer.name, lock, interpreter.version, interpreter.abi, local_archives(request))
+    versions = ((name, version_in(lock, name)) for name in request.names)
+    found = tuple((name, version) for name, version in versions if version is not None)
+    about = [("laid over", f"Python {interpreter.version}"), ("made by", installer.name)]
+    title = "pip:" + " ".join(request.lines)
+    with kept.use(key, title, lambda folder: installer.lay(folder, interpreter, lock), about) as folder:
+        yield Overlay(folder, key, found, bool(below.editable - set(request.names)))
+
 
 # Raised if what is in a kept environment changes: older ones are then not found any more.
 _FORM = 1

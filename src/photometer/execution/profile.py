@@ -16,7 +16,7 @@ from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.prepare import prepare
 from photometer.instruments.callgrind.count_order import count_task_of
 from photometer.instruments.callgrind.counter import InstructionCounter, count_in_time
-from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
+from photometer.instruments.callgrind.python_frames import fitted_stacks
 from photometer.instruments.py_spy import DEFAULT_DURATION_SECONDS, SampledStacks, find_py_spy, sample_loop
 from photometer.instruments.ready_order import ReadyOrder, preparation_of
 from photometer.plan.work_order import WorkOrders

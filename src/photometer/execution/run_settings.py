@@ -9,7 +9,7 @@ from photometer.definition.axes import SweepAxis
 from photometer.errors import DefinitionError
 from photometer.instruments.declaration import DEFAULT_MIN_RUN_TIME, DEFAULT_REPEATS
 from photometer.instruments.registry import asked_for, options
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 
 
 @dataclasses.dataclass(frozen=True)

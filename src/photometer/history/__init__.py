@@ -10,9 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from photometer.history.all_changes import changes_in as changes_in
     from photometer.history.change_points import ChangePoint as ChangePoint, find_changes as find_changes
-    from photometer.history.changes import Change as Change
+    from photometer.history.changes import Change as Change, changes_in as changes_in
     from photometer.history.ingest import add_file as add_file
     from photometer.history.nouns import (
         Added as Added,
@@ -36,7 +35,7 @@ _HOME = {
     "ChangePoint": "photometer.history.change_points",
     "Store": "photometer.history.store",
     "add_file": "photometer.history.ingest",
-    "changes_in": "photometer.history.all_changes",
+    "changes_in": "photometer.history.changes",
     "find_changes": "photometer.history.change_points",
     "open_store": "photometer.history.store",
 }

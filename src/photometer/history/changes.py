@@ -2,6 +2,10 @@
 
 In: curves. Out: Changes, each with the commits between which it lies, its size, how certain it is, and whose it is: the
 code's (the instructions changed too), the machine's (they did not), or open.
+
+The changes of everything that a store holds, with the repository here to say which commits lie between.
+
+The functions behind a change of instructions: those of the counts on both sides of it, from a store.
 """
 
 from __future__ import annotations
@@ -10,11 +14,87 @@ import dataclasses
 import enum
 import itertools
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+from photometer.analysis.cause import FunctionChange, function_changes
 from photometer.analysis.verdict import CHANGED_WORDS
 from photometer.history.nouns import Benchmark, Commit, Curve, CurvePoint, Machine, Metric, StoredComparison
 from photometer.history.points import INSTRUCTIONS
+from photometer.history.reading import functions_of
+from photometer.history.repository import Repository
+from photometer.history.store import Store
+from photometer.instruments.callgrind.figures import TOP_FUNCTIONS
+from photometer.model.function_counts import FunctionCounts
+
+
+def changed_functions(store: Store, change: Change) -> tuple[FunctionChange, ...]:
+    """Return the functions whose own instructions changed; none of a metric that is not counted by function."""
+    if change.metric.name != INSTRUCTIONS.name:
+        return ()
+    return between_counts(store.record(change.last.point.result_id), store.record(change.first.point.result_id))
+
+
+def between_counts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FunctionChange, ...]:
+    """Return what changed from one record of counts to another.
+
+    A record has its largest functions. One that only one side has is believed if it is larger than the smallest that
+    the other side lists: otherwise it may be there, just not listed.
+    """
+    base, branch = functions_of(before), functions_of(after)
+    runs = int(before.get("number_per_run") or 1)
+    return function_changes(_believed(base, branch), _believed(branch, base), runs)
+
+
+def _believed(side: FunctionCounts, other: FunctionCounts) -> FunctionCounts:
+    floor = min(row.count for row in other) if len(other) >= TOP_FUNCTIONS else 0
+    listed = {row.function for row in other}
+    return FunctionCounts.from_mapping(
+        {row.function: row.count for row in side if row.function in listed or row.count > floor}, inclusive=False
+    )
+
+
+def changes_in(
+    store: Store,
+    *,
+    expression: str | None = None,
+    tags: Collection[str] = (),
+    metrics: Sequence[str] | None = None,
+    project: str | None = None,
+    repository: Repository | None = None,
+) -> list[Change]:
+    """Return what changed. `metrics` are those to look at, by default all that do not follow from others."""
+    benchmarks = None
+    if expression is not None or tags:
+        benchmarks = [benchmark.id for benchmark in store.benchmarks(expression, tags)]
+    known = [metric.name for metric in store.metrics()]
+    wanted = [name for name in known if (name not in FOLLOWING if metrics is None else name in metrics)]
+    # The counts tell whose a change of time is, so they are read in any case.
+    read = {*wanted, "instructions"}
+    curves = store.all_curves(sorted(read), benchmark_ids=benchmarks, project=project)
+    found = find_all(curves, between=commits_between(repository or Repository.find()), compared=_compared(store))
+    return [change for change in found if change.metric.name in wanted]
+
+
+def commits_between(repository: Repository | None) -> Between:
+    """Return a function for the commits strictly between two: none if they are neighbours, None if git cannot say."""
+
+    def between(old: str, new: str) -> tuple[str, ...] | None:
+        if repository is None or not repository.is_ancestor(old, new):
+            return None
+        return repository.between(old, new)[:-1]
+
+    return between
+
+
+def _compared(store: Store) -> dict[tuple[str, str, int], StoredComparison]:
+    """Return the latest live comparison of each pair of commits and benchmark."""
+    found: dict[tuple[str, str, int], StoredComparison] = {}
+    for each in store.comparisons():
+        if each.base is not None and each.branch is not None and each.kind == "compare":
+            found.setdefault((each.base.sha, each.branch.sha, each.benchmark.id), each)
+    return found
+
 
 # Of a step in time, the commit is known to within this many measured ones; a step in counts within them explains it.
 NEARBY = 2

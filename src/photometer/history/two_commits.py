@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from photometer.analysis.cause import FunctionChange
 from photometer.errors import EnvironmentSpecError, StoreError
-from photometer.history.changes import FOLLOWING, Level, levels_of
-from photometer.history.explaining import between_counts
+from photometer.history.changes import FOLLOWING, Level, between_counts, levels_of
 from photometer.history.nouns import Curve, Machine, StoredEnvironment
 from photometer.history.points import INSTRUCTIONS
 from photometer.history.repository import Repository

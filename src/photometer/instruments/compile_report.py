@@ -1,7 +1,7 @@
 """report_compile: compile a statement twice, in two fresh children with one cache: cold, then warm.
 
 In: a session and the texts of a compiled variant, as plan/codegen_python.py writes them. Out: a CompileReport. The
-cache belongs to this benchmark alone (session/compile_caches.py); importing the compiler is not part of its time.
+cache belongs to this benchmark alone (session/session.py); importing the compiler is not part of its time.
 """
 
 from __future__ import annotations

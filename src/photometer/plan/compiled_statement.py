@@ -2,12 +2,15 @@
 
 In come a statement, its set-up, torch.compile's arguments and sizes; out comes the order that the plan would make of a
 benchmark with `compiled=`. A statement that calls torch.compile itself is taken as it is.
+
+The code that calls one compiled function with every other size of its sweep, to see how often torch recompiles.
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Collection
 
 from photometer.definition.checks import has_word
 from photometer.definition.compile_variant import CompileVariant
@@ -21,8 +24,43 @@ from photometer.definition.timer_args import TimerArgs
 from photometer.model.language import Language
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.codegen_python import SEED, python_setup, python_statement, timed_first_call
-from photometer.plan.recompilation import other_sizes, size_dependent
 from photometer.plan.work_order import WorkOrder
+
+
+def other_sizes(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str) -> tuple[str, ...]:
+    """Return for each further size its inputs and the call; nothing if this is not the first size, or not compiled.
+
+    A model whose weights depend on the size is another model at each: there is nothing to compile again.
+    """
+    is_first = auto.runtime is RuntimeMode.COMPILED and auto.sizes == benchmark.sizes[0]
+    if not is_first or auto.language is not Language.PYTHON or len(benchmark.sizes) == 1:
+        return ()
+    swept = {name for name, _ in auto.sizes}
+    inputs = size_dependent(benchmark.setup.py_setup, swept)
+    if swept & set(names_of(benchmark.py_model_setup or "").free):
+        return ()
+    texts = []
+    for sizes in benchmark.sizes[1:]:
+        values = [f"{name} = {value!r}" for name, value in sizes]
+        texts.append("\n".join([f"torch.manual_seed({SEED})", *values, inputs, stmt]))
+    return tuple(texts)
+
+
+def size_dependent(setup: str, swept: Collection[str]) -> str:
+    """Return those statements of a set-up that read a size, or what was made from one.
+
+    The rest stays as it is: a function or a model that is made anew is another one, which torch compiles again.
+    """
+    changed, kept = set(swept), []
+    for node in ast.parse(setup).body:
+        text = ast.unparse(node)
+        names = names_of(text)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or not changed & set(names.free):
+            continue
+        changed |= names.bound
+        kept.append(text)
+    return "\n".join(kept)
+
 
 # What an expression computes is bound to this name: a function that returns nothing has nothing to compute.
 OUTPUT = "compiled_result"

@@ -2,15 +2,77 @@
 
 A word matches if a label or auto label contains it, ignoring case; `name=value` must match exactly. Words are joined by
 and, or, not and parentheses; quotes keep spaces inside a word: -k 'torchscript and not "Tensor index"'.
+
+Match names in pyproject.toml and commit messages with benchmarks: one, a group of them, or a pattern.
+
+What is said about a selection: how many of how many orders it has, and which of its words no order has.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from fnmatch import fnmatchcase
 
 from photometer.errors import DefinitionError
+from photometer.model.visible_text import visible_line
 from photometer.plan.work_order import WorkOrder, WorkOrders
+
+# Below this likeness (0 to 1) a suggestion would be a guess.
+LIKE_ENOUGH = 0.6
+MOST_SUGGESTIONS = 3
+
+
+def selection_sentences(
+    planned: WorkOrders, selected: WorkOrders, expression: str | None = None, tags: Collection[str] = ()
+) -> list[str]:
+    """Return nothing if nothing was asked for."""
+    if expression is None and not tags:
+        return []
+    sentences = []
+    names = {name for order in planned for name in names_of_order(order)}
+    for word in expression_words(expression or ""):
+        known = word in names if "=" in word else any(word in name for name in names)
+        if not known:
+            sentences.append(f"no label has {word!r}" + _did_you_mean(word, names))
+    all_tags = {tag for order in planned for tag in order.tags}
+    for tag in tags:
+        if tag not in all_tags:
+            sentences.append(f"no benchmark has the tag {tag!r}" + _did_you_mean(tag, all_tags))
+    return [*sentences, f"{len(selected)} of {len(planned)} variants selected"]
+
+
+def _did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Return the nearest of the names, or else of their words: labels are often several."""
+    whole = sorted(set(names))
+    parts = sorted({part for name in whole for part in name.replace(".", " ").split()})
+    found = difflib.get_close_matches(word, whole, MOST_SUGGESTIONS, LIKE_ENOUGH)
+    found = found or difflib.get_close_matches(word, parts, MOST_SUGGESTIONS, LIKE_ENOUGH)
+    if not found:
+        return "; `photometer list` shows the labels"
+    return f"; did you mean {' or '.join(repr(name) for name in found)}?"
+
+
+# Labels are shown as `rung › plain tensor`; a slash is easier to type.
+_JOINT = re.compile(r"\s*[›/]\s*")
+_VARIANT = re.compile(r" \[[^\[\]]*\]$")
+
+
+def plain_name(title: str) -> str:
+    """Return the name as users type it: labels separated by slashes, on one line."""
+    return " ".join(_JOINT.sub("/", visible_line(title)).split())
+
+
+def names_benchmark(pattern: str, title: str) -> bool:
+    """Return whether `pattern` matches the benchmark: its name with or without the variant, its group, or `add*`."""
+    wanted, whole = plain_name(pattern), plain_name(title)
+    for name in (whole, _VARIANT.sub("", whole)):
+        # First literally: titles contain brackets, which are special in a pattern.
+        if wanted == name or name.startswith(f"{wanted}/") or fnmatchcase(name, wanted):
+            return True
+    return False
+
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<open>\()|(?P<close>\))|"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<word>[^\s()"']+))"""

@@ -3,11 +3,14 @@
 An order crosses process boundaries as JSON. Its id is a hash of its content: the same order has the same id in every
 process and in every run, which `--resume` and comparisons rely on. Here are also the titles of orders for tables, and
 the tree of their labels.
+
+The seed of random data that a user may choose, checked.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import operator
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +22,24 @@ from photometer.definition.timer_args import TimerArgs
 from photometer.errors import DefinitionError
 from photometer.model.order_name import OrderName, title_text
 from photometer.plan.auto_labels import AutoLabels
-from photometer.plan.data_seed import checked_seed
 from photometer.plan.order_figures import OrderFigures
+from photometer.worker.seeds import LARGEST_SEED
+
+
+def checked_seed(seed: Any) -> int | None:
+    """Return the seed as an int; None if none was chosen. numpy's integers are welcome, text and fractions are not."""
+    if seed is None:
+        return None
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise DefinitionError(
+            f"seed must be a whole number, not {type(seed).__name__}", remedy="Give an int, such as 1."
+        ) from None
+    if not 0 <= number <= LARGEST_SEED:
+        raise DefinitionError(f"seed {number} is out of range", remedy="Give a whole number from 0 to 2**32 - 1.")
+    return number
+
 
 # The slowest order of the standard suite takes seconds, under Valgrind too; a compiled one may compile for a minute.
 DEFAULT_TIMEOUT_SECONDS = 120.0

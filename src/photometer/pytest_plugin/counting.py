@@ -17,7 +17,7 @@ from photometer.errors import PhotometerError
 from photometer.execution.order_record import identified
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.model.records import to_record
 from photometer.model.task import TaskSpec
 from photometer.pytest_plugin.fixtures import Bench

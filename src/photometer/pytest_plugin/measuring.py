@@ -2,6 +2,8 @@
 
 In: a Call and what the marks ask for. Out: a Measurement (or DeviceMeasurement), and verdicts of `ab`, also as records
 with the test's identity.
+
+cProfile of what a test measures, as in pytest-benchmark: `--benchmark-cprofile COLUMN`, or `cprofile=True`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from photometer.pytest_plugin.fixtures import FUNCTION, Bench, Call, Statement, Stats, statement_of
 from photometer.pytest_plugin.options import DEFAULT_MIN_TIME_SECONDS, Asked, asked_of, own_id
-from photometer.pytest_plugin.profiled import PROFILE, profile_call
 
 if TYPE_CHECKING:
     import pytest
@@ -23,6 +24,44 @@ if TYPE_CHECKING:
     from photometer.model.device_measurement import DeviceMeasurement
     from photometer.model.measurement import Measurement
     from photometer.plan.work_order import WorkOrder
+
+import cProfile
+import pstats
+from pathlib import Path
+
+PROFILE = "cprofile"
+DEFAULT_COLUMN = "cumtime"
+DEFAULT_TOP = 25
+
+
+def profile_call(call: Call) -> list[dict[str, Any]]:
+    """Run the call once more under cProfile, and return one row of CPROFILE_COLUMNS per function."""
+    profile = cProfile.Profile()
+    arguments = call.new_arguments()
+    profile.runcall(call.function, *arguments.args, **arguments.kwargs)
+    call.tear_down(arguments)
+    found: Mapping[Any, Any] = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    return [_row(place, figures) for place, figures in found.items()]
+
+
+def _row(place: tuple[str, int, str], figures: Sequence[Any]) -> dict[str, Any]:
+    file, line, name = place
+    primitive, calls, own, whole = figures[:4]
+    return {
+        "ncalls": calls,
+        "ncalls_recursion": f"{calls}/{primitive}" if calls != primitive else str(calls),
+        "tottime": own,
+        "tottime_per": own / calls,
+        "cumtime": whole,
+        "cumtime_per": whole / primitive,
+        "function_name": name if file == "~" else f"{Path(file).name}:{line}({name})",
+    }
+
+
+def top_rows(rows: Sequence[dict[str, Any]], column: str, most: int) -> list[dict[str, Any]]:
+    """Return the top rows by a column: the largest figures, or the first names."""
+    key = "ncalls" if column == "ncalls_recursion" else column
+    return sorted(rows, key=lambda row: row[key], reverse=key != "function_name")[:most]
 
 
 # The variable of the loop that holds what the function returned.

@@ -23,9 +23,8 @@ from photometer.analysis.guards import ProbeResult, environment_warnings, noise_
 from photometer.ci.acceptance import Acceptance, accept
 from photometer.comparing.comparison import Comparison
 from photometer.comparing.comparison_file import Destination
-from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonSettings
-from photometer.comparing.source import CheckedPlan, StartedSide, comparison_header, failure_of
+from photometer.comparing.source import CheckedPlan, Observer, StartedSide, comparison_header, failure_of
 from photometer.environments.needs_build import needs_build
 from photometer.environments.resolved import MAKING, Making, ResolvedEnvironment, resolve_environments
 from photometer.environments.spec import EnvironmentSpec

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from photometer.errors import ProtocolError, SnippetError, WorkerCrashed, WorkerTimeout
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.pytest_plugin.session_tree import SideImports
 from photometer.pytest_plugin.stop_messages import GO_ON, Ended, SideSettings, Stopped
 from photometer.session.child_process import ChildGone

@@ -11,7 +11,7 @@ from photometer.model.measurement import Measurement
 from photometer.model.records import from_record
 from photometer.model.units import format_difference, format_interval, format_seconds
 from photometer.model.visible_text import visible_line
-from photometer.pytest_plugin.profiled import DEFAULT_COLUMN, DEFAULT_TOP, PROFILE, top_rows
+from photometer.pytest_plugin.measuring import DEFAULT_COLUMN, DEFAULT_TOP, PROFILE, top_rows
 from photometer.report.tables.as_text import note_lines, render_text
 from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, Table, row_of, table_of
 

@@ -18,8 +18,8 @@ from typing import Any
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison, merged
 from photometer.comparing.comparison_file import FILE_NAME, ComparisonFile
 from photometer.comparing.environments import live_comparison
-from photometer.comparing.observer import Observer
 from photometer.comparing.request import ComparisonRequest, PlannedSuite
+from photometer.comparing.source import Observer
 from photometer.environments.spec import WORKTREE, EnvironmentSpec, GitSource
 from photometer.environments.worktree import resolve, top_of
 from photometer.errors import DefinitionError, EnvironmentSpecError, NodesGone

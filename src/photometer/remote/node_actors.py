@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from photometer.errors import NodesGone, WorkerStartError
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.remote.cluster import SHARED, Cluster, ClusterNode, import_ray, unpacked
 from photometer.remote.node_worker import NodeFacts, NodeRequest, NodeWorker, own_code_digest
 from photometer.remote.same_software import check_software

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from photometer.analysis.memory_change import memory_change
+from photometer.analysis.figure_change import memory_change
 from photometer.model.memory_measurement import MemoryMeasurement
 from photometer.model.visible_text import visible_line
 from photometer.report.tables.as_text import render_text

@@ -1,13 +1,16 @@
 """The results of a suite as text: times and instructions side by side, what concerns the machine above, failures below.
 
 In: a RunTable and a width. Out: one string, for a terminal or in Markdown. `run` and `show` print the same.
+
+A Ladder as text for a terminal: one block per call, one line per rung; and its expectations, one sentence each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from photometer.analysis.failing_line import with_failing_line
+from photometer.analysis.ladder import Expectation, Ladder, LadderStep
 from photometer.analysis.run_table import RunCell, RunFailure, RunRow, RunTable
 from photometer.instruments.registry import INSTRUMENTS
 from photometer.model.order_name import label_text
@@ -15,7 +18,50 @@ from photometer.model.units import format_seconds
 from photometer.model.visible_text import visible_line
 from photometer.report.tables.as_markdown import inline, render_markdown
 from photometer.report.tables.as_text import note_lines, render_text
-from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, Section, Table
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, Section, Table, row_of
+
+COLUMNS = (
+    Column("rung", "rung", Kind.NAME),
+    Column("seconds", "time", Kind.TIME, priority=STAYS, digits=4),
+    Column("added_seconds", "added", Kind.DIFFERENCE, priority=STAYS),
+    Column("added_interval", "95 % interval", Kind.DIFFERENCE, priority=2),
+    Column("instructions", "instructions", Kind.COUNT, priority=1),
+    Column("added_instructions", "added instr.", Kind.ADDED, priority=1),
+    Column("below", "over", Kind.WORDS, priority=3),
+)
+
+
+def table_of_ladder(ladder: Ladder) -> Table:
+    """Return a section per call, a row per rung."""
+    return Table(
+        COLUMNS, tuple(Section(call, tuple(_rung(step) for step in steps)) for call, steps in ladder.by_call().items())
+    )
+
+
+def render_ladder(ladder: Ladder, width: int = 100) -> str:
+    """Return the ladder for a terminal."""
+    return f"\n{render_text(table_of_ladder(ladder), width)}"
+
+
+def render_expectations(expectations: Sequence[Expectation]) -> str:
+    return "".join(f"{visible_line(expectation.sentence)}\n" for expectation in expectations)
+
+
+def _rung(step: LadderStep) -> Row:
+    unknown = Cell(text="-")
+    added = None if step.below is None else unknown if step.added_seconds is None else step.added_seconds
+    return row_of(
+        {
+            "rung": step.rung,
+            "seconds": unknown if step.seconds is None else step.seconds,
+            "added_seconds": added,
+            "added_interval": step.added_interval_seconds,
+            "instructions": step.instructions,
+            "added_instructions": None if step.added_instructions is None else round(step.added_instructions),
+            "below": step.below,
+        }
+    )
+
 
 HEADS = {"python": "Python", "cpp": "C++"}
 # Before a time that is to be doubted, and after a count whose repeats differ.

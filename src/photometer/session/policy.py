@@ -14,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.session.layout import Layout
 from photometer.worker.accelerators import all_of
 

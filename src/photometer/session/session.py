@@ -5,6 +5,8 @@
         child.ask(Time(1000)).seconds
 
 Servers start when first needed and are used by one thread at a time; one that has died is not used again.
+
+CompileCaches: folders for torch.compile's caches: one per benchmark, private, short-lived.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import collections
 import contextlib
 import dataclasses
 import itertools
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,12 +24,12 @@ from types import TracebackType
 from typing import Protocol
 
 from photometer.errors import WorkerError
-from photometer.model.environment import Environment
+from photometer.model.machine import Environment
 from photometer.session.child_process import ChildProcess
-from photometer.session.compile_caches import CompileCaches
 from photometer.session.cores import allowed_cores, on_cores, pin
 from photometer.session.fork_server import ForkServer, ImportNotShared, PathShadows
 from photometer.session.layout import Layout
+from photometer.session.left_behind import make_folder
 from photometer.session.policy import Policy, limit_memory, memory_limit_bytes
 from photometer.session.remarks import remark
 from photometer.session.valgrind import find_valgrind
@@ -34,6 +37,55 @@ from photometer.session.zygote import Launch
 from photometer.session.zygotes import Zygotes
 from photometer.worker.messages import DescribeTorch, Prepare, Started, TorchFacts
 from photometer.worker.preload import COMPILER, COMPILER_FOR_DEVICES, imports_of, modules_of
+
+# Left by the function that fills the first cache; must not be in a benchmark's cache.
+_NOT_COPIED = ("fxgraph", "aotautograd")
+
+Fill = Callable[[Path], object]
+
+
+class CompileCaches:
+    """`of` may be called from any thread. `close` removes all folders."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._filling = threading.Lock()
+        self._root: Path | None = None
+
+    def of(self, key: str, device: str, fill: Fill) -> Path:
+        """Return the folder of a benchmark: its own from before, or a copy of the first cache, filled by `fill`."""
+        root = self._made()
+        folder = root / key
+        with self._filling:
+            first = root / f"first-{device.split(':')[0] or 'cpu'}"
+            if not first.exists():
+                first.mkdir()
+                try:
+                    fill(first)
+                except BaseException:
+                    shutil.rmtree(first, ignore_errors=True)
+                    raise
+        if not folder.exists():
+            shutil.copytree(first, folder, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+        return folder
+
+    def forget(self, key: str) -> None:
+        """Remove what a benchmark has compiled, so that it starts afresh."""
+        if self._root is not None:
+            shutil.rmtree(self._root / key, ignore_errors=True)
+
+    def close(self) -> None:
+        with self._lock:
+            root, self._root = self._root, None
+        if root is not None:
+            shutil.rmtree(root, ignore_errors=True)
+
+    def _made(self) -> Path:
+        with self._lock:
+            if self._root is None:
+                self._root = make_folder("compile")
+            return self._root
+
 
 # A kept zygote that is ready needs 10 ms for a fork, 0.3 s under Valgrind, and ten times that on a busy machine.
 WARM_SECONDS = 20.0

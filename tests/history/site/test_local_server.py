@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from photometer.errors import PhotometerError
-from photometer.history.site.live_site import LiveSite
-from photometer.history.site.local_server import ADDRESS, LocalServer
+from photometer.history.site.local_server import ADDRESS, LiveSite, LocalServer
 from photometer.history.site.site_files import Published
 from photometer.history.store import Store, open_store
 from tests.history.site.conftest import COMMITS, OPTIONS

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from photometer.history.site.live_site import LiveSite
-from photometer.history.site.local_server import LocalServer
+from photometer.history.site.local_server import LiveSite, LocalServer
 from photometer.history.site.site_files import Published, publish_site
 from photometer.history.store import Store, open_store
 from photometer.history.writing import Origin

@@ -11,7 +11,6 @@ from photometer.errors import CallgrindFileError
 from photometer.instruments.callgrind.call_tree import folded_stacks
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter
-from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
 from photometer.instruments.callgrind.python_frames import (
     FRAME_OPTIONS,
     LOOP,
@@ -19,6 +18,7 @@ from photometer.instruments.callgrind.python_frames import (
     STATEMENT,
     CallSite,
     below_statement,
+    fitted_stacks,
     is_python_frame,
     parse_frame_map,
     python_stacks,

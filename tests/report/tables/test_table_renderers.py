@@ -7,9 +7,8 @@ import io
 import json
 import math
 
-from photometer.report.tables.as_csv import render_csv
+from photometer.report.tables.as_csv import render_csv, render_json
 from photometer.report.tables.as_html import render_html
-from photometer.report.tables.as_json import render_json
 from photometer.report.tables.as_markdown import folded, render_markdown
 from photometer.report.tables.table import Cell, Column, Kind, Mark, Section, Table, row_of, table_of
 

@@ -11,12 +11,11 @@ from typing import Any
 
 from photometer.analysis.cause import FunctionChange
 from photometer.errors import EnvironmentSpecError, PhotometerError
-from photometer.history.changes import Between, Change, find_all
-from photometer.history.explaining import changed_functions
+from photometer.history.changes import Between, Change, changed_functions, find_all
 from photometer.history.nouns import Commit, Curve, StoredComparison
 from photometer.history.repository import Repository
+from photometer.history.site.benchmark_data import finite
 from photometer.history.site.names import SiteNames
-from photometer.history.site.packing import finite
 from photometer.history.store import Store
 
 # The largest few tell the story.

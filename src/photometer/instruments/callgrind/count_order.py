@@ -8,7 +8,7 @@ from typing import Any
 
 from photometer.instruments.callgrind.count_task import DEFAULT_NUMBER, CountTask
 from photometer.instruments.callgrind.counter import count_in_time, counter_of
-from photometer.instruments.callgrind.fitted_stacks import fitted_stacks
+from photometer.instruments.callgrind.python_frames import fitted_stacks
 from photometer.instruments.declaration import Asked, Figure, Instrument, Option
 from photometer.instruments.ready_order import ReadyOrder, task_spec_of
 from photometer.model.instruction_counts import InstructionCounts

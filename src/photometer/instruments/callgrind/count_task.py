@@ -1,10 +1,13 @@
 """CountTask: one statement to count, self-contained. CountedTask: the profiles of its repeats.
 
 A Timer or a plan makes the first; InstructionCounts and CallgrindStats come from the second.
+
+Inclusive counts without the frames of the loop around the statement.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
 from photometer.errors import DefinitionError
@@ -14,17 +17,60 @@ from photometer.instruments.callgrind.figures import (
     exclusive_counts,
     figures_of,
     function_name,
+    function_string,
     inclusive_counts,
     instruction_counts,
 )
-from photometer.instruments.callgrind.harness_frames import inclusive_counts_of_statement
-from photometer.instruments.callgrind.profile import UNKNOWN, CallgrindProfile
+from photometer.instruments.callgrind.profile import INSTRUCTIONS, UNKNOWN, CallgrindProfile, Function
 from photometer.instruments.callgrind.python_frames import NO_FRAMES, FrameMap, python_stacks
 from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.model.callgrind_stats import CallgrindStats
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts, stable_repeat_of
 from photometer.model.task import TaskSpec
+
+# The statement's own bytecode runs in it, so it is never left out.
+INTERPRETER_LOOP = "_PyEval_EvalFrameDefault"
+
+_Edge = tuple[Function, str, Function]
+
+
+def inclusive_counts_of_statement(
+    profile: CallgrindProfile, loop_profile: CallgrindProfile, event: str = INSTRUCTIONS
+) -> FunctionCounts:
+    """Return what each function cost with everything it called, as `inclusive_counts` does, for the statement."""
+    loop_calls = _call_counts(loop_profile)
+    harness = {edge for edge, count in _call_counts(profile).items() if count <= loop_calls.get(edge, 0)}
+    own = _inclusive(profile, harness, event)
+    of_loop = _inclusive(loop_profile, harness, event)
+    kept = {
+        function: count
+        for function, count in own.items()
+        if count > of_loop.get(function, 0) or INTERPRETER_LOOP in function
+    }
+    return FunctionCounts.from_mapping(kept, inclusive=True)
+
+
+def _call_counts(profile: CallgrindProfile) -> dict[_Edge, int]:
+    counts: defaultdict[_Edge, int] = defaultdict(int)
+    for call in profile.calls:
+        counts[call.caller, call.caller_file, call.callee] += call.count
+    return counts
+
+
+def _inclusive(profile: CallgrindProfile, harness: set[_Edge], event: str) -> dict[str, int]:
+    """Return the inclusive counts as if the calls of the harness did not exist."""
+    index = profile.event_index(event)
+    from_inside: defaultdict[str, int] = defaultdict(int)
+    from_calls: defaultdict[str, int] = defaultdict(int)
+    for cost in profile.self_costs:
+        from_inside[function_string(cost.function, cost.file)] += cost.costs[index]
+    for call in profile.calls:
+        if (call.caller, call.caller_file, call.callee) not in harness:
+            from_inside[function_string(call.caller, call.caller_file)] += call.costs[index]
+            from_calls[function_string(call.callee)] += call.costs[index]
+    return {**from_inside, **from_calls}
+
 
 DEFAULT_NUMBER = 100
 """As in torch: an occasional cost, such as a growing list, then counts as a hundredth."""

@@ -1,20 +1,85 @@
 """The layout band: tasks counted under other hash seeds and environment sizes, on purpose.
 
 In: tasks and layouts. Out: a LayoutBand per task. Every layout needs its own server, which takes about 15 s to start.
+
+LayoutBand: one statement's counts under several memory layouts: how far a count depends on where things lie.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
+from photometer.errors import MeasurementError
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.model.instruction_counts import InstructionFigures
-from photometer.model.layout_band import LayoutBand, LayoutCount
+from photometer.model.task import TaskSpec
 from photometer.session.cores import usable_cores
 from photometer.session.layout import Layout
 from photometer.session.session import Session
+
+
+@dataclass(frozen=True)
+class LayoutCount:
+    """The figures under one layout: a seed of Python's string hashes, and bytes added to the environment."""
+
+    hash_seed: int
+    padding_bytes: int
+    figures: InstructionFigures
+
+
+@dataclass(frozen=True)
+class LayoutBand:
+    """The same number of runs of one statement, counted under each layout."""
+
+    task_spec: TaskSpec
+    number_per_run: int
+    counts: tuple[LayoutCount, ...]
+
+    def __post_init__(self) -> None:
+        if not self.counts:
+            raise MeasurementError("a layout band needs at least one layout")
+
+    @property
+    def total_spread(self) -> float:
+        """Largest less smallest, as a share of the smallest."""
+        return _spread([count.figures.total for count in self.counts])
+
+    @property
+    def outside_allocator_spread(self) -> float:
+        """Return how far the layouts differ outside the allocator, as a share."""
+        return _spread([count.figures.outside_allocator for count in self.counts])
+
+    @property
+    def allocator_calls_spread(self) -> float:
+        """Return how far the layouts differ in calls of the allocator, as a share."""
+        return _spread([count.figures.allocator_calls for count in self.counts])
+
+    def __repr__(self) -> str:
+        lines = [
+            f"<{type(self).__module__}.{type(self).__qualname__}>",
+            self.task_spec.summarize(),
+            f"{'hash seed':>11}{'padding':>9}{'all':>14}{'outside the allocator':>24}{'calls of it':>13}",
+        ]
+        lines += [
+            f"{count.hash_seed:>11}{count.padding_bytes:>9}{count.figures.total:>14,}"
+            f"{count.figures.outside_allocator:>24,}{count.figures.allocator_calls:>13,}"
+            for count in self.counts
+        ]
+        spreads = (
+            f"{self.total_spread:>14.3%}{self.outside_allocator_spread:>24.3%}{self.allocator_calls_spread:>13.3%}"
+        )
+        return "\n".join([*lines, f"{'spread':>20}{spreads}"])
+
+
+def _spread(values: Sequence[int]) -> float:
+    smallest, largest = min(values), max(values)
+    if smallest == largest:
+        return 0.0
+    return (largest - smallest) / abs(smallest) if smallest else float("inf")
+
 
 DEFAULT_LAYOUTS = (Layout(), Layout(0, 1000), Layout(1, 0), Layout(2, 500))
 

@@ -3,11 +3,14 @@
 In: a profile taken with FRAME_OPTIONS, and the map of trampolines that the worker returned. Out: folded stacks in which
 a trampoline and the interpreter's loop below it are one frame, named as in Python. With a trampoline per call path
 (the worker's own), what was executed below each Python frame is exact. Without any, the loop is one function.
+
+Call stacks that sum to the displayed figure: the instructions of a statement outside the allocator.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 from collections import defaultdict
@@ -17,8 +20,34 @@ from typing import Any
 
 from photometer.errors import CallgrindFileError
 from photometer.instruments.callgrind.call_tree import SMALLEST_SHARE, FoldedStack, folded_stacks, whole_numbers
+from photometer.instruments.callgrind.layout_dependent import is_dependent_below, is_layout_dependent
 from photometer.instruments.callgrind.profile import UNKNOWN, Call, CallgrindProfile, Function
+from photometer.model.instruction_counts import InstructionCounts
 from photometer.worker.own_trampolines import DISPATCHER_ADDRESS
+
+
+def fitted_stacks(stacks: Sequence[FoldedStack], counts: InstructionCounts) -> list[FoldedStack]:
+    """Return the stacks for all runs of `counts`, whose sum is `counts.without_loop.outside_allocator`.
+
+    The difference belongs to the interpreter's loop: it is subtracted from, or added to, the own cost of Python's
+    frames in proportion. A statement without such frames is scaled as a whole.
+    """
+    below, itself = functools.cache(is_dependent_below), functools.cache(is_layout_dependent)
+    total = max(counts.without_loop.outside_allocator, 0)
+    kept = {stack: float(count) for stack, count in stacks if not itself(stack[-1]) and not any(map(below, stack))}
+    off = total - sum(kept.values())
+    for belongs in (_is_own_bytecode, lambda _: True):
+        movable = sum(weight for stack, weight in kept.items() if belongs(stack))
+        if movable and movable + off >= 0:
+            factor = (movable + off) / movable
+            fitted = {stack: weight * factor if belongs(stack) else weight for stack, weight in kept.items()}
+            return whole_numbers(fitted, total)
+    return []
+
+
+def _is_own_bytecode(stack: tuple[str, ...]) -> bool:
+    return is_python_frame(stack[-1]) or stack[-1] == LOOP
+
 
 LOOP = "_PyEval_EvalFrameDefault"
 # Functions between one Python function and the next, or between it and a meaningful native one: shared by all, they

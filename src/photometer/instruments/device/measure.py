@@ -15,9 +15,14 @@ from typing import Any
 from photometer.instruments.clock import Clock
 from photometer.instruments.device.accelerator import Accelerator
 from photometer.instruments.device.blocks import BLOCKS_AIMED_AT, Pace
-from photometer.instruments.device.bound import bound_in_words, measured_peak
 from photometer.instruments.device.device_times import DeviceTimer, DeviceTimes, device_mode
-from photometer.instruments.device.findings import Noticed, constant_inputs, warnings_from
+from photometer.instruments.device.findings import (
+    Noticed,
+    bound_in_words,
+    constant_inputs,
+    measured_peak,
+    warnings_from,
+)
 from photometer.instruments.device.host_side import (
     MOST_SYNCHRONISED_RUNS,
     find_pace,

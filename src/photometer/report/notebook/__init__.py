@@ -3,9 +3,7 @@
 In: one of the records. Out: a fragment without script and without outside resources. Text from users is escaped.
 """
 
-from photometer.report.notebook.counts import counts_html
-from photometer.report.notebook.device import device_html
-from photometer.report.notebook.measurement import measurement_html
+from photometer.report.notebook.measurement import counts_html, device_html, measurement_html
 from photometer.report.notebook.memory import memory_html
 from photometer.report.notebook.verdict import comparison_html, ranking_html, result_html, verdict_html
 

@@ -1,15 +1,107 @@
-"""A Measurement in a notebook: the median with its interval, a histogram of the blocks, and warnings."""
+"""A Measurement in a notebook: the median with its interval, a histogram of the blocks, and warnings.
+
+InstructionCounts in a notebook: the three figures, whether they are exact, and the costliest functions.
+
+A DeviceMeasurement in a notebook: the table of modes, what bounds it, the kernels and the warnings.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+from photometer.model.device_measurement import DeviceMeasurement
+from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.measurement import Measurement
-from photometer.model.units import format_seconds
-from photometer.report.escape import html_lines
+from photometer.model.units import format_count, format_seconds
+from photometer.report.device_text import table_of_modes
+from photometer.report.escape import html_lines, html_text
 from photometer.report.notebook.look import warning
+from photometer.report.tables.as_html import SOFT, html_table, render_html
+from photometer.report.tables.names import shorten_apart
+from photometer.report.tables.table import Column, Kind, row_of, table_of
 from photometer.stats.summary import quantile
+
+# Names of template kernels have hundreds of characters; the whole is shown when the mouse rests on it.
+WIDEST_KERNEL_NAME = 90
+MOST_KERNELS = 8
+
+
+def device_html(m: DeviceMeasurement) -> str:
+    """Return the modes with bars, and below them what else is known."""
+    parts = [
+        f"<div><b>{html_lines(m.task_spec.title)}</b> on {html_text(m.device_name)}</div>",
+        html_table(table_of_modes(m.modes)),
+        f"<div>{html_text(m.bound)}</div>",
+        *_kernels(m),
+        *(warning(found.message, found.remedy) for found in m.warnings),
+    ]
+    return f'<div style="line-height:1.5;overflow-x:auto">{"".join(parts)}</div>'
+
+
+def _kernels(m: DeviceMeasurement) -> list[str]:
+    if not m.kernels:
+        return []
+    lines = []
+    shown = m.kernels[:MOST_KERNELS]
+    names = shorten_apart([kernel.name for kernel in shown], WIDEST_KERNEL_NAME)
+    for kernel, name in zip(shown, names, strict=True):
+        each = format_seconds(kernel.seconds_per_run / (kernel.calls_per_run or 1.0), 4)
+        lines.append(
+            f'<span title="{html_text(kernel.name)}">{format_count(kernel.calls_per_run)} × {each} '
+            f"<code>{html_text(name)}</code></span>"
+        )
+    more = len(m.kernels) - MOST_KERNELS
+    lines += [f"{more} more"] if more > 0 else []
+    return [f'<div style="{SOFT}">kernels per run:<br>{"<br>".join(lines)}</div>']
+
+
+MOST_FUNCTIONS = 8
+COLUMNS = (Column("figure", "per run", Kind.NAME), Column("count", "", Kind.COUNT))
+FUNCTION_COLUMNS = (
+    Column("function", "function", Kind.NAME, is_code=True, longest=90),
+    Column("count", "per run", Kind.COUNT),
+    Column("share", "share", Kind.SHARE),
+)
+
+
+def counts_html(counts: InstructionCounts) -> str:
+    """Return the figures per run, and a folded table of functions."""
+    net = "without the loop" if counts.loop_baseline is not None else "with the loop"
+    repeats, runs = len(counts.repeats), counts.number_per_run
+    exact = "all exactly equal" if counts.is_exact else "not all equal"
+    figures = {
+        f"instructions outside the allocator, {net}": counts.outside_allocator_per_run,
+        "with the allocator's own": counts.instructions_per_run,
+        "calls of the allocator": counts.allocator_calls_per_run,
+    }
+    notes = [
+        f"{repeats} repeat{_s(repeats)} of {runs} run{_s(runs)}, {exact}",
+        *counts.difference_reasons,
+        *counts.reasons,
+    ]
+    rows = [row_of({"figure": name, "count": count}) for name, count in figures.items()]
+    return (
+        f'<div style="line-height:1.5"><b>{html_lines(counts.task_spec.title)}</b>'
+        f"{render_html(table_of(COLUMNS, rows, notes=notes))}{_functions(counts)}</div>"
+    )
+
+
+def _functions(counts: InstructionCounts) -> str:
+    if not counts.top_functions:
+        return ""
+    total = counts.stable.total or 1
+    rows = [
+        row_of({"function": function, "count": count / counts.number_per_run, "share": count / total}, tip=function)
+        for count, function in counts.top_functions[:MOST_FUNCTIONS]
+    ]
+    inner = html_table(table_of(FUNCTION_COLUMNS, rows))
+    return f'<details><summary style="{SOFT}">the costliest functions</summary>{inner}</details>'
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
 
 WIDTH, HEIGHT = 240, 48
 MOST_BARS = 40

@@ -23,8 +23,7 @@ from photometer.model.records import from_record
 from photometer.model.work_of_run import MachinePeak, WorkOfRun
 from photometer.report.instrument_tables import instrument_tables
 from photometer.report.observed_text import table_of_metrics, table_of_phases
-from photometer.report.page.figure import LineFigure
-from photometer.report.page.line_figure import curve_figures, roofline_figures
+from photometer.report.page.figure import LineFigure, curve_figures, roofline_figures
 from photometer.report.page.record_identity import identity_of
 from photometer.report.page.view_compiled import KINDS as COMPILED_KINDS, compile_table, memory_table
 from photometer.report.rates_text import table_of_energy, table_of_rates

@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.analysis.cautions import Doubt, doubts_of, judge_cautions
 from photometer.analysis.failing_line import with_failing_line
+from photometer.analysis.run_table import Doubt, doubts_of, judge_cautions
 from photometer.errors import MeasurementError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
@@ -115,7 +115,7 @@ class BenchmarkView:
     device: DeviceView | None = None
     warnings: tuple[WarningView, ...] = ()
     source: str = ""
-    # Whether its row is marked: it is to be doubted more than the rest (analysis/cautions.py).
+    # Whether its row is marked: it is to be doubted more than the rest (analysis/run_table.py).
     is_doubtful: bool = False
     # What failed of it, though something was measured.
     failures: tuple[SkipView, ...] = ()

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from photometer.analysis.table import Block, Cell, Standing, Table
 from photometer.model.units import format_seconds
 from photometer.report.escape import html_lines, html_text, markdown_text
-from photometer.report.tables.cells import cell_text, legend_lines
+from photometer.report.tables.terminal import cell_text, legend_lines
 
 # Half-transparent: text keeps the page's own colour and stays readable on black and on white.
 _BACKGROUNDS = {

@@ -85,7 +85,15 @@ def test_the_page_escapes_what_it_shows() -> None:
     page = doctor_page(Examination((GOOD, MEND), NOISE))
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
-    assert "default-src 'none'" in page
+    assert "default-src &#39;none&#39;" in page
+
+
+def test_the_page_begins_with_what_disturbs() -> None:
+    page = doctor_page(Examination((GOOD, MEND), NOISE))
+    heads = ("What disturbs measurements", "The noise test", "What else was examined")
+    assert sorted(heads, key=page.index) == list(heads)
+    assert "var(--line-0)" in page
+    assert "What disturbs" not in doctor_page(Examination((GOOD,)))
 
 
 def test_text_fits_a_narrow_terminal() -> None:

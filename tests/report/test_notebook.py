@@ -93,7 +93,8 @@ def test_bars_count_every_value_once() -> None:
 def test_one_hiccup_does_not_flatten_the_histogram() -> None:
     svg = histogram_svg([*noisy(50), 1.0], 1e-6)
     assert svg.count("<rect") > 5
-    assert "(1 beyond)" in svg
+    assert "and above (1 block)" in svg
+    assert svg.count(' opacity=".5"') == 1
 
 
 def results() -> tuple[ComparisonResult, ...]:

@@ -12,7 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from photometer.analysis.flame_tree import frame_changes
+from photometer.analysis.flame_tree import frame_changes, is_interpreter_frame
 from photometer.instruments.callgrind.layout_dependent import bare_name
 from photometer.instruments.callgrind.python_frames import STATEMENT, FramedSide, is_python_frame
 
@@ -29,7 +29,6 @@ _FRAME = re.compile(r"(?P<function>.*) \((?P<file>[^()]*)\)")
 # Code that is the same on both sides of a comparison, unless it is compared itself: not where a user looks first.
 _LIBRARY = re.compile(r"(?:torch|python3\.\d+|numpy)/|<frozen ")
 _MODULE_CALL = re.compile(r"\.(?:_wrapped_call_impl|_call_impl|__call__)$")
-_OF_INTERPRETER = re.compile(r"(?:_?Py|slot_|method_|cfunction_|builtin_|vectorcall_|object_|type_call|binary_op|0x)")
 _BINDING = re.compile(r"THPVariable_(\w+)")
 
 
@@ -142,7 +141,7 @@ def _native(frame: str, base: FramedSide, branch: FramedSide, on_both: set[str])
                     changes[below[:end]] += sign * count
     for step in _steps(changes):
         name = bare_name(step[-1])
-        if not is_python_frame(name) and not _OF_INTERPRETER.match(name):
+        if not is_python_frame(name) and not is_interpreter_frame(name) and not name.startswith("0x"):
             # The first that is not the interpreter's own says which operation it is.
             return _operation(name)
     return ""

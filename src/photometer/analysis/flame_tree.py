@@ -8,10 +8,34 @@ Whole numbers stay whole.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 
 FoldedStacks = Iterable[tuple[tuple[str, ...], float]]
+# C functions of Python itself, as py-spy and Callgrind name them.
+_OF_INTERPRETER = re.compile(
+    r"(?:_?Py|slot_|method_|cfunction_|builtin_|vectorcall_|object_|type_call|binary_op|gen_send|tuple|dict_)"
+)
+_LIBPYTHON = re.compile(r"(?:lib)?python3?(?:\.\d+)?\b")
+_OURS = re.compile(r"_photometer_|.* \(.*photometer/worker/")
+
+
+def is_interpreter_frame(name: str) -> bool:
+    """Whether a frame is the interpreter's own C code, which runs between any two functions of Python."""
+    function, in_file, place = name.rpartition(" (")
+    if not in_file:
+        return _OF_INTERPRETER.match(name) is not None
+    is_native = not place.endswith((".py)", "snippet)"))
+    return is_native and (_LIBPYTHON.match(place) is not None or _OF_INTERPRETER.match(function) is not None)
+
+
+def without_interpreter(stacks: FoldedStacks) -> list[tuple[tuple[str, ...], float]]:
+    """Return the stacks without frames of the interpreter and of photometer: what these take is their caller's."""
+    return [
+        (tuple(name for name in stack if not is_interpreter_frame(name) and not _OURS.match(name)), weight)
+        for stack, weight in stacks
+    ]
 
 
 @dataclasses.dataclass

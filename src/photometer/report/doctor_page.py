@@ -2,49 +2,80 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from photometer.doctor.finding import Examination, State
 from photometer.doctor.noise_test import SAME_STATE, NoiseTest, Visit, Work
 from photometer.model.units import percent
 from photometer.report.doctor_text import conclusion
 from photometer.report.escape import html_text
 from photometer.report.page.figure import Axis, Scale, padded, tick_text
+from photometer.report.page.page import REPORT_FOLDER, content_policy, document_templates, script_of_theme
 
 WIDTH = 860
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 34, 30
 PANEL_HEIGHT = 150
 # Slower than this is drawn at the upper edge: one long pause must not flatten the rest.
 HIGHEST_SHOWN = 3.0
-_COLOURS = ("#3d6d96", "#b8622b", "#3f7a4f", "#7b5aa0", "#8a6d12", "#b04a73", "#23797d", "#6a6f73")
-_INK, _SOFT, _GRID = "#1d1f21", "#5f6468", "#e4e5e3"
 _FONT = "font-family=\"system-ui, -apple-system, 'Segoe UI', Arial, sans-serif\""
-_STATE_COLOURS = {State.GOOD: "#3f7a4f", State.NOTE: "#8f6a12", State.MEND: "#b5402c"}
+_ORDER = (State.MEND, State.NOTE, State.GOOD)
 _TITLES = {Work.COMPUTING: "Computing (a loop in the first cache)", Work.MEMORY: "Memory (a copy of 4 MiB)"}
 
 
-def noise_svg(noise: NoiseTest) -> str:
+@dataclasses.dataclass(frozen=True)
+class Colours:
+    """Of the picture: on a page they follow light and dark, a file has its own."""
+
+    paper: str
+    ink: str
+    soft: str
+    grid: str
+    best: str
+    cores: tuple[str, ...]
+
+
+OF_FILE = Colours(
+    "#ffffff",
+    "#1d1f21",
+    "#5f6468",
+    "#e4e5e3",
+    "#eaf2ec",
+    ("#3d6d96", "#b8622b", "#3f7a4f", "#7b5aa0", "#8a6d12", "#b04a73", "#23797d", "#6a6f73"),
+)
+OF_PAGE = Colours(
+    "none",
+    "var(--ink)",
+    "var(--soft)",
+    "var(--grid)",
+    "var(--same-soft)",
+    tuple(f"var(--line-{number})" for number in range(8)),
+)
+
+
+def noise_svg(noise: NoiseTest, colours: Colours = OF_FILE) -> str:
     """Return one panel per kind of work: how much slower than at best each visit was; a colour per core."""
     height = TOP + len(Work) * (PANEL_HEIGHT + BOTTOM + 12)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-        f'{_FONT} font-size="12"><rect width="100%" height="100%" fill="#ffffff"/>'
+        f'{_FONT} font-size="12"><rect width="100%" height="100%" fill="{colours.paper}"/>'
     ]
-    parts += [_legend(noise)]
+    parts += [_legend(noise, colours)]
     for number, work in enumerate(Work):
-        parts += _panel(noise, work, TOP + number * (PANEL_HEIGHT + BOTTOM + 12))
+        parts += _panel(noise, work, colours, TOP + number * (PANEL_HEIGHT + BOTTOM + 12))
     return "".join([*parts, "</svg>\n"])
 
 
-def _legend(noise: NoiseTest) -> str:
+def _legend(noise: NoiseTest, colours: Colours) -> str:
     marks = []
     for number, core in enumerate(noise.cores):
         x = LEFT + 62 * number
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = colours.cores[number % len(colours.cores)]
         marks.append(f'<circle cx="{x}" cy="14" r="4" fill="{colour}"/>')
-        marks.append(f'<text x="{x + 8}" y="18" fill="{_INK}">core {core}</text>')
+        marks.append(f'<text x="{x + 8}" y="18" fill="{colours.ink}">core {core}</text>')
     return "".join(marks)
 
 
-def _panel(noise: NoiseTest, work: Work, top: float) -> list[str]:
+def _panel(noise: NoiseTest, work: Work, colours: Colours, top: float) -> list[str]:
     visits = noise.of(work)
     x_axis, y_axis = Axis("seconds", "number"), Axis("slower than at best", "ratio", "log")
     domain = padded([1.0, 1.1, *(min(visit.slowdown, HIGHEST_SHOWN) for visit in visits)], y_axis)
@@ -52,22 +83,25 @@ def _panel(noise: NoiseTest, work: Work, top: float) -> list[str]:
     y = Scale.of(y_axis, domain, top + PANEL_HEIGHT, top + 18)
     share = noise.best_share(work)
     title = f"{_TITLES[work]}: at its best speed for {percent(share)} of the time"
-    parts = [f'<text x="{LEFT}" y="{top + 8}" fill="{_INK}" font-weight="600">{html_text(title)}</text>']
+    parts = [f'<text x="{LEFT}" y="{top + 8}" fill="{colours.ink}" font-weight="600">{html_text(title)}</text>']
     best = y.inside(1 + SAME_STATE)
     parts.append(
-        f'<rect x="{LEFT}" y="{best:.1f}" width="{WIDTH - LEFT - RIGHT}" height="{y.start - best:.1f}" fill="#eaf2ec"/>'
+        f'<rect x="{LEFT}" y="{best:.1f}" width="{WIDTH - LEFT - RIGHT}" height="{y.start - best:.1f}" '
+        f'fill="{colours.best}"/>'
     )
     for value, step in y.ticks(5):
-        parts.append(_line(LEFT, y(value), WIDTH - RIGHT, y(value)))
+        parts.append(_line(LEFT, y(value), WIDTH - RIGHT, y(value), colours.grid))
         label = tick_text(y_axis, value, step)
-        parts.append(f'<text x="{LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end" fill="{_SOFT}">{label}</text>')
+        parts.append(
+            f'<text x="{LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end" fill="{colours.soft}">{label}</text>'
+        )
     for value, _ in x.ticks(10):
         label = f"{value:g} s"
         parts.append(
-            f'<text x="{x(value):.1f}" y="{y.start + 16:.1f}" text-anchor="middle" fill="{_SOFT}">{label}</text>'
+            f'<text x="{x(value):.1f}" y="{y.start + 16:.1f}" text-anchor="middle" fill="{colours.soft}">{label}</text>'
         )
-    colours = {core: _COLOURS[number % len(_COLOURS)] for number, core in enumerate(noise.cores)}
-    return [*parts, *(_mark(visit, x, y, colours[visit.core]) for visit in visits)]
+    of_core = {core: colours.cores[number % len(colours.cores)] for number, core in enumerate(noise.cores)}
+    return [*parts, *(_mark(visit, x, y, of_core[visit.core]) for visit in visits)]
 
 
 def _mark(visit: Visit, x: Scale, y: Scale, colour: str) -> str:
@@ -80,26 +114,26 @@ def _mark(visit: Visit, x: Scale, y: Scale, colour: str) -> str:
     return f'<circle {place} r="{radius:.1f}" fill="{colour}" fill-opacity="0.6"><title>{words}</title></circle>'
 
 
-def _line(x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{_GRID}"/>'
+def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"/>'
 
 
 def doctor_page(examination: Examination) -> str:
-    """Return a whole page: the conclusion, the picture, the findings."""
-    rows = "".join(
-        f'<tr><td style="color:{_STATE_COLOURS[finding.state]};font-weight:600">{finding.state.value}</td>'
-        f"<th>{html_text(finding.topic)}</th><td>{html_text(finding.fact)}"
-        + (f"<br><small>{html_text(finding.advice)}</small>" if finding.advice else "")
-        + "</td></tr>\n"
-        for finding in examination.findings
-    )
-    picture = "" if examination.noise is None else f"<figure>{noise_svg(examination.noise)}</figure>"
+    """Return a whole page: the conclusion, what disturbs first, the picture, what else was looked at."""
+    script = script_of_theme()
+    style = "".join((REPORT_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "doctor.css"))
+    findings = sorted(examination.findings, key=lambda finding: _ORDER.index(finding.state))
     return (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>photometer doctor</title>'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:2em auto;padding:0 1em;color:#1d1f21}"
-        "th{text-align:left;font-weight:600;white-space:nowrap}td,th{padding:.35em .8em .35em 0;vertical-align:top;"
-        "border-bottom:1px solid #e4e5e3}small{color:#5f6468}figure{margin:1em 0}svg{max-width:100%;height:auto}"
-        "</style>"
-        f"<h1>This machine</h1><p>{html_text(conclusion(examination))}</p>{picture}<table>{rows}</table></html>\n"
+        document_templates()
+        .get_template("doctor.html.jinja")
+        .render(
+            title="Is this machine fit to measure on?",
+            conclusion=conclusion(examination),
+            problems=[finding for finding in findings if finding.state is State.MEND],
+            others=[finding for finding in findings if finding.state is not State.MEND],
+            picture="" if examination.noise is None else noise_svg(examination.noise, OF_PAGE),
+            script=script,
+            style=style,
+            policy=content_policy(script, style),
+        )
     )

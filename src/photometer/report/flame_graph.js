@@ -3,7 +3,8 @@
 (function () {
   "use strict";
   const svg = document.documentElement;
-  const WIDTH = Number(svg.dataset.inner), LEFT = Number(svg.dataset.left);
+  const LEFT = Number(svg.dataset.left), NARROWEST = 320;
+  let WIDTH = Number(svg.dataset.inner);
   const LETTER = 7.25, PADDING = 3, NARROWEST_LABEL = 24;
   const frames = Array.from(svg.querySelectorAll("g.frame")).map(function (g) {
     const text = g.querySelector("title").textContent;
@@ -23,7 +24,21 @@
     return frame.name.length <= letters ? frame.name : frame.name.slice(0, letters - 1) + "…";
   }
 
+  let focused = null;
+
+  // As wide as the window, whatever the file says: the file's width is for pictures.
+  function useWindow() {
+    const whole = Math.max(window.innerWidth, NARROWEST), height = svg.viewBox.baseVal.height;
+    WIDTH = whole - 2 * LEFT;
+    svg.setAttribute("width", whole);
+    svg.setAttribute("viewBox", "0 0 " + whole + " " + height);
+    search.setAttribute("x", whole - LEFT);
+    matched.setAttribute("x", whole - LEFT - 110);
+    show(focused || frames[0]);
+  }
+
   function show(focus) {
+    focused = focus;
     for (const frame of frames) {
       const above = frame.depth < focus.depth && frame.left <= focus.left + SLACK &&
         frame.left + frame.width >= focus.left + focus.width - SLACK;
@@ -80,6 +95,7 @@
     if (event.key === "Escape") { searching = false; find(""); show(frames[0]); }
   });
   svg.flame = { show: show, find: find, frames: frames };
-  show(frames[0]);
+  window.addEventListener("resize", useWindow);
+  useWindow();
   svg.dataset.ready = "";
 })();

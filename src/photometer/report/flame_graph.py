@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-from photometer.analysis.flame_tree import FlameNode, FoldedStacks, flame_tree
+from photometer.analysis.flame_tree import FlameNode, FoldedStacks, flame_tree, without_interpreter
 from photometer.report.escape import html_text
 
 WIDTH_PIXELS = 1200
@@ -28,16 +28,17 @@ NARROWEST_LABEL_PIXELS = 24
 # Of the hundred frames of a graph, about two differ by this much by chance.
 CERTAIN_DEVIATIONS = 2.3
 _OF_PYTHON = ("snippet)",)
-_OF_INTERPRETER = ("Py", "_Py", "cfunction_", "gen_send", "method_", "builtin_", "object_", "type_", "tuple", "dict_")
 _TORCH_LIBRARIES = ("libtorch", "libc10")
 _TORCH_NAMESPACES = ("torch::", "at::", "c10::", "THP", "void at::", "void c10::", "void torch::")
 _INNER = WIDTH_PIXELS - 2 * MARGIN_PIXELS
 _SCRIPT = Path(__file__).with_name("flame_graph.js")
 _STYLE = (
-    "text{font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#111}"
+    "text{font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#111}.paper{fill:#fff}"
     ".title{font-size:16px;font-weight:bold}.button{fill:#0645ad;cursor:pointer}.quiet{fill:#555}"
     ".frame{cursor:pointer}.frame:hover rect{stroke:#000;stroke-width:1}.frame text{pointer-events:none}"
     ".above{opacity:.55}.hit rect{fill:#d633ff}.new rect{stroke:#8b0000;stroke-width:.8}"
+    "@media (prefers-color-scheme:dark){:root{color-scheme:dark}.paper{fill:#17191b}"
+    ".title,#details{fill:#e4e5e3}.quiet{fill:#a3a8ab}.button{fill:#86b3d8}.frame rect{filter:brightness(.78)}}"
 )
 
 
@@ -63,7 +64,7 @@ def render_flame_graph(
     stacks: FoldedStacks, title: str, *, subtitle: str = "", quantity: Quantity = NANOSECONDS, root: str = "loop"
 ) -> str:
     """Return the graph of one side. `root` names the frame on top; its own part is what the statement's loop does."""
-    tree = flame_tree(stacks, root=root)
+    tree = flame_tree(without_interpreter(stacks), root=root)
 
     def tip(node: FlameNode) -> str:
         return f"{node.name}\n{quantity.write(node.branch)} per run, {_share(node.branch, tree.branch)}"
@@ -88,7 +89,7 @@ def render_flame_difference(
     `sample_weights` are the weights of one sample of each side: a change that may be due to chance is left grey.
     Counted stacks have none, and every change is real.
     """
-    tree = flame_tree(branch, base, root=root)
+    tree = flame_tree(without_interpreter(branch), without_interpreter(base), root=root)
 
     def certain_change(node: FlameNode) -> float:
         noise = math.sqrt(node.base * sample_weights[0] + node.branch * sample_weights[1])
@@ -127,7 +128,7 @@ def _svg(
         f'viewBox="0 0 {WIDTH_PIXELS} {height}" data-inner="{_INNER}" data-left="{MARGIN_PIXELS}">',
         f"<title>{html_text(title)}</title>",
         f"<style>{_STYLE}</style>",
-        f'<rect width="{WIDTH_PIXELS}" height="{height}" fill="#fff"/>',
+        '<rect class="paper" width="100%" height="100%"/>',
         f'<text class="title" x="{MARGIN_PIXELS}" y="24">{html_text(_cut(title, 110))}</text>',
         f'<text class="quiet" x="{MARGIN_PIXELS}" y="44">{html_text(_cut(subtitle, 150))}</text>',
         f'<text id="reset" class="button" x="{MARGIN_PIXELS}" y="64" style="display:none">reset zoom</text>',
@@ -179,9 +180,9 @@ def _frame(
 def _colour_of_kind(node: FlameNode) -> str:
     """Return one hue each for Python, torch and other native code, in a shade that depends only on the name."""
     shade = hashlib.sha256(node.name.encode()).digest()[0] % 14
-    name, has_place, place = node.name.rpartition(" (")
+    name, _, place = node.name.rpartition(" (")
     # py-spy adds the file of a function; Callgrind has only its name.
-    if place in _OF_PYTHON or place.endswith(".py)") or (not has_place and place.startswith(_OF_INTERPRETER)):
+    if place in _OF_PYTHON or place.endswith(".py)"):
         return f"hsl(207,55%,{66 + shade}%)"
     if place.startswith(_TORCH_LIBRARIES) or (name or place).startswith(_TORCH_NAMESPACES):
         return f"hsl(24,85%,{62 + shade}%)"

@@ -53,6 +53,16 @@ def test_a_click_zooms_and_reset_goes_back(graph: Tab) -> None:
     assert shown(graph) == before
 
 
+def test_it_is_as_wide_as_the_window_and_dark_if_the_system_is(graph: Tab) -> None:
+    graph.page.set_viewport_size({"width": 700, "height": 500})
+    graph.settle()
+    assert shown(graph)["loop"] == pytest.approx(680, abs=1)
+    paper = "getComputedStyle(document.querySelector('.paper')).fill"
+    assert graph.run(paper) == "rgb(255, 255, 255)"
+    graph.page.emulate_media(color_scheme="dark")
+    assert graph.run(paper) != "rgb(255, 255, 255)"
+
+
 def test_search_marks_frames_and_counts_each_part_once(graph: Tab) -> None:
     graph.run("document.documentElement.flame.find('^[fg]$')")
     hits = graph.run(

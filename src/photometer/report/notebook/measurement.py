@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.measurement import Measurement
-from photometer.model.units import format_count, format_seconds
+from photometer.model.units import format_count, format_digits, format_seconds, shown_unit
 from photometer.report.device_text import table_of_modes
 from photometer.report.escape import html_lines, html_text
 from photometer.report.notebook.look import warning
@@ -106,6 +106,8 @@ def _s(count: int) -> str:
 WIDTH, HEIGHT = 240, 48
 MOST_BARS = 40
 FEWEST_SAMPLES_TO_DRAW = 5
+# The last bar, if it counts more than its own width, is lighter and says so below.
+_LIGHT = ' opacity=".5"'
 # The histogram ends here and the last bar counts everything beyond it: one slow block must not flatten all other bars.
 UPPER_FENCE = 3.0
 
@@ -139,16 +141,18 @@ def histogram_svg(times: Sequence[float], median: float) -> str:
     low, high = ordered[0], _upper_end(ordered)
     counts = bar_counts(ordered, low, high)
     tallest = max(counts)
+    beyond = sum(1 for t in ordered if t > high)
+    # The unit of the median above.
+    unit, scale = shown_unit(median)
     bar_width = WIDTH / len(counts)
     bars = "".join(
         f'<rect x="{i * bar_width:.1f}" y="{HEIGHT * (1 - count / tallest):.1f}" width="{bar_width * 0.9:.1f}" '
-        f'height="{HEIGHT * count / tallest:.1f}"/>'
+        f'height="{HEIGHT * count / tallest:.1f}"{_LIGHT if beyond and i == len(counts) - 1 else ""}/>'
         for i, count in enumerate(counts)
         if count
     )
     position = WIDTH * (median - low) / (high - low) if high > low else bar_width / 2
-    beyond = sum(1 for t in ordered if t > high)
-    more = f" ({beyond} beyond)" if beyond else ""
+    more = f" and above ({beyond:,} block{'' if beyond == 1 else 's'})" if beyond else ""
     return (
         f'<div><svg width="{WIDTH}" height="{HEIGHT + 2}" viewBox="0 0 {WIDTH} {HEIGHT + 2}" role="img" '
         f'aria-label="histogram of {len(ordered)} blocks" style="display:block;overflow:visible">'
@@ -156,7 +160,7 @@ def histogram_svg(times: Sequence[float], median: float) -> str:
         f'<path d="M0 {HEIGHT + 1}H{WIDTH}" stroke="currentColor" opacity=".4"/>'
         f'<path d="M{position:.1f} 0V{HEIGHT}" stroke="#e5534b" stroke-width="2"/></svg>'
         f'<div style="display:flex;justify-content:space-between;width:{WIDTH}px;font-size:.8em;opacity:.75">'
-        f"<span>{format_seconds(low, 3)}</span><span>{format_seconds(high, 3)}{more}</span></div></div>"
+        f"<span>{format_digits(low / scale)} {unit}</span><span>{format_digits(high / scale)} {unit}{more}</span></div></div>"
     )
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from photometer.analysis.flame_tree import FlameNode, flame_tree
+from photometer.analysis.flame_tree import FlameNode, flame_tree, without_interpreter
 from photometer.model.visible_text import visible
 from photometer.report.page.figure import Figure, figure_json
 from photometer.report.page.overview_figures import reach_of
@@ -224,7 +224,7 @@ def tree_of_stacks(base: Sequence[Stack], branch: Sequence[Stack] = ()) -> Flame
 
     The stacks of a run are all `base`.
     """
-    root = flame_tree(branch, base)
+    root = flame_tree(without_interpreter(branch), without_interpreter(base))
     _prune(root, root.size * SMALLEST_SHARE)
     return root if root.size > 0 and root.children else None
 

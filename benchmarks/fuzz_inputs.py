@@ -292,7 +292,7 @@ class Kinds:
 
     def github(self, rng: random.Random) -> str:
         # The real opener would read all certificates for each input.
-        with mock.patch("urllib.request.build_opener", lambda *_: _FakeOpener(rng)):
+        with mock.patch("urllib.request.build_opener", return_value=_FakeOpener(rng)):
             api = GitHubApi("a/b", "s3cret", sleep=lambda seconds: None, now=lambda: 1000.0)
         try:
             if rng.random() < 0.3:

@@ -160,7 +160,8 @@ def histogram_svg(times: Sequence[float], median: float) -> str:
         f'<path d="M0 {HEIGHT + 1}H{WIDTH}" stroke="currentColor" opacity=".4"/>'
         f'<path d="M{position:.1f} 0V{HEIGHT}" stroke="#e5534b" stroke-width="2"/></svg>'
         f'<div style="display:flex;justify-content:space-between;width:{WIDTH}px;font-size:.8em;opacity:.75">'
-        f"<span>{format_digits(low / scale)} {unit}</span><span>{format_digits(high / scale)} {unit}{more}</span></div></div>"
+        f"<span>{format_digits(low / scale)} {unit}</span>"
+        f"<span>{format_digits(high / scale)} {unit}{more}</span></div></div>"
     )
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from photometer.model.instruction_counts import InstructionCounts
     from photometer.model.memory_measurement import MemoryMeasurement
     from photometer.model.processor_counts import ProcessorCounts
+    from photometer.model.rank_times import RankTimes
 
 # Precision is asked for by those who are willing to wait; this is the longest they wait unless they say otherwise.
 DEFAULT_MAX_RUN_TIME = 10.0
@@ -312,6 +313,20 @@ class Timer:
         if self._language is Language.CPP:
             return memory_of_built(self._timer.build(), spec, repeats=repeats, seed=self._seed)
         return memory_here(self._stmt_text, spec.setup, self._unwrapped_globals(), spec, repeats=repeats)
+
+    def measure_ranks(self, ranks: int, *, min_run_time: float = 0.2) -> RankTimes:
+        """Run the statement in a group of processes, joined by torch.distributed, and return the time of each.
+
+        The statement and its set-up are text; they see `rank` and `world_size`.
+        """
+        from photometer.instruments.ranks import ranks_of_text
+
+        if self._language is not Language.PYTHON or self._globals.keys() - {"torch"}:
+            raise DefinitionError(
+                "a group of ranks runs Python given as text: another process does not have the objects of this one",
+                remedy="Give the statement as text with its set-up.",
+            )
+        return ranks_of_text(self._task_spec, whole_number("ranks", ranks), min_run_time, seed=self._seed)
 
     def measure_device(
         self,

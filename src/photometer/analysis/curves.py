@@ -21,6 +21,7 @@ MOST_CURVES = 8
 # Below this share of the value at the largest size, what grows does not show.
 SMALLEST_VARYING_SHARE = 0.1
 TIME = "time"
+BUS_BANDWIDTH = "bus bandwidth (GB/s)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +120,10 @@ def _sets_of(group: list[OrderFacts]) -> Iterable[CurveSet]:
 
 
 def _metrics(facts: OrderFacts) -> dict[str, float]:
-    return {} if facts.metrics is None else {each.name: each.median for each in facts.metrics.metrics}
+    """Return what else is drawn of an order, by name: its own metrics, and a collective's bandwidth on the bus."""
+    values = {} if facts.metrics is None else {each.name: each.median for each in facts.metrics.metrics}
+    bandwidth = None if facts.rank_times is None else facts.rank_times.bus_bytes_per_second
+    return values if bandwidth is None else {**values, BUS_BANDWIDTH: bandwidth / 1e9}
 
 
 def _curves(group: list[OrderFacts], axis: str, measures: str) -> list[Curve]:

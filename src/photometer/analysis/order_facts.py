@@ -16,6 +16,7 @@ from photometer.model.energy import EnergyOfRun
 from photometer.model.measurement import Measurement
 from photometer.model.observed_run import ObservedMetrics, PhaseTimes
 from photometer.model.order_name import OrderName, name_of_record
+from photometer.model.rank_times import RankTimes
 from photometer.model.records import from_record
 from photometer.model.work_of_run import WorkOfRun
 
@@ -32,6 +33,7 @@ class OrderFacts(OrderName):
     metrics: ObservedMetrics | None = None
     phases: PhaseTimes | None = None
     energy: EnergyOfRun | None = None
+    rank_times: RankTimes | None = None
 
 
 def collect_facts(records: Iterable[Mapping[str, Any]]) -> list[OrderFacts]:
@@ -77,5 +79,6 @@ _READERS: dict[str, Any] = {
     WorkOfRun.KIND: lambda record, before: {"work": from_record(WorkOfRun, record)},
     ObservedMetrics.KIND: lambda record, before: {"metrics": from_record(ObservedMetrics, record)},
     PhaseTimes.KIND: lambda record, before: {"phases": from_record(PhaseTimes, record)},
+    RankTimes.KIND: lambda record, before: {"rank_times": from_record(RankTimes, record)},
     EnergyOfRun.KIND: lambda record, before: {"energy": from_record(EnergyOfRun, record)},
 }

@@ -23,7 +23,7 @@ from photometer.cli.ab_output import (
 from photometer.cli.ci_output import EXIT_OF, FailOn, gate_of, tell_gate
 from photometer.cli.code_options import Cpp, GlobalSetup, NumThreads, Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.measuring_options import Device, JsonFormat, Limit, Memory, Seed
+from photometer.cli.measuring_options import Device, JsonFormat, Limit, Memory, Ranks, Seed
 from photometer.cli.numbers import margin_share, seconds
 from photometer.cli.optional_values import LEFT_OUT
 from photometer.cli.own_code import make_own_code_importable
@@ -68,6 +68,7 @@ def ab(
     cpp: Cpp = False,
     global_setup: GlobalSetup = "",
     num_threads: NumThreads = 1,
+    ranks: Ranks = None,
     budget: Annotated[
         float | None,
         typer.Option(
@@ -148,6 +149,7 @@ def ab(
                 device=ANY if device == LEFT_OUT else device,
                 cold=cold,
                 seed=seed,
+                ranks=ranks or 0,
             )
         )
     rankings, statuses = [], []
@@ -186,6 +188,7 @@ def _request(
     device: str | None,
     cold: bool,
     seed: int | None,
+    ranks: int,
 ) -> AbRequest:
     """Return what the options say, checked."""
     from photometer.comparing.ab_findings import AbRequest, criteria_for, default_budget
@@ -205,14 +208,16 @@ def _request(
         shared = setup_b if setup_b is not None and place == 1 else setup
         contenders.append(Contender(code.name or tidy(code.stmt), tidy(code.stmt), tidy(joined(shared, code.setup))))
     budget = stopping["budget"] or default_budget(len(contenders), device)
+    criteria = criteria_for(stopping["margin"], num_threads * max(ranks, 1))
     return AbRequest(
         with_unique_names(contenders),
-        Stopping(budget, stopping["limit"], criteria_for(stopping["margin"], num_threads), began, allowed),
+        Stopping(budget, stopping["limit"], criteria, began, allowed),
         Language.parse(language),
         global_setup,
         num_threads,
         None if device is None else DeviceSettings(device, cold, seed=seed),
         seed=seed,
+        ranks=ranks,
     )
 
 

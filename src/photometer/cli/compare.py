@@ -157,6 +157,9 @@ def compare(
         bool, typer.Option("--memory/--no-memory", help="Measure what one run allocates, on all sides.")
     ] = True,
     options: Mapping[str, bool] = {},
+    ranks: Annotated[
+        int | None, typer.Option("--ranks", metavar="N", min=1, help="Compare only what runs in groups of N processes.")
+    ] = None,
     seed: Seed = None,
     fail_on: FailOn = None,
     accepted: Annotated[
@@ -239,10 +242,18 @@ def compare(
     from photometer.ci.acceptance import find_acceptances
 
     place = store_to_write(store_of(store, project))
+    expression = in_ranks(expression, ranks)
     request = ComparisonRequest(sides, loaded, settings, expression, tags or (), install, output, resume, place)
     known = find_acceptances(request.specs, accepted or (Path(project.accepted) if project.accepted else None))
     request = dataclasses.replace(request, accepted=known)
     _show_and_judge(request, gate, _Shown(flame, format, CiFiles(junit, gitlab_metrics), on, nodes))
+
+
+def in_ranks(expression: str | None, ranks: int | None) -> str | None:
+    """Return an expression for -k that selects groups of so many processes, too."""
+    if ranks is None:
+        return expression
+    return f"ranks={ranks}" if expression is None else f"({expression}) and ranks={ranks}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from photometer.cli.numbers import MOST_REPEATS, seconds
+from photometer.cli.numbers import MOST_RANKS, MOST_REPEATS, seconds
 from photometer.worker.seeds import LARGEST_SEED
 
 Python = Annotated[
@@ -22,6 +22,16 @@ Device = Annotated[
         "--device",
         metavar="[NAME]",
         help="Measure device time on the accelerator, or on this one: cuda, cuda:1, xpu, mps.",
+    ),
+]
+Ranks = Annotated[
+    int | None,
+    typer.Option(
+        "--ranks",
+        metavar="N",
+        min=1,
+        max=MOST_RANKS,
+        help="Run each statement in a group of N processes, joined by torch.distributed; the slowest counts.",
     ),
 ]
 MinRunTime = Annotated[

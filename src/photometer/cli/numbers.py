@@ -11,6 +11,8 @@ MOST_SECONDS = 1e7
 # Larger numbers of threads, counts or layouts only take the machine down.
 MOST_THREADS = 4096
 MOST_REPEATS = 10_000
+# On one machine; each has a torch of its own in memory.
+MOST_RANKS = 256
 
 _Number = TypeVar("_Number", float, None)
 

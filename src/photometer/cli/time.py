@@ -10,9 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from photometer.cli.code_options import Cpp, GlobalSetup, NumThreads, Setup, check_syntax, joined, read_code, read_setup
+from photometer.cli.code_options import (
+    Code,
+    Cpp,
+    GlobalSetup,
+    NumThreads,
+    Setup,
+    check_syntax,
+    joined,
+    read_code,
+    read_setup,
+)
 from photometer.cli.ending import check_address_space
-from photometer.cli.measuring_options import Device, JsonRecords, Memory, Seed
+from photometer.cli.measuring_options import Device, JsonRecords, Memory, Ranks, Seed
 from photometer.cli.numbers import seconds, share
 from photometer.cli.optional_values import LEFT_OUT
 from photometer.cli.own_code import make_own_code_importable
@@ -21,6 +31,7 @@ from photometer.cli.sweep_options import Axes, Where, chosen_points, point_words
 from photometer.model.records import to_record
 
 if TYPE_CHECKING:
+    from photometer.definition.sweep import SizePoint
     from photometer.model.measurement import Measurement
     from photometer.timing import Timer
 
@@ -41,6 +52,7 @@ def time_statements(
     ],
     setup: Setup = "pass",
     num_threads: NumThreads = 1,
+    ranks: Ranks = None,
     min_run_time: Annotated[
         float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each statement.")
     ] = 0.2,
@@ -79,6 +91,8 @@ def time_statements(
     as_json: JsonRecords = False,
 ) -> None:
     language = "cpp" if cpp else "python"
+    if ranks and any((device is not None, instructions, memory, cpp, precision)):
+        raise typer.BadParameter("--ranks times Python; leave --cpp, --precision and the other figures out")
     points = chosen_points(axes, where)
     codes = [read_code(statement) for statement in statements]
     statements = [code.stmt for code in codes]
@@ -91,25 +105,13 @@ def time_statements(
         # Known before torch is imported.
         find_valgrind()
     make_own_code_importable()
-    from photometer.timing import Timer, build_together
+    from photometer.timing import build_together
 
-    timers = []
-    for point, code in itertools.product(points, codes):
-        sub_label, description = (point_words(point), code.name or code.stmt) if point else (None, code.name or None)
-        before = joined(sizes_code(point, language), shared, code.setup)
-        with _failures_of(code.stmt):
-            timer = Timer(
-                code.stmt,
-                before,
-                top,
-                label=label,
-                sub_label=sub_label,
-                description=description,
-                num_threads=num_threads,
-                language=language,
-                seed=seed,
-            )
-            timers.append(timer)
+    words: dict[str, Any] = {"label": label, "num_threads": num_threads, "language": language, "seed": seed}
+    timers = [
+        _timer(code, joined(sizes_code(point, language), shared, code.setup), top, point, words)
+        for point, code in itertools.product(points, codes)
+    ]
     if cpp:
         build_together(timers)
     if instructions:
@@ -120,7 +122,9 @@ def time_statements(
     times: dict[str, Any] = {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time}
     if len(statements) > 1:
         say_aside(NOT_A_COMPARISON)
-    if device is not None:
+    if ranks:
+        _time_ranks(timers, ranks, min_run_time, as_json)
+    elif device is not None:
         _time_on_device(timers, None if device == LEFT_OUT else device, times, as_json)
     else:
         measurements = _time_on_host(timers, times, as_json)
@@ -128,6 +132,14 @@ def time_statements(
             show_growth(points, statements, measurements)
     if memory:
         _print_memory(timers, as_json)
+
+
+def _timer(code: Code, setup: str, global_setup: str, point: SizePoint, words: dict[str, Any]) -> Timer:
+    from photometer.timing import Timer
+
+    sub_label, description = (point_words(point), code.name or code.stmt) if point else (None, code.name or None)
+    with _failures_of(code.stmt):
+        return Timer(code.stmt, setup, global_setup, sub_label=sub_label, description=description, **words)
 
 
 def _time_on_host(timers: list[Timer], times: dict[str, Any], as_json: bool) -> list[Measurement]:
@@ -224,6 +236,20 @@ def _time_on_device(timers: list[Timer], device: str | None, options: dict[str, 
         with _measuring(timer):
             measurement = timer.measure_device(device, **options)
         show_rendered((json.dumps(to_record(measurement)) if as_json else render_device(measurement)) + "\n")
+
+
+def _time_ranks(timers: list[Timer], ranks: int, min_run_time: float, as_json: bool) -> None:
+    from photometer.report.ranks_text import render_ranks
+
+    taken = []
+    for timer in timers:
+        with _failures_of(timer.task_spec.stmt):
+            taken.append(timer.measure_ranks(ranks, min_run_time=min_run_time))
+    if as_json:
+        for times in taken:
+            show_text(json.dumps(to_record(times)))
+    else:
+        show_rendered(render_ranks(taken, terminal_width()))
 
 
 def _print_memory(timers: list[Timer], as_json: bool) -> None:

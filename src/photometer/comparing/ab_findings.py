@@ -52,6 +52,8 @@ class AbRequest:
     device: DeviceSettings | None = None
     environment: Environment | None = None
     seed: int | None = None
+    # How many processes run each statement together; 0 if it needs no group.
+    ranks: int = 0
     id: str = dataclasses.field(default_factory=lambda: uuid.uuid4().hex, compare=False)
 
     def __post_init__(self) -> None:
@@ -63,6 +65,11 @@ class AbRequest:
         if self.language is Language.CPP and self.device is not None:
             raise DefinitionError(
                 "device time is measured only for Python statements", remedy="Wrap the C++ in an operator."
+            )
+        if self.ranks and (needs_objects or self.device is not None or self.language is Language.CPP):
+            raise DefinitionError(
+                "a group of ranks runs Python given as text, and the host keeps its time",
+                remedy="Give the statements as text with their set-up, without `device` and `language`.",
             )
         if self.environment is not None and (needs_objects or self.device is not None):
             raise DefinitionError(
@@ -85,6 +92,7 @@ class AbRequest:
                 "setups": [contender.setup for contender in self.contenders],
                 "language": self.language.name.lower(),
                 "num_threads": self.num_threads,
+                **({"ranks": self.ranks} if self.ranks else {}),
             }
         }
 

@@ -47,7 +47,7 @@ class CountedSuite:
     def is_identical(self, order: WorkOrder, contest: Contest) -> bool:
         """Return whether both sides execute the same instructions; False with several threads (it is not known)."""
         pair = self.pair(order.id, contest)
-        if pair is None or order.args.num_threads > 1:
+        if pair is None or order.processors > 1:
             return False
         first, other = pair
         return are_identical(first.counts, other.counts, first.functions, other.functions)

@@ -277,8 +277,8 @@ class CountGate:
 
     def _is_held(self, index: int, contest: Contest) -> bool:
         order = self._contests.order(index)
-        if order.args.num_threads > 1:
-            # Its threads need all cores, and counting uses one or two of them.
+        if order.processors > 1:
+            # Its threads, or ranks, need all cores, and counting uses one or two of them.
             return not self._counts.is_finished
         if self._settings.time == "all":
             return False

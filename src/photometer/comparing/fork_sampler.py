@@ -50,8 +50,8 @@ class Contestants:
         return len({id(side.session) for side in self.sides}) == 1
 
     @property
-    def threads(self) -> int:
-        return max(side.prepare.num_threads for side in self.sides)
+    def processors(self) -> int:
+        return max(side.processors for side in self.sides)
 
     @property
     def compiles(self) -> bool:
@@ -129,7 +129,7 @@ class ForkSampler:
 
     def _start_ahead(self, contestants: Contestants, lane: int) -> None:
         """Start the servers of all sides at once. With several threads, each starts later, on its own cores."""
-        if contestants.threads > 1:
+        if contestants.processors > 1:
             return
         kind = self._kind(contestants, lane)
         wanted: dict[int, tuple[Forks, list[ServerKind]]] = {}
@@ -140,7 +140,7 @@ class ForkSampler:
 
     def _kind(self, contestants: Contestants, lane: int) -> ServerKind:
         kind = compiling(contestants.device) if contestants.compiles else ServerKind()
-        return dataclasses.replace(kind, layout=self._layout, lane=lane, spins=contestants.threads > 1)
+        return dataclasses.replace(kind, layout=self._layout, lane=lane, spins=contestants.processors > 1)
 
 
 def estimated(benchmark: int, seconds_per_run: Sequence[Sequence[float]], measuring_seconds: float) -> Sample:

@@ -59,6 +59,11 @@ class StatementSource:
             seed=request.seed,
         )
         self._check_syntax()
+        if request.ranks and instructions:
+            raise DefinitionError(
+                "instructions are not counted with ranks: how often they look for each other is chance",
+                remedy="Leave one of the two out.",
+            )
         if request.needs_this_process and instructions:
             raise DefinitionError(
                 "instructions can be counted only for text: a process under Valgrind does not have the objects of "
@@ -148,11 +153,13 @@ class StatementSource:
     def _order(self, contender: Contender) -> WorkOrder:
         request = self._request
         setup = "" if request.language is Language.CPP and contender.setup == "pass" else contender.setup
-        auto = AutoLabels(RuntimeMode.EXPLICIT, AutogradMode.EXPLICIT, request.language, request.num_threads)
+        explicit = (RuntimeMode.EXPLICIT, AutogradMode.EXPLICIT)
+        auto = AutoLabels(*explicit, request.language, request.num_threads, ranks=request.ranks)
         args = TimerArgs(
             contender.stmt, setup, request.global_setup, request.num_threads, request.language, check=False
         )
-        identity = content_hash([SUITE, contender.stmt, setup, request.global_setup, request.num_threads])
+        content = [SUITE, contender.stmt, setup, request.global_setup, request.num_threads]
+        identity = content_hash([*content, *([request.ranks] if request.ranks else [])])
         return WorkOrder(identity, (SUITE, contender.name), auto, args, seed=request.seed)
 
 

@@ -59,6 +59,7 @@ class AbOptions(TypedDict, total=False):
     environment: Environment | None
     callback: Callable[[Any], Any] | None
     seed: int | None
+    ranks: int
     store: str | None
 
 
@@ -93,6 +94,7 @@ def ab(
     environment: Environment | None = None,
     callback: Callable[[Any], Any] | None = None,
     seed: int | None = None,
+    ranks: int = 0,
     store: str | None = None,
 ) -> Verdict | Ranking:
     """Return whether the second statement is slower or faster than the first, or the same within the margin.
@@ -118,6 +120,8 @@ def ab(
         callback: called after each replicate with the Verdict, or Ranking, so far.
         seed: seed of the order of blocks, of the memory layouts, and of random data: all processes then start from it.
             By default all sides of a replicate have the same data, and each replicate others.
+        ranks: run each statement in a group of so many processes, joined by torch.distributed; its time is that of
+            the slowest. Code sees `rank` and `world_size`.
         store: the history store to write to, a path or a URL; "none" for none. By default PHOTOMETER_STORE, or the
             project's, if it has one.
 
@@ -131,7 +135,7 @@ def ab(
         Stopping(
             default_budget(len(contenders), device) if budget is None else budget,
             limit,
-            criteria_for(margin, num_threads),
+            criteria_for(margin, num_threads * max(ranks, 1)),
         ),
         Language.parse(language),
         global_setup,
@@ -139,6 +143,7 @@ def ab(
         None if device is None else DeviceSettings(device, cold, source, seed),
         environment,
         seed,
+        whole_number("ranks", ranks) if ranks else 0,
     )
     only_two = len(statements) == 2
     # Fail before anything is measured if the store cannot be used.

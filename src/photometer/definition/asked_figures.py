@@ -35,6 +35,7 @@ class AskedFigures:
     metrics: tuple[str, ...] = ()
     phases: tuple[Phase, ...] = ()
     instructions: bool = True
+    collective: str | None = None
 
     def amount_at(self, name: str, sizes: SizePoint) -> float | None:
         """Return the FLOPs or bytes of one run at a point of the sweep; None if the author gave none."""
@@ -58,9 +59,12 @@ def asked_figures(
     bytes: Amount | None = None,
     metrics: str | tuple[str, ...] = (),
     instructions: bool = True,
+    collective: str | None = None,
 ) -> AskedFigures:
     """Return what the author asks for, with numbers as text."""
-    return AskedFigures(_amount(flops, "flops"), _amount(bytes, "bytes"), metric_names(metrics), (), instructions)
+    return AskedFigures(
+        _amount(flops, "flops"), _amount(bytes, "bytes"), metric_names(metrics), (), instructions, collective
+    )
 
 
 def metric_names(metrics: object) -> tuple[str, ...]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from photometer.definition.asked_figures import AskedFigures
 from photometer.definition.cpp_text import blanked, has_open_comment, runs_on, without_directives
 from photometer.definition.place import definition_error, excerpt, excerpt_of
 from photometer.definition.python_names import ALWAYS_THERE, check_python_syntax, names_of
 from photometer.definition.signature import Signature
+from photometer.model.rank_times import BUS_FACTORS
 
 # Every C++ statement ends in one of these; otherwise it is Python, or its end was lost.
 _CPP_STATEMENT_ENDS = (";", "}")
@@ -176,6 +178,28 @@ def check_device_used(devices: tuple[str, ...], texts: dict[str, str | None]) ->
                 shown=excerpt(text, 0),
                 remedy="Make the tensors with device=device (Python) or .to(device) / torch::device(device) (C++).",
             )
+
+
+def check_ranks(ranks: tuple[int, ...], figures: AskedFigures, *, only_python: bool, devices: tuple[str, ...]) -> None:
+    """Check that what runs in a group of processes is Python, on no chosen device, and that a collective has bytes."""
+    if ranks and not only_python:
+        raise definition_error("ranks= is for Python", remedy="Leave C++ and torchscript=True out.")
+    if ranks and any(":" in device for device in devices):
+        raise definition_error(
+            f"devices={devices!r} with ranks=: each rank has a device of its own",
+            remedy='Name the kind of device alone: devices="cuda".',
+        )
+    if figures.collective is None:
+        return
+    if figures.collective not in BUS_FACTORS:
+        raise definition_error(
+            f"collective is {figures.collective!r}", remedy=f"It is one of {', '.join(sorted(BUS_FACTORS))}."
+        )
+    if not ranks or figures.bytes is None:
+        raise definition_error(
+            "collective= without ranks= and bytes=",
+            remedy="Give both: bandwidth on the bus follows from the bytes of the message and the number of ranks.",
+        )
 
 
 def has_word(text: str, word: str) -> bool:

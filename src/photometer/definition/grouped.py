@@ -20,6 +20,7 @@ from photometer.definition.sweep import (
     SizesArgument,
     device_names,
     fail_words,
+    rank_counts,
     size_points,
     tag_names,
     thread_counts,
@@ -29,6 +30,8 @@ from photometer.model.language import Language
 
 Label = tuple[str, ...]
 NO_SIZES: tuple[SizePoint, ...] = ((),)
+# What the code of a rank sees besides torch.
+RANK_NAMES = ("rank", "world_size")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +64,8 @@ class GroupedBenchmark:
     num_threads: tuple[int, ...] = (1,)
     devices: tuple[str, ...] = ()
     sizes: tuple[SizePoint, ...] = NO_SIZES
+    # The sizes of the groups of processes that run it, if it needs one.
+    ranks: tuple[int, ...] = ()
     # These do not change what is measured: what else is asked of it, how it is selected, its time limit, the change
     # that does not matter in a comparison, what fails there (None: as for the others), its place.
     figures: AskedFigures = dataclasses.field(default=NO_FIGURES, compare=False)
@@ -116,6 +121,12 @@ class GroupedBenchmark:
             )
         self._check_names()
         self._check_languages()
+        checks.check_ranks(
+            self.ranks,
+            self.figures,
+            only_python=self.cpp_fwd_stmt is None and not self.torchscript,
+            devices=self.devices,
+        )
         check_figures(self.figures, self.py_fwd_stmt, self.sizes)
 
     def _check_names(self) -> None:
@@ -133,7 +144,11 @@ class GroupedBenchmark:
             checks.check_model(self.py_model_setup, self.cpp_model_setup)
         # A module's statement is made from the signature; only its set-up comes from the author.
         if self.py_fwd_stmt is not None:
-            own_names = (*self.swept_names, *(("model",) if self.is_module else ()))
+            own_names = (
+                *self.swept_names,
+                *(RANK_NAMES if self.ranks else ()),
+                *(("model",) if self.is_module else ()),
+            )
             checks.check_python_statement(self.py_fwd_stmt, setup.py_setup, signature, own_names)
         if self.cpp_fwd_stmt is not None:
             checks.check_cpp_statement(self.cpp_fwd_stmt, setup.cpp_setup, setup.global_setup, signature)
@@ -163,6 +178,7 @@ class GroupedBenchmark:
         fullgraph: bool = False,
         devices: str | tuple[str, ...] | None = None,
         sizes: SizesArgument | None = None,
+        ranks: int | tuple[int, ...] = (),
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
         margin: float | None = None,
@@ -171,6 +187,7 @@ class GroupedBenchmark:
         bytes: Amount | None = None,
         metrics: str | tuple[str, ...] = (),
         instructions: bool = True,
+        collective: str | None = None,
     ) -> GroupedBenchmark:
         """Make a group of statements: each runs as it is written."""
         return cls(
@@ -184,11 +201,14 @@ class GroupedBenchmark:
             num_threads=thread_counts(num_threads),
             devices=device_names(devices),
             sizes=size_points(sizes),
+            ranks=rank_counts(ranks),
             tags=tag_names(tags),
             timeout_seconds=timeout_seconds,
             margin=margin,
             fail_on=fail_words(fail_on),
-            figures=asked_figures(flops=flops, bytes=bytes, metrics=metrics, instructions=instructions),
+            figures=asked_figures(
+                flops=flops, bytes=bytes, metrics=metrics, instructions=instructions, collective=collective
+            ),
         )
 
     @classmethod
@@ -207,6 +227,7 @@ class GroupedBenchmark:
         fullgraph: bool = False,
         devices: str | tuple[str, ...] | None = None,
         sizes: SizesArgument | None = None,
+        ranks: int | tuple[int, ...] = (),
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
         margin: float | None = None,
@@ -215,6 +236,7 @@ class GroupedBenchmark:
         bytes: Amount | None = None,
         metrics: str | tuple[str, ...] = (),
         instructions: bool = True,
+        collective: str | None = None,
     ) -> GroupedBenchmark:
         """Make a group around a model: the set-up defines `model`, the signature says how it is called."""
         parsed = parse_signature(signature)
@@ -240,11 +262,14 @@ class GroupedBenchmark:
             num_threads=thread_counts(num_threads),
             devices=device_names(devices),
             sizes=size_points(sizes),
+            ranks=rank_counts(ranks),
             tags=tag_names(tags),
             timeout_seconds=timeout_seconds,
             margin=margin,
             fail_on=fail_words(fail_on),
-            figures=asked_figures(flops=flops, bytes=bytes, metrics=metrics, instructions=instructions),
+            figures=asked_figures(
+                flops=flops, bytes=bytes, metrics=metrics, instructions=instructions, collective=collective
+            ),
         )
 
     @classmethod
@@ -256,6 +281,7 @@ class GroupedBenchmark:
         *,
         devices: str | tuple[str, ...] | None = None,
         sizes: SizesArgument | None = None,
+        ranks: int | tuple[int, ...] = (),
         tags: str | tuple[str, ...] = (),
         timeout_seconds: float | None = None,
         margin: float | None = None,
@@ -273,6 +299,7 @@ class GroupedBenchmark:
                 num_threads=num_threads,
                 devices=devices,
                 sizes=sizes,
+                ranks=ranks,
                 tags=tags,
                 timeout_seconds=timeout_seconds,
                 margin=margin,

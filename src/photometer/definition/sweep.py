@@ -34,6 +34,17 @@ def thread_counts(num_threads: object) -> tuple[int, ...]:
     return tuple(counts)
 
 
+def rank_counts(ranks: object) -> tuple[int, ...]:
+    """Return the sizes of the groups; none if the benchmark needs no group."""
+    counts = tuple(ranks) if isinstance(ranks, (tuple, list)) else (ranks,)
+    whole = all(isinstance(count, int) and not isinstance(count, bool) and count > 0 for count in counts)
+    if not whole or len(set(counts)) != len(counts):
+        raise definition_error(
+            f"ranks is {ranks!r}", remedy="Give a number of processes from 1 up, or a tuple of them: ranks=(2, 4)."
+        )
+    return counts
+
+
 def device_names(devices: object) -> tuple[str, ...]:
     """Return the names; without any the benchmark runs on the CPU and has no variable `device`."""
     names = (devices,) if isinstance(devices, str) else tuple(devices) if isinstance(devices, (tuple, list)) else None

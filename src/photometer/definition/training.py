@@ -16,7 +16,15 @@ from photometer.definition.grouped import GroupedBenchmark, GroupedSetup
 from photometer.definition.place import definition_error
 from photometer.definition.python_names import ALWAYS_THERE, check_python_syntax, names_of
 from photometer.definition.signature import Signature
-from photometer.definition.sweep import SizesArgument, device_names, fail_words, size_points, tag_names, thread_counts
+from photometer.definition.sweep import (
+    SizesArgument,
+    device_names,
+    fail_words,
+    rank_counts,
+    size_points,
+    tag_names,
+    thread_counts,
+)
 from photometer.definition.timer_args import clean_code
 
 AutocastType = Literal["bfloat16", "float16"]
@@ -63,6 +71,7 @@ def TrainingStep(  # noqa: N802, PLR0913 - written like GroupedStmts, beside it
     dynamic: bool | None = None,
     fullgraph: bool = False,
     num_threads: int | tuple[int, ...] = 1,
+    ranks: int | tuple[int, ...] = (),
     devices: str | tuple[str, ...] | None = None,
     sizes: SizesArgument | None = None,
     tags: str | tuple[str, ...] = (),
@@ -97,6 +106,7 @@ def TrainingStep(  # noqa: N802, PLR0913 - written like GroupedStmts, beside it
         num_threads=thread_counts(num_threads),
         devices=device_names(devices),
         sizes=size_points(sizes),
+        ranks=rank_counts(ranks),
         figures=dataclasses.replace(figures, phases=step.phases()),
         tags=tag_names(tags),
         timeout_seconds=timeout_seconds,

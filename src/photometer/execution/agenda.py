@@ -257,8 +257,8 @@ class Agenda:
         return self._wide if cores > 1 else self._narrow
 
     def _width(self, order: WorkOrder) -> int:
-        """Return a core per thread, as far as there are any."""
-        return min(order.args.num_threads, self._cores)
+        """Return a core per thread and rank, as far as there are any."""
+        return min(order.processors, self._cores)
 
 
 def _timings_in(steps: Sequence[Step]) -> int:

@@ -225,7 +225,7 @@ def visit_in_rounds(
                 ready,
                 visit.seconds,
                 repeats=1,
-                cores=neighbours(core, ready.order.args.num_threads),
+                cores=neighbours(core, ready.order.processors),
                 layout_seed=visit.layout_seed,
                 runs_per_block=visit.runs_per_block,
                 seed=visit.seed,

@@ -149,7 +149,7 @@ COLD_CACHES = Instrument(
     ),
     option=Option("cold", "Time runs whose data are not in the processor's caches, beside the usual ones."),
     # An accelerator's orders have a cold mode of their own.
-    applies=lambda order, options: not order.auto.on_device,
+    applies=lambda order, options: not order.auto.on_device and not order.auto.ranks,
     # It empties the cache that all cores share.
     beside=Beside.NOTHING,
     first_guess_seconds=2.0,

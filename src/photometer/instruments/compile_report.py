@@ -82,7 +82,7 @@ COMPILE_REPORT = Instrument(
     measure=compile_order,
     option=Option("compile_report", "Report what torch.compile took and met, for compiled variants.", default=True),
     needs=("wall",),
-    applies=lambda order, options: is_compiled(order),
+    applies=lambda order, options: is_compiled(order) and not order.auto.ranks,
     ends_order=True,
     first_guess_seconds=15.0,
 )

@@ -47,9 +47,11 @@ class ReadyOrder:
         prepare = Prepare(
             num_threads=args.num_threads,
             device=auto.device if auto.on_device else "",
-            device_time=auto.on_device and device_time,
-            synchronize=self.waits_for_device or (auto.on_device and not device_time),
+            # Ranks wait for each other on the host, which then reads its clock when their devices are done.
+            device_time=auto.on_device and device_time and not auto.ranks,
+            synchronize=self.waits_for_device or (auto.on_device and (not device_time or auto.ranks > 0)),
             seed=self.order.seed,
+            ranks=auto.ranks,
         )
         if self.built is not None:
             return dataclasses.replace(prepare, library=str(self.built.library), symbol=self.built.symbol)

@@ -17,6 +17,7 @@ from photometer.instruments.device.energy import ENERGY
 from photometer.instruments.device.in_child import DEVICE_MODES
 from photometer.instruments.memory import MEMORY
 from photometer.instruments.observed import METRICS, PHASES
+from photometer.instruments.ranks import RANKS
 from photometer.instruments.visit import WALL_TIME
 from photometer.instruments.work import PEAK, WORK
 
@@ -24,6 +25,7 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     COMPILE_REPORT,
     WALL_TIME,
     DEVICE_MODES,
+    RANKS,
     PHASES,
     ENERGY,
     WORK,

@@ -67,6 +67,11 @@ class Side:
     session: Forks
     prepare: Prepare
 
+    @property
+    def processors(self) -> int:
+        """How many cores it keeps busy: one for each thread of each rank."""
+        return self.prepare.num_threads * max(self.prepare.ranks, 1)
+
 
 @dataclasses.dataclass(frozen=True)
 class Replicate:
@@ -110,7 +115,7 @@ def take_replicate(
     of the same sides.
     """
     began = time.perf_counter()
-    threads = max(side.prepare.num_threads for side in sides)
+    threads = max(side.processors for side in sides)
     on_device = any(side.prepare.device_time for side in sides)
     bound = not on_device and (core is not None or threads > 1)
     cores = neighbours(core, threads) if bound else ()
@@ -122,7 +127,10 @@ def take_replicate(
         children = [forks[place] for place in range(len(sides))]
         prepares = [dataclasses.replace(each, warmup_runs=1) for each in _laid_out(sides, order, scatter=scatter)]
         _prepare_all(children, prepares, timeout_seconds)
-        time_blocks = [_block_of(child, timeout_seconds, wakes=threads > 1) for child in children]
+        time_blocks = [
+            _block_of(child, timeout_seconds, wakes=any(side.prepare.num_threads > 1 for side in sides))
+            for child in children
+        ]
         blocks = alternate(
             time_blocks,
             seconds=seconds,

@@ -63,6 +63,7 @@ class OrderName:
     num_threads: int = 1
     device: str = "cpu"
     sizes: tuple[tuple[str, Any], ...] = ()
+    ranks: int = 0
 
     @property
     def variant_words(self) -> tuple[str, ...]:
@@ -70,7 +71,8 @@ class OrderName:
         runtime = () if self.runtime in _PLAIN_RUNTIMES else (" ".join((self.runtime, *self.compile_words)),)
         backward = ("backward",) if self.autograd == "forward+backward" else ()
         threads = (f"{self.num_threads} threads",) if self.num_threads > 1 else ()
-        return (*runtime, *backward, *threads, *((self.device,) if self.device.split(":")[0] != "cpu" else ()))
+        ranks = (f"{self.ranks} rank{'' if self.ranks == 1 else 's'}",) if self.ranks else ()
+        return (*runtime, *backward, *threads, *ranks, *((self.device,) if self.device.split(":")[0] != "cpu" else ()))
 
     @property
     def size_words(self) -> tuple[str, ...]:
@@ -101,7 +103,7 @@ def name_of_record(order: Mapping[str, Any]) -> OrderName:
     """Return the name from the order of a record; what is missing there, or is nonsense, is as usual."""
     auto = order.get("auto")
     auto = auto if isinstance(auto, Mapping) else {}
-    threads, label = auto.get("num_threads", 1), order.get("label")
+    threads, ranks, label = auto.get("num_threads", 1), auto.get("ranks", 0), order.get("label")
     return OrderName(
         label=tuple(str(part) for part in label) if isinstance(label, list | tuple) and label else (UNNAMED,),
         language=str(auto.get("language", "python")),
@@ -111,6 +113,7 @@ def name_of_record(order: Mapping[str, Any]) -> OrderName:
         num_threads=threads if isinstance(threads, int) else 1,
         device=str(auto.get("device", "cpu")),
         sizes=sizes_of_record(auto),
+        ranks=ranks if isinstance(ranks, int) else 0,
     )
 
 

@@ -1,4 +1,4 @@
-"""AutoLabels: what the plan knows about a variant: runtime, autograd, language, threads, device, sizes.
+"""AutoLabels: what the plan knows about a variant: runtime, autograd, language, threads, device, sizes, ranks.
 
 They come after the author's label; tables, selections and comparisons group by them.
 """
@@ -44,6 +44,8 @@ class AutoLabels:
     device: str = "cpu"
     sizes: SizePoint = ()
     compile: CompileVariant = CompileVariant()  # noqa: RUF009 - frozen, so sharing it is safe
+    # How many processes run it together; 0 if it needs no group.
+    ranks: int = 0
 
     @property
     def on_device(self) -> bool:
@@ -64,6 +66,7 @@ class AutoLabels:
             "num_threads": self.num_threads,
             "device": self.device,
         }
+        fixed |= {"ranks": self.ranks} if self.ranks else {}
         return {**fixed, **{name: value if isinstance(value, int) else str(value) for name, value in self.sizes}}
 
     def words(self) -> tuple[str, ...]:
@@ -76,6 +79,7 @@ class AutoLabels:
             language,
             f"threads={self.num_threads}",
             self.device,
+            *((f"ranks={self.ranks}",) if self.ranks else ()),
             *(f"{name}={value}" for name, value in self.sizes),
             *self.compile.word.split(),
         )
@@ -96,4 +100,5 @@ class AutoLabels:
             num_threads=self.num_threads,
             device=self.device,
             sizes=self.sizes,
+            ranks=self.ranks,
         )

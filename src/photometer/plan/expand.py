@@ -86,11 +86,19 @@ def _variants(benchmark: GroupedBenchmark, available_devices: Collection[str] | 
         for device in benchmark.devices or ("cpu",)
         if available_devices is None or device.split(":")[0] == "cpu" or device in available_devices
     ]
-    modes = itertools.product(runtimes, autograds, languages, benchmark.num_threads, devices)
-    for sizes, ((runtime, variant), autograd, language, num_threads, device) in itertools.product(
+    modes = itertools.product(runtimes, autograds, languages, benchmark.num_threads, devices, benchmark.ranks or (0,))
+    for sizes, ((runtime, variant), autograd, language, num_threads, device, ranks) in itertools.product(
         benchmark.sizes, modes
     ):
-        yield AutoLabels(runtime, autograd, language, num_threads, device, sizes, variant)
+        if _has_room(device, ranks, available_devices):
+            yield AutoLabels(runtime, autograd, language, num_threads, device, sizes, variant, ranks)
+
+
+def _has_room(device: str, ranks: int, available_devices: Collection[str] | None) -> bool:
+    """Return whether there is a device for each rank."""
+    if available_devices is None or device == "cpu":
+        return True
+    return ranks <= sum(name.startswith(f"{device}:") for name in available_devices)
 
 
 def _timer_args(benchmark: GroupedBenchmark, auto: AutoLabels, model_path: str) -> TimerArgs | None:

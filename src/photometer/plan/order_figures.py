@@ -27,6 +27,8 @@ class OrderFigures:
     phases: tuple[str, ...] = ()
     phase_stmt: str = ""
     instructions: bool = True
+    # The collective that one run is, if the author said so: its bandwidth on the bus follows from `bytes`.
+    collective: str = ""
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -49,6 +51,7 @@ def order_figures(benchmark: GroupedBenchmark, auto: AutoLabels) -> OrderFigures
         phases=tuple(phase.name for phase in phases),
         phase_stmt=_marked(phases),
         instructions=asked.instructions,
+        collective=asked.collective or "",
     )
 
 

@@ -82,6 +82,8 @@ def _python_stmt(benchmark: GroupedBenchmark, stmt: str, names: tuple[str, ...],
     values = [f'"{name}": {name}' for name in names]
     values += [f'"{name}.grad": getattr({name}, "grad", None)' for name in gradients]
     write = f'photometer_result.write_result("{RESULT_PLACEHOLDER}", {{{", ".join(values)}}})'
+    # All ranks compute the same; one writes.
+    write = f"if rank == 0: {write}" if benchmark.ranks else write
     return "\n".join(part for part in (f"torch.manual_seed({SEED})", benchmark.setup.py_setup, stmt, write) if part)
 
 

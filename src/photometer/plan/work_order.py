@@ -94,7 +94,13 @@ class WorkOrder:
     @property
     def counts_instructions(self) -> bool:
         """Return whether its instructions are to be counted."""
-        return self.figures is None or self.figures.instructions
+        # Ranks wait for each other: how often they look is not the statement's.
+        return not self.auto.ranks and (self.figures is None or self.figures.instructions)
+
+    @property
+    def processors(self) -> int:
+        """How many cores it keeps busy: one for each thread of each rank."""
+        return self.args.num_threads * max(self.auto.ranks, 1)
 
     def __iter__(self) -> Iterator[Any]:
         """Yield label, auto labels and timer args: `for label, auto_labels, timer_args in materialize(suite)`."""
@@ -190,6 +196,8 @@ def short_titles(orders: Sequence[WorkOrder]) -> dict[str, str]:
 def _word(name: str, value: str | int) -> str:
     if name == "num_threads":
         return f"{value} thread{'' if value == 1 else 's'}"
+    if name == "ranks":
+        return f"{value} rank{'' if value == 1 else 's'}"
     return str(value) if name in ("runtime", "autograd", "language", "device") else f"{name}={value}"
 
 

@@ -15,7 +15,7 @@ from photometer.report.tables.table import Column, Kind, Table, row_of, table_of
 # More of them say no more; the rows have the figures.
 MOST_REMARKS = 3
 # How figures of a unit are written; all others are plain counts or numbers.
-_KINDS = {"s": Kind.TIME, "bytes": Kind.BYTES, "×": Kind.RATIO}
+_KINDS = {"s": Kind.TIME, "bytes": Kind.BYTES, "×": Kind.RATIO, "share": Kind.SHARE, "B/s": Kind.AMOUNT}
 
 
 def instrument_tables(records: Iterable[Mapping[str, Any]]) -> list[Table]:
@@ -38,4 +38,5 @@ def _table(measured: MeasuredFigures) -> Table:
 
 def _column(figure: Figure) -> Column:
     kind = _KINDS.get(figure.unit, Kind.COUNT if figure.exact else Kind.NUMBER)
-    return Column(figure.name, figure.head or figure.name, kind, meaning=figure.meaning)
+    unit = figure.unit if kind is Kind.AMOUNT else ""
+    return Column(figure.name, figure.head or figure.name, kind, unit=unit, meaning=figure.meaning)

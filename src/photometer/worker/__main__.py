@@ -33,6 +33,7 @@ SIBLINGS = (
     "imports",
     "preload",
     "work_counter",
+    "ranks",
     "child",
     "child_life",
     "server",

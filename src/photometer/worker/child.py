@@ -50,6 +50,7 @@ from .native_loop import NativeLoop
 from .preload import imports_of
 from .python_frames import PythonFrames
 from .python_loop import PythonLoop
+from .ranks import RankGroup, reply_of_group
 from .scatter import call_deeper, make_room_for, move_end, scatter_memory, stack_levels
 from .seeds import seed_everything
 from .torch_here import find_torch, needed_torch, torch_or_missing
@@ -83,11 +84,15 @@ class Child:
         self._opened = contextlib.ExitStack()
         self._scattered: list[object] = []
         self._levels = 0
+        self._group: RankGroup | None = None
 
     def close(self) -> None:
-        """Leave the blocks that are open: the variables of the set-up go."""
+        """Leave the blocks that are open, and end the ranks: the variables of the set-up go."""
         self._run_block = None
         self._opened.close()
+        if self._group is not None:
+            self._group.end()
+            self._group = None
 
     def reply_to(self, request: Request[Any]) -> Reply:
         try:
@@ -103,8 +108,12 @@ class Child:
             MeasureDevice: measure_modes,
             ReportCompile: self._report_compile,
         }
+        if isinstance(request, Prepare) and request.ranks:
+            return self._prepare_ranks(request)
         if type(request) in needs_no_loop:
             return needs_no_loop[type(request)](request)
+        if self._group is not None:
+            return reply_of_group(self._group, request)
         if self._run_block is None:
             raise RuntimeError(f"{request.verb!r} came before 'prepare'")
         if isinstance(request, LoopRequest):
@@ -133,6 +142,13 @@ class Child:
             return PythonLoop(request.stmt, setup, perf_counter, names).open_blocks()
 
         return report_compile(request, open_blocks, lambda: names.get(COMPILE_SECONDS))
+
+    def _prepare_ranks(self, request: Prepare) -> Reply:
+        """Fork the ranks, before anything of the user's runs here, and have each prepare."""
+        self.close()
+        names = self._names
+        self._group = RankGroup(request.ranks, lambda own: Child({**names, **own}), before_block=BEFORE_BLOCK)
+        return reply_of_group(self._group, request)
 
     def _prepare(self, request: Prepare) -> Prepared:
         self.close()

@@ -19,7 +19,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, ClassVar, Generic, TypeVar, Union
 
 # The near side refuses a worker that speaks another version.
-PROTOCOL_VERSION = 7
+PROTOCOL_VERSION = 8
 
 # In place of a device's name: the one that the statement opens, if any.
 ANY_DEVICE = "any"
@@ -76,23 +76,34 @@ class Prepared(Reply):
 
 @dataclasses.dataclass(frozen=True)
 class Timed(Reply):
+    """Seconds of a block; of several ranks, those of the slowest, and those of each."""
+
     seconds: float
+    rank_seconds: list[float] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        _check_seconds([self.seconds])
+        _check_seconds([self.seconds, *self.rank_seconds])
 
 
 @dataclasses.dataclass(frozen=True)
 class TimedBlocks(Reply):
-    """Seconds of each block, how often each was preempted, and the time that all of them took."""
+    """Seconds of each block, how often each was preempted, and the time that all of them took.
+
+    Of several ranks, a block's seconds are those of the slowest, and each rank's own are there, too.
+    """
 
     block_seconds: list[float]
     block_preemptions: list[int]
     wall_seconds: float
     cpu_seconds: float
+    rank_block_seconds: list[list[float]] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
         _check_seconds(self.block_seconds)
+        for seconds in self.rank_block_seconds:
+            _check_seconds(seconds)
+            if len(seconds) != len(self.block_seconds):
+                raise BadMessage("every rank needs the time of each block")
         if len(self.block_preemptions) != len(self.block_seconds):
             raise BadMessage("every block needs its number of preemptions")
 
@@ -233,6 +244,8 @@ class Prepare(Request[Prepared]):
     layout_seed: int = 0
     # Of the random numbers that the set-up and the statement draw (see seeds.py); None is the fixed one.
     seed: int | None = None
+    # How many processes run it together (see ranks.py); 0 is the child alone.
+    ranks: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

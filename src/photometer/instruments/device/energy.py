@@ -122,7 +122,10 @@ ENERGY = Instrument(
     figures=(Figure("joules", "J", of=lambda energy: energy.joules_per_run, exact=False),),
     option=Option("energy", "Measure the energy of a run on a GPU (NVML)."),
     applies=lambda order, options: (
-        order.auto.on_device and order.args.language is Language.PYTHON and order.model_id is None
+        order.auto.on_device
+        and not order.auto.ranks
+        and order.args.language is Language.PYTHON
+        and order.model_id is None
     ),
     beside=Beside.OTHER_CORES,
     first_guess_seconds=4.0,

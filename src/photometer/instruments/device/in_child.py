@@ -97,7 +97,8 @@ DEVICE_MODES = Instrument(
     record=DeviceMeasurement,
     measure=measure_on_device,
     option=WALL,
-    applies=lambda order, options: order.auto.on_device,
+    # Of ranks, the host's clock knows the slowest; an accelerator knows itself.
+    applies=lambda order, options: order.auto.on_device and not order.auto.ranks,
     beside=Beside.OTHER_CORES,
     ends_order=True,
     first_guess_seconds=10.0,

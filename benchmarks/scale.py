@@ -1,13 +1,17 @@
-"""What does a cluster cost per order, how many nodes can one driver keep busy, and where would a large run break first?
+"""What does a cluster or a large suite cost per order, and where would a large run break first?
 
     python benchmarks/scale.py                        10,000 orders over 1, 2, 4 and 8 simulated nodes, and the model
     python benchmarks/scale.py --orders 1000 --nodes 1,4
     python benchmarks/scale.py --orders 0             only what a real order costs, without a cluster
+    python benchmarks/scale.py --entries 10,1000,5000,20000    suites of so many entries on this machine
 
 Nodes are Ray's own processes on this machine, with one lane each. The instrument is a stand-in that sleeps for 10 ms
 and returns a count of usual size; all else is real: scheduler, Ray, results file. A simulated node takes processor time
 of the same machine as the driver, so that the figures for many nodes are worse than with real ones. The model stands on
 what the driver took per order here, and on what real orders of the standard suite cost on this machine.
+
+A suite of many entries is listed and checked for real. Of its run, the driver's part is real for all entries, and what
+children do is a stand-in; what a visit takes beside its blocks comes from real visits of a hundred entries.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import argparse
 import dataclasses
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import threading
@@ -28,15 +33,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from photometer.definition import TimerArgs
 from photometer.definition.loading import load_suite
-from photometer.execution.executor import Done, Executor, Work, describe
+from photometer.execution.executor import Done, Executor, MeasureOrder, Work, describe
 from photometer.execution.local_executor import LocalExecutor
+from photometer.execution.run_file import kept_visits, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
+from photometer.execution.steps import TIME
+from photometer.instruments.ready_order import ReadyOrder
 from photometer.model.machine import Environment, Machine
 from photometer.model.node import Node
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_format import encode_record
-from photometer.model.results_reader import LARGEST_FILE_BYTES
+from photometer.model.results_reader import LARGEST_FILE_BYTES, load_results
 from photometer.plan import materialize, select
 from photometer.remote.cluster import Cluster, import_ray
 from photometer.remote.node_actors import Wanted
@@ -195,6 +203,92 @@ def price(settings: RunSettings) -> Costs:
     return Costs(orders, spent / orders, sum(sizes) / len(sizes))
 
 
+LARGE_SUITE = """
+from photometer import TimerArgs
+
+BENCHMARKS = {{
+    f"group {{group}}": {{
+        f"entry {{entry}}": TimerArgs(f"y = x + {{entry}}", "x = torch.ones(8)")
+        for entry in range(100 * group, min(100 * group + 100, {entries}))
+    }}
+    for group in range(({entries} + 99) // 100)
+}}
+"""
+# Visits whose cost is measured, and the seconds of blocks in each: an eighth of a run's default.
+SAMPLED_VISITS, VISIT_SECONDS = 100, 0.025
+
+
+class InstantVisits:
+    """Returns at once what a visit would: blocks that differ as much as those of a quiet machine."""
+
+    def execute(self, work: Work) -> Done:
+        blocks = [5e-4 * (1.0 + place % 7 * 0.004) for place in range(50)]
+        return Done({"kind": "visit", "number_per_run": 400, "block_seconds": blocks, "whole_seconds": VISIT_SECONDS})
+
+
+def measure_entries(entries: int, visit_milliseconds: float) -> str:
+    """Return a row of the table of large suites."""
+    with tempfile.TemporaryDirectory() as folder:
+        suite = Path(folder) / "large.py"
+        suite.write_text(LARGE_SUITE.format(entries=entries))
+        listing = _seconds_of("list", str(suite))
+        checking = _seconds_of("check", str(suite))
+        script = (sys.executable, __file__, "--drive", str(suite))
+        driven = subprocess.run(script, capture_output=True, text=True, check=True).stdout.split()
+    driver, visits, megabytes = map(float, driven)
+    return (
+        f"| {entries:,} | {listing:.2f} | {1e3 * checking / entries:.1f} | {driver:.1f} | {visits:.1f} | "
+        f"{driver + visits * visit_milliseconds:.0f} | {megabytes:.0f} |"
+    )
+
+
+def _seconds_of(*words: str) -> float:
+    start = time.perf_counter()
+    subprocess.run((sys.executable, "-m", "photometer", *words), stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - start
+
+
+def drive(suite: str) -> str:
+    """Return what a run takes of the driver: milliseconds of processor time and visits per entry; megabytes at most."""
+    plan = materialize(load_suite(suite))
+    settings = RunSettings(options={"instructions": False}, cores=tuple(usable_cores()[-2:]))
+    with tempfile.TemporaryDirectory() as folder:
+        file = open_run_file(Path(folder), plan, settings, FACTS, resume=False)
+        start = time.process_time()
+        with kept_visits(file, settings) as book:
+            run_plan(plan, settings, InstantVisits(), FACTS, file.file.append, book=book)
+        spent = time.process_time() - start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+        visits = sum(len(measurement.visits) for measurement in load_results(file.path).measurements)
+    return f"{1e3 * spent / len(plan)} {visits / len(plan)} {peak}"
+
+
+def price_visit() -> float:
+    """Return the milliseconds that a real visit takes beside its blocks."""
+    plan = list(materialize({str(i): TimerArgs(f"y = x + {i}", "x = torch.ones(8)") for i in range(SAMPLED_VISITS)}))
+    beside = []
+    with LocalExecutor(Session(Environment.current())) as executor:
+        for order in plan:
+            work = MeasureOrder(
+                ReadyOrder(order), VISIT_SECONDS, 1, tuple(usable_cores()[-1:]), runs_per_block=400, step=TIME
+            )
+            start = time.perf_counter()
+            outcome = executor.execute(work)
+            assert isinstance(outcome, Done)
+            assert outcome.record is not None
+            beside.append(time.perf_counter() - start - sum(outcome.record["block_seconds"]))
+    return 1e3 * sorted(beside)[len(beside) // 2]
+
+
+def print_entries(sizes: list[int]) -> None:
+    each = price_visit()
+    print(f"a visit takes {each:.1f} ms beside its blocks (median of {SAMPLED_VISITS})")
+    print("| entries | list, s | check per entry, ms | driver, ms | visits | overhead per entry, ms | driver, MB |")
+    print("| --- | --- | --- | --- | --- | --- | --- |", flush=True)
+    for entries in sizes:
+        print(measure_entries(entries, each), flush=True)
+
+
 def _resident_megabytes() -> float:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
@@ -225,7 +319,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--orders", type=int, default=10_000)
     parser.add_argument("--nodes", default="1,2,4,8")
+    parser.add_argument("--entries", help="Sizes of suites to measure on this machine instead.")
+    parser.add_argument("--drive", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.drive:
+        print(drive(options.drive))
+        return
+    if options.entries:
+        print_entries([int(size) for size in options.entries.split(",")])
+        return
     core = usable_cores()[-1:]
     count = price(RunSettings(options={"wall": False}, cores=core))
     timing = price(RunSettings(options={"instructions": False}, compiled=False, cores=core))

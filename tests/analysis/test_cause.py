@@ -13,6 +13,7 @@ from photometer.analysis.cause import (
     cause_sentence,
     function_changes,
     instruction_change,
+    short_functions,
 )
 from photometer.analysis.changed_code import ChangedCode
 from photometer.analysis.figure_change import FigureChange
@@ -154,3 +155,17 @@ def test_the_same_instructions_get_an_exact_figure_as_their_cause() -> None:
     )
     # It does not explain why something is faster.
     assert "memory, layout or machine" in cause_sentence(verdict("faster"), SAME, (), (misses,))
+
+
+def test_names_of_c_are_shortened_to_what_tells_them_apart() -> None:
+    kernel = "at::native::(anonymous namespace)::silu_kernel(at::TensorIteratorBase&)"
+    loop = f"{kernel}::{{lambda()#1}}::operator()() const::{{lambda(char**, long const*)#2}}::operator()(char**) const"
+    assert short_functions([kernel]) == ["silu_kernel"]
+    others = ["forward (model.py:3)", "memcpy"]
+    assert short_functions([loop, *others]) == ["silu_kernel", *others]
+    assert short_functions(["at::add_out [libtorch_cpu.so]", "f [a.so]"]) == ["add_out", "f"]
+    assert short_functions(["f [a.so]", "f [b.so]", "[a.so]"]) == ["f [a.so]", "f [b.so]", "[a.so]"]
+    assert short_functions(["void c10::detail::push<std::vector<int>, 3>(int)"]) == ["push"]
+    assert short_functions(["a::size() const", "b::size() const"]) == ["a::size() const", "b::size() const"]
+    assert short_functions(["std::operator<<(std::ostream&, int)"]) == ["operator<<"]
+    assert short_functions([kernel, kernel]) == ["silu_kernel", "silu_kernel"]

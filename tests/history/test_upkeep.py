@@ -120,10 +120,23 @@ def test_two_commits_are_compared_by_what_both_have(store: Store) -> None:
     text = render_comparison(rows)
     assert "f (+20)" in text
     assert "2 changed, 1 the same" in text
+    assert "undisturbed" not in text
     with pytest.raises(StoreError, match="names no measured commit"):
         compare_commits(store, "feed", sha(1))
     with pytest.raises(StoreError, match="several measured commits"):
         compare_commits(store, "00", sha(1))
+
+
+def test_a_time_that_differs_with_the_same_instructions_is_the_machines(store: Store) -> None:
+    for place, seconds in ((0, 1e-6), (1, 2e-6)):
+        store.add_run(header(str(place)), [counts("work", 10_000), times("work", seconds)], origin(place))
+    (row, _) = compare_commits(store, sha(0), sha(1))
+    assert row.has_changed
+    assert row.has_same_instructions
+    text = render_comparison([row])
+    assert "+100 %" in text
+    assert "same instructions: the machine" in text
+    assert "0 changed, 1 with the same instructions, 0 the same" in text
 
 
 def test_doctor_looks_at_a_sample_of_a_large_store(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +149,7 @@ def test_doctor_looks_at_a_sample_of_a_large_store(place: str, monkeypatch: pyte
     assert examine(place).problems[0].startswith("8 of 8 records looked at cannot be unpacked")
 
 
-@pytest.mark.parametrize("command", ["doctor", "list", "show", "changes", "init"])
+@pytest.mark.parametrize("command", ["verify", "runs", "curves", "changes", "create"])
 def test_a_schema_that_is_no_text_is_told_in_words(
     command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -131,6 +131,47 @@ def function_changes(base: FunctionCounts, branch: FunctionCounts, runs: int) ->
     return tuple(FunctionChange(row.count / runs, row.function) for row in largest if abs(row.count) >= runs)
 
 
+# Parts of a C++ name that say nothing by themselves, such as lambdas.
+_NAMELESS = re.compile(r"\{|_FUN$|_M_invoke$")
+_LIBRARY = re.compile(r" \[[^\]]+\]$")
+_OPERATOR = re.compile(r"operator([<>=-]+)")
+# While brackets are removed, those in names of operators are these.
+_HIDDEN = {ord("<"): "\x01", ord(">"): "\x02"}
+_SHOWN = {1: "<", 2: ">"}
+
+
+def short_functions(functions: Sequence[str]) -> list[str]:
+    """Return functions by their own name: `silu_kernel` of `at::native::silu_kernel(at::TensorIteratorBase&) [x.so]`.
+
+    What would look alike keeps its whole name.
+    """
+    short = [_own_name(function) for function in functions]
+    whole: dict[str, set[str]] = {}
+    for name, function in zip(short, functions, strict=True):
+        whole.setdefault(name, set()).add(function)
+    return [name if len(whole[name]) == 1 else function for name, function in zip(short, functions, strict=True)]
+
+
+def _own_name(function: str) -> str:
+    name = _LIBRARY.sub("", function)
+    if "::" not in name:
+        return name
+    name = name.replace("(anonymous namespace)::", "").replace("operator()", "{call}")
+    parts = _without_brackets(_OPERATOR.sub(lambda found: found[0].translate(_HIDDEN), name)).split("::")
+    named = [part.split()[-1] for part in parts if part.strip() and not _NAMELESS.match(part.strip())]
+    return named[-1].translate(_SHOWN) if named else function
+
+
+def _without_brackets(name: str) -> str:
+    """Return a C++ name without its template arguments and parameters."""
+    kept, depth = [], 0
+    for character in name:
+        depth += (character in "<(") - (character in ">)" and depth > 0)
+        if not depth and character not in ">)":
+            kept.append(character)
+    return "".join(kept)
+
+
 _WORDS_OF_CHANGE = (*CHANGED_WORDS, *PROBABLE_WORDS)
 
 

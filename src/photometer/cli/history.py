@@ -136,7 +136,7 @@ def curves(
             chosen = [
                 curve
                 for curve in opened.curves(benchmark.id, project=project)
-                if (curve.metric.name in metric if metric else curve.metric.name not in FOLLOWING)
+                if (any(map(curve.metric.is_called, metric)) if metric else curve.metric.name not in FOLLOWING)
                 and _is_of(curve.machine, machine)
             ]
             if chosen:

@@ -67,8 +67,11 @@ def changes_in(
     benchmarks = None
     if expression is not None or tags:
         benchmarks = [benchmark.id for benchmark in store.benchmarks(expression, tags)]
-    known = [metric.name for metric in store.metrics()]
-    wanted = [name for name in known if (name not in FOLLOWING if metrics is None else name in metrics)]
+    wanted = [
+        metric.name
+        for metric in store.metrics()
+        if (metric.name not in FOLLOWING if metrics is None else any(map(metric.is_called, metrics)))
+    ]
     # The counts tell whose a change of time is, so they are read in any case.
     read = {*wanted, "instructions"}
     curves = store.all_curves(sorted(read), benchmark_ids=benchmarks, project=project)

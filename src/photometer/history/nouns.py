@@ -101,6 +101,10 @@ class StoredRun:
     failures: int = 0
 
 
+# Metrics that are called otherwise than they are stored: the figure that runs report is the time.
+_METRIC_WORDS = {"undisturbed_time": "time", "time": "typical time"}
+
+
 @dataclasses.dataclass(frozen=True)
 class Metric:
     """What is measured: `unit` is per run of the statement. An exact one does not scatter on one machine."""
@@ -108,6 +112,15 @@ class Metric:
     name: str
     unit: str
     is_exact: bool
+
+    @property
+    def words(self) -> str:
+        """Return what it is called where people read it."""
+        return _METRIC_WORDS.get(self.name) or self.name.removeprefix("metric ").replace("_", " ")
+
+    def is_called(self, name: str) -> bool:
+        """Whether this is the metric that an option names, by its words or by the name that stores have."""
+        return name == self.words or (name == self.name and name not in _METRIC_WORDS.values())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ import datetime
 import math
 from collections.abc import Iterable, Sequence
 
-from photometer.analysis.cause import FunctionChange
+from photometer.analysis.cause import FunctionChange, short_functions
 from photometer.history.changes import Cause, Change, Level, levels_of
 from photometer.history.nouns import Commit, Curve, Metric, StoredRun
 from photometer.model.units import format_bytes, format_count, format_seconds, percent
@@ -38,9 +38,11 @@ POINT_COLUMNS = (
     Column("interval", "", Kind.NUMBER, priority=2),
     Column("subject", "", Kind.WORDS),
 )
+# Of a time that differs although the same instructions are executed.
+SAME_INSTRUCTIONS = "same instructions: the machine"
 _CAUSE_WORDS = {
     Cause.CODE: "the code's",
-    Cause.MACHINE: "the machine's, by its counts; --confirm compares the two commits live",
+    Cause.MACHINE: f"{SAME_INSTRUCTIONS}; --confirm compares the two commits live",
     Cause.CONFIRMED: "confirmed by a live comparison",
     Cause.REFUTED: "the machine's: a live comparison of the two commits shows no change",
     Cause.OPEN: "open: it has no counts; --confirm compares the two commits live",
@@ -97,7 +99,7 @@ def _run_row(run: StoredRun) -> Row:
 def render_curve(curve: Curve, *, with_points: int = 0, width: int | None = None) -> str:
     """Return the curve as a line of bars with its ends, and the last values by commit if asked for."""
     levels = levels_of(curve)
-    head = f"  {curve.metric.name}: {len(levels)} commit{'' if len(levels) == 1 else 's'}, {curve.machine.name}"
+    head = f"  {curve.metric.words}: {len(levels)} commit{'' if len(levels) == 1 else 's'}, {curve.machine.name}"
     ends = f"{_at(levels[0], curve.metric)} … {_at(levels[-1], curve.metric)}" if len(levels) > 1 else ""
     lines = [f"{head}; {curve.environment.name}", f"    {sparks([level.value for level in levels])}  {ends}".rstrip()]
     rows = [_level_row(level, curve.metric) for level in reversed(levels[-with_points:] if with_points else [])]
@@ -146,15 +148,25 @@ def render_change(change: Change, functions: Iterable[FunctionChange] = ()) -> s
     values = f"{format_value(change.before, change.metric)} → {format_value(change.after, change.metric)}"
     certainty = "exact" if change.p is None else f"p = {change.p:.2g}"
     lines = [
-        f"{format_change(change.relative):>9}  {change.benchmark.title}, {change.metric.name}: {values} ({certainty})",
+        f"{format_change(change.relative):>9}  {change.benchmark.title}, {change.metric.words}: {values} ({certainty})",
         f"           {where(change)}",
     ]
-    named = [f"{each.function} ({each.instructions_per_run:+,.0f})" for each in functions][:FUNCTIONS_SHOWN]
-    if named:
-        lines.append(f"           most in {', '.join(named)}")
+    if named := function_words(functions):
+        lines.append(f"           most in {named}")
     if change.p is not None:
         lines.append(f"           {_CAUSE_WORDS[change.cause]}")
     return visible_block(lines)
+
+
+def function_words(functions: Iterable[FunctionChange]) -> str:
+    """Return the largest few functions with what they gained: `silu_kernel (+120)`."""
+    changed = list(functions)
+    names = short_functions([each.function for each in changed])
+    named = [
+        f"{name} ({format_count(each.instructions_per_run, signed=True)})"
+        for name, each in zip(names, changed, strict=True)
+    ]
+    return ", ".join(named[:FUNCTIONS_SHOWN])
 
 
 def where(change: Change) -> str:

@@ -13,13 +13,12 @@ from photometer.analysis.cause import FunctionChange
 from photometer.errors import EnvironmentSpecError, StoreError
 from photometer.history.changes import FOLLOWING, Level, between_counts, levels_of
 from photometer.history.nouns import Curve, Machine, StoredEnvironment
-from photometer.history.points import INSTRUCTIONS
+from photometer.history.points import INSTRUCTIONS, TIME, UNDISTURBED
 from photometer.history.repository import Repository
 from photometer.history.store import Store
-from photometer.history.text import FUNCTIONS_SHOWN, format_change, format_value, visible_block
-from photometer.model.units import format_count
+from photometer.history.text import SAME_INSTRUCTIONS, format_change, format_value, function_words, visible_block
 from photometer.report.tables.as_text import render_text
-from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, row_of, table_of
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, row_of, table_of
 
 COLUMNS = (
     Column("change", "change", Kind.NUMBER, priority=STAYS),
@@ -27,7 +26,7 @@ COLUMNS = (
     Column("metric", "metric", Kind.WORDS, priority=STAYS),
     Column("before", "before", Kind.NUMBER, priority=1),
     Column("after", "after", Kind.NUMBER, priority=1),
-    Column("functions", "most in", Kind.WORDS, priority=2),
+    Column("cause", "cause", Kind.WORDS, priority=2),
 )
 
 
@@ -39,6 +38,8 @@ class ComparedRow:
     base: Level
     branch: Level
     functions: tuple[FunctionChange, ...] = ()
+    # Of a time: whether both commits execute the same instructions.
+    has_same_instructions: bool = False
 
     @property
     def machine(self) -> Machine:
@@ -77,8 +78,17 @@ def compare_commits(
         levels = {level.commit.sha: level for level in levels_of(curve)}
         if old in levels and new in levels:
             rows.append(ComparedRow(curve, levels[old], levels[new]))
-    rows = [_with_functions(store, row) for row in rows]
-    return sorted(rows, key=lambda row: (not row.has_changed, not row.curve.metric.is_exact, -abs(row.relative)))
+    alike = {_place(row) for row in rows if row.curve.metric == INSTRUCTIONS and not row.has_changed}
+    rows = [_with_cause(store, row, alike) for row in rows]
+    return sorted(rows, key=_importance)
+
+
+def _place(row: ComparedRow) -> tuple[int, Machine, StoredEnvironment]:
+    return row.curve.benchmark.id, row.machine, row.environment
+
+
+def _importance(row: ComparedRow) -> tuple[bool, bool, bool, float]:
+    return not row.has_changed, row.has_same_instructions, not row.curve.metric.is_exact, -abs(row.relative)
 
 
 def stored_commit(store: Store, revision: str) -> str:
@@ -101,7 +111,11 @@ def stored_commit(store: Store, revision: str) -> str:
     return found[0]
 
 
-def _with_functions(store: Store, row: ComparedRow) -> ComparedRow:
+def _with_cause(
+    store: Store, row: ComparedRow, alike: Collection[tuple[int, Machine, StoredEnvironment]]
+) -> ComparedRow:
+    if row.curve.metric in (UNDISTURBED, TIME):
+        return dataclasses.replace(row, has_same_instructions=_place(row) in alike)
     if row.curve.metric.name != INSTRUCTIONS.name or not row.has_changed:
         return row
     records = store.record(row.base.point.result_id), store.record(row.branch.point.result_id)
@@ -118,21 +132,27 @@ def render_comparison(rows: Sequence[ComparedRow], *, everything: bool = False, 
         text += visible_block([f"{machine.name}; {environment.name}"])
         if shown:
             text += render_text(table_of(COLUMNS, [_row(row) for row in shown]), width)
-        same = len(here) - sum(row.has_changed for row in here)
-        text += f"{len(here) - same} changed, {same} the same\n"
+        changed = [row for row in here if row.has_changed]
+        machines = sum(row.has_same_instructions for row in changed)
+        noted = f", {machines} with the same instructions" if machines else ""
+        text += f"{len(changed) - machines} changed{noted}, {len(here) - len(changed)} the same\n"
     return text + "\nTimes were not measured side by side; `photometer compare` does that.\n"
 
 
 def _row(row: ComparedRow) -> Row:
     metric = row.curve.metric
-    named = [f"{each.function} ({format_count(each.instructions_per_run, signed=True)})" for each in row.functions]
+    is_machines = row.has_changed and row.has_same_instructions
     return row_of(
         {
-            "change": Cell(row.relative, format_change(row.relative) if row.has_changed else "same"),
+            "change": Cell(
+                row.relative,
+                format_change(row.relative) if row.has_changed else "same",
+                mark=Mark.FAINT if is_machines else Mark.NONE,
+            ),
             "benchmark": row.curve.benchmark.title,
-            "metric": metric.name,
+            "metric": metric.words,
             "before": Cell(row.base.value, format_value(row.base.value, metric)),
             "after": Cell(row.branch.value, format_value(row.branch.value, metric)),
-            "functions": ", ".join(named[:FUNCTIONS_SHOWN]),
+            "cause": SAME_INSTRUCTIONS if is_machines else function_words(row.functions),
         }
     )

@@ -54,10 +54,19 @@ def test_changes_are_listed_newest_first_with_their_cause(tab: Tab, published: P
     expect(last.locator("tr")).to_have_count(4)
     expect(last).to_contain_text("+25 % instructions")
     expect(last).to_contain_text("28,000 → 35,000")
-    expect(last).to_contain_text("at::add_out")
-    expect(last).to_contain_text("the machine’s: the instructions did not change")
+    expect(last).to_contain_text("add_out")
+    expect(last).to_contain_text("same instructions: the machine")
     link = last.locator("a").first
     assert link.get_attribute("href") == f"https://forge.example/torch/commit/{sha_of(MIDDLE)}"
+
+
+def test_the_skip_link_leads_to_the_results_and_not_to_another_view(tab: Tab, published: Published) -> None:
+    tab.open(published.page, "#/benchmarks")
+    tab.find(".skip").focus()
+    tab.page.keyboard.press("Enter")
+    expect(tab.find("#main")).to_be_focused()
+    assert tab.page.url.endswith("#/benchmarks")
+    expect(tab.find("tr.line").first).to_be_visible()
 
 
 def test_changes_are_filtered_by_text_kind_machine_and_tag(tab: Tab, published: Published) -> None:

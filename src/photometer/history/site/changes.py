@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from photometer.analysis.cause import FunctionChange
+from photometer.analysis.cause import FunctionChange, short_functions
 from photometer.errors import EnvironmentSpecError, PhotometerError
 from photometer.history.changes import Between, Change, changed_functions, find_all
 from photometer.history.nouns import Commit, Curve, StoredComparison
@@ -37,6 +37,7 @@ class SiteChange:
         change = self.change
         between = None if change.unmeasured is None else len(change.unmeasured)
         live = change.comparison
+        named = self.functions[:FUNCTIONS_NAMED]
         return {
             "benchmark": benchmark,
             "series": names.series_of_run[change.first.point.run_id],
@@ -49,7 +50,10 @@ class SiteChange:
             "p": change.p,
             "origin": change.cause.value,
             "between": 0 if change.is_one_commit else between,
-            "functions": [[each.function, each.instructions_per_run] for each in self.functions[:FUNCTIONS_NAMED]],
+            "functions": [
+                [name, each.instructions_per_run, each.function]
+                for name, each in zip(short_functions([each.function for each in named]), named, strict=True)
+            ],
             "more_functions": max(len(self.functions) - FUNCTIONS_NAMED, 0),
             "verdict": None if live is None else [live.verdict, finite(live.ratio)],
         }

@@ -50,7 +50,7 @@ async function comparePage(place, base, branch, seriesKey) {
   }
   const table = new LinkTable(holder, { rows, columns: comparedColumns(rows), caption: "Benchmarks at two commits", sortKey: "size", usual: site.usual_words, grouped: false });
   table.change({ descending: true });
-  holder.append(h("p", { class: "hint" }, "Times were measured in different runs. A bold change is beyond both intervals and three times the noise from commit to commit; the state of the machine may still explain it. A live comparison decides: ", h("code", {}, `photometer compare git:${shortSha(commits[places[0]][0])} git:${shortSha(commits[places[1]][0])}`)));
+  holder.append(h("p", { class: "hint" }, "Times were measured in different runs. A bold change is beyond both intervals and three times the noise from commit to commit, and the instructions changed too or were not counted. A live comparison decides: ", h("code", {}, `photometer compare git:${shortSha(commits[places[0]][0])} git:${shortSha(commits[places[1]][0])}`)));
   return { title, search: table.search };
 }
 
@@ -93,12 +93,18 @@ function isApart([before, after], noise = 0) {
   return (after.low > before.high || after.high < before.low) && beyondNoise;
 }
 
+// Whether it is a time of instructions that are the same at both commits.
+function isMachines(pairs, metric) {
+  const counted = pairs.get(site.metrics.findIndex((each) => each.name === "instructions"));
+  return TIMES_OF_INSTRUCTIONS.includes(site.metrics[metric].name) && counted !== undefined && !isApart(counted);
+}
+
 // What is certain comes first: counts and memory, then times beyond their intervals.
 function sizeOf(pairs, noise) {
   let size = 0;
   for (const [metric, pair] of pairs) {
     const ratio = pairRatio(pair);
-    if (ratio === null || ratio <= 0 || !isApart(pair, noise[metric])) continue;
+    if (ratio === null || ratio <= 0 || !isApart(pair, noise[metric]) || isMachines(pairs, metric)) continue;
     size = Math.max(size, Math.abs(Math.log(ratio)) + (site.metrics[metric].exact ? 1000 : 0));
   }
   return size;
@@ -111,8 +117,10 @@ function comparedColumns(rows) {
     const pair = row.pairs.get(metric);
     const ratio = pairRatio(pair);
     if (ratio === null) return "";
-    const kind = isApart(pair, row.noise[metric]) ? `size is-${ratio > 1 ? "more" : "less"}` : "hint";
-    return [h("span", { class: kind }, site.metrics[metric].exact && ratio === 1 ? "same" : change(ratio)), h("div", { class: "hint from-to" }, `${text(row, metric, 0)} → ${text(row, metric, 1)}`)];
+    const apart = isApart(pair, row.noise[metric]);
+    const machines = apart && isMachines(row.pairs, metric);
+    const kind = apart && !machines ? `size is-${ratio > 1 ? "more" : "less"}` : "hint";
+    return [h("span", { class: kind }, site.metrics[metric].exact && ratio === 1 ? "same" : change(ratio)), machines && h("div", { class: "hint" }, SAME_INSTRUCTIONS), h("div", { class: "hint from-to" }, `${text(row, metric, 0)} → ${text(row, metric, 1)}`)];
   };
   return [
     { key: "name", name: "Benchmark", className: "first", value: benchmarkTitle, cell: rowName },

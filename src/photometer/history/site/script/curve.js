@@ -73,11 +73,16 @@ function drawCurve({ points, metric, changes, compared, view, width, label }) {
     svg.append(s("line", { class: "grid", x1: left, x2: right, y1: y(tick), y2: y(tick) }), s("text", { class: "tick", x: left - 7, y: y(tick) + 4, "text-anchor": "end" }, metricTick(metric, tick, step)));
   }
   let lastLabel = -Infinity;
+  // Commits of one day are told apart by their times.
+  const inView = view.commits.slice(Math.max(Math.floor(low), 0), Math.ceil(high) + 1);
+  const isOneDay = inView.length > 1 && new Set(inView.map((commit) => dateText(commit[1]))).size === 1;
+  const tickDate = (at) => (isOneDay && at ? (lastLabel === -Infinity ? momentText(at).slice(0, 16) : timeText(at)) : dateText(at));
   for (const tick of x.ticks(Math.max(2, Math.floor((right - left) / 110)))) {
     const commit = view.commits[Math.round(tick)];
     if (!commit || x(tick) - lastLabel < 80 || x(tick) < left + 28 || x(tick) > right - 28) continue;
+    const when = tickDate(commit[1]) || shortSha(commit[0]);
     lastLabel = x(tick);
-    svg.append(s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: top, y2: bottom }), s("text", { class: "tick", x: x(tick), y: bottom + 17, "text-anchor": "middle" }, dateText(commit[1]) || shortSha(commit[0])));
+    svg.append(s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: top, y2: bottom }), s("text", { class: "tick", x: x(tick), y: bottom + 17, "text-anchor": "middle" }, when));
   }
   const inner = s("g", { "clip-path": `url(#${clip})` });
   const at = (point, value) => `${x(point.place).toFixed(1)} ${held(value).toFixed(1)}`;

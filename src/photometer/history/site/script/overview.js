@@ -173,7 +173,7 @@ function causes(changes) {
 function cause(changed) {
   if (changed.functions.length) {
     const more = changed.more_functions ? [h("li", {}, `and ${plural(changed.more_functions, "function")} more`)] : [];
-    return h("ul", { class: "functions" }, changed.functions.map(([name, added]) => h("li", {}, `${added > 0 ? "+" : ""}${count(Math.round(added))} `, h("code", {}, shortened(name, 120)))), more);
+    return h("ul", { class: "functions" }, changed.functions.map(([name, added, whole]) => h("li", {}, `${added > 0 ? "+" : ""}${count(Math.round(added))} `, h("code", { title: whole }, shortened(name, 120)))), more);
   }
   if (changed.p === null && changed.origin === "code") return h("div", { class: "origin" }, site.metrics[changed.metric].unit === "instructions" ? "exact; which functions changed was not recorded" : "exact");
   const [style, words] = ORIGINS[changed.origin] || ["", changed.origin];

@@ -79,6 +79,11 @@ async function start() {
     return;
   }
   document.addEventListener("keydown", useKeys);
+  // The part of the address behind # names the view: the link must not change it.
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    byId("main").focus();
+  });
   window.addEventListener("hashchange", showView);
   await showView();
   if (site.is_live) watchForNews();

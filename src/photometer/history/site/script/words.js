@@ -2,7 +2,7 @@
 
 const METRIC_WORDS = {
   undisturbed_time: ["Time", "undisturbed: a tenth of the blocks are quicker"],
-  time: ["Median time", "of all blocks"],
+  time: ["Typical time", "the median of all blocks"],
   instructions: ["Instructions", "outside the allocator"],
   all_instructions: ["All instructions", "the allocator included"],
   allocator_calls: ["Allocator calls", ""],
@@ -13,9 +13,13 @@ const METRIC_WORDS = {
   compile_time: ["Compile time", ""],
 };
 
+const SAME_INSTRUCTIONS = "same instructions: the machine";
+// Times that the same instructions should give again.
+const TIMES_OF_INSTRUCTIONS = ["undisturbed_time", "time"];
+
 const ORIGINS = {
   code: ["", "the instructions changed, too"],
-  machine: ["warn", "the machine’s: the instructions did not change"],
+  machine: ["hint", SAME_INSTRUCTIONS],
   confirmed: ["sure", "confirmed by a live comparison"],
   "not confirmed": ["warn", "not confirmed by a live comparison"],
   open: ["", "instructions were not counted"],
@@ -37,8 +41,8 @@ function metricText(metric, value) {
   if (metric.unit === "s") return time(value, 4);
   if (metric.unit === "bytes") return bytes(value);
   const unit = metric.unit === "J" ? "\u00a0J" : "";
-  if (Number.isInteger(value)) return count(value) + unit;
-  if (Math.abs(value) >= 1e5) return count(value) + unit;
+  // Of a count, a hundredth of an instruction says nothing.
+  if (Number.isInteger(value) || Math.abs(value) >= (metric.exact ? 100 : 1e5)) return count(value) + unit;
   return (Math.abs(value) >= 1 ? count(value, 2) : String(Number(value.toPrecision(4)))) + unit;
 }
 
@@ -53,6 +57,10 @@ function metricTick(metric, value, step) {
 
 function dateText(seconds) {
   return seconds ? new Date(seconds * 1000).toISOString().slice(0, 10) : "";
+}
+
+function timeText(seconds) {
+  return new Date(seconds * 1000).toISOString().slice(11, 16);
 }
 
 function momentText(seconds) {

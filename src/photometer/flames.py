@@ -26,6 +26,7 @@ from photometer.execution.profile import InstructionStacks, Profile, ProfileSett
 from photometer.instruments.browser import find_browser, render_png
 from photometer.instruments.callgrind.python_frames import STATEMENT
 from photometer.instruments.py_spy import SampledStacks
+from photometer.instruments.timeline import Timeline, trace_text
 from photometer.model.machine import Environment
 from photometer.model.order_name import label_text
 from photometer.model.packed_stacks import ComparisonStacks
@@ -33,6 +34,7 @@ from photometer.model.whole_file import not_written, write_whole
 from photometer.plan import materialize, select
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.report.flame_graph import INSTRUCTIONS, render_flame_difference, render_flame_graph
+from photometer.report.timeline_page import render_timeline_page
 from photometer.session.session import Session
 
 OnWork = Callable[[str], object]
@@ -54,15 +56,19 @@ LONGEST_NAME = 80
 
 @dataclasses.dataclass(frozen=True)
 class FlameFiles:
-    """`svgs` and `pngs` are what was written; `problems` are sentences, each with what to do."""
+    """`svgs`, `pngs` and `timelines` are what was written; `problems` are sentences, each with what to do.
+
+    A timeline is a page, and a trace for Perfetto beside it.
+    """
 
     svgs: tuple[Path, ...] = ()
     pngs: tuple[Path, ...] = ()
     problems: tuple[str, ...] = ()
+    timelines: tuple[Path, ...] = ()
 
     @property
     def files(self) -> tuple[Path, ...]:
-        return (*self.svgs, *self.pngs)
+        return (*self.svgs, *self.pngs, *self.timelines)
 
 
 def draw_suite(
@@ -79,8 +85,9 @@ def draw_suite(
 ) -> FlameFiles:
     """Draw a flame graph of each case that is selected, named after it."""
     loaded = load_suite(suite) if isinstance(suite, str) else suite
-    plan = select(materialize(loaded, available_devices=("cpu",)), expression, tags).seeded(seed)
     with Session((environment or Environment.current()).with_code(loaded.folders)) as session:
+        devices = session.facts().devices if settings.watched else ("cpu",)
+        plan = select(materialize(loaded, available_devices=devices), expression, tags).seeded(seed)
         check_imports(plan, session)
         profiles = profile(session, plan, settings, on_order=on_work) if len(plan) else {}
     names = flame_names(plan)
@@ -168,7 +175,14 @@ def _one_side(order: WorkOrder, name: str, one: Profile, prefix: str = "", title
         texts[f"instructions-{name}.svg"] = render_flame_graph(
             _below_root(one.instructions), f"{shown}: {OUTSIDE}", quantity=INSTRUCTIONS, root=_root(order)
         )
+    if one.timeline is not None and not prefix:
+        texts |= _timeline(shown, name, [(_root(order), one.timeline)])
     return texts
+
+
+def _timeline(title: str, name: str, sides: Sequence[tuple[str, Timeline]]) -> dict[str, str]:
+    trace = f"trace-{name}.json"
+    return {f"timeline-{name}.html": render_timeline_page(title, sides, trace), trace: trace_text(sides)}
 
 
 def _both_sides(order: WorkOrder, name: str, base: Profile, branch: Profile) -> dict[str, str]:
@@ -192,6 +206,8 @@ def _both_sides(order: WorkOrder, name: str, base: Profile, branch: Profile) -> 
             quantity=INSTRUCTIONS,
             root=root,
         )
+    if base.timeline is not None and branch.timeline is not None:
+        texts |= _timeline(title, name, [*zip(SIDE_NAMES, (base.timeline, branch.timeline), strict=True)])
     return texts
 
 
@@ -228,29 +244,39 @@ def _problems(plan: WorkOrders, profiles: Sequence[dict[str, Profile]]) -> list[
 
 
 def _write(folder: Path, texts: dict[str, str], problems: list[str], pictures: bool, on_work: OnWork) -> FlameFiles:
-    svgs: list[Path] = []
-    pngs: list[Path] = []
+    written: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             path = folder / name
             write_whole(path, text.encode("utf-8"))
-            svgs.append(path)
+            written.append(path)
     except OSError as error:
         raise not_written(folder, error, remedy="Name another folder.") from error
-    if pictures and svgs:
+    svgs = tuple(path for path in written if path.suffix == ".svg")
+    others = tuple(path for path in written if path.suffix != ".svg")
+    pngs = _pictures(svgs, problems, on_work) if pictures else ()
+    return FlameFiles(svgs, pngs, tuple(problems), others)
+
+
+def _pictures(svgs: Sequence[Path], problems: list[str], on_work: OnWork) -> tuple[Path, ...]:
+    """Write the picture of each; add what went wrong to the problems."""
+    if not svgs:
+        return ()
+    try:
+        browser = find_browser()
+    except ToolMissing as error:
+        problems.append(f"{error.message}. {error.remedy}")
+        return ()
+    pngs: list[Path] = []
+    for svg in svgs:
+        on_work(f"picture of {svg.name}")
         try:
-            browser = find_browser()
-        except ToolMissing as error:
-            return FlameFiles(tuple(svgs), (), (*problems, f"{error.message}. {error.remedy}"))
-        for svg in svgs:
-            on_work(f"picture of {svg.name}")
-            try:
-                render_png(svg, svg.with_suffix(".png"), browser=browser)
-                pngs.append(svg.with_suffix(".png"))
-            except PhotometerError as error:
-                problems.append(f"{error.message}. {error.remedy or ''}".rstrip())
-    return FlameFiles(tuple(svgs), tuple(pngs), tuple(problems))
+            render_png(svg, svg.with_suffix(".png"), browser=browser)
+            pngs.append(svg.with_suffix(".png"))
+        except PhotometerError as error:
+            problems.append(f"{error.message}. {error.remedy or ''}".rstrip())
+    return tuple(pngs)
 
 
 def flame_names(orders: Iterable[WorkOrder]) -> dict[str, str]:

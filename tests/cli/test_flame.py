@@ -72,3 +72,13 @@ def test_mistakes(arguments: tuple[str, ...], status: int, words: str, tmp_path:
     assert done.returncode == status, done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.lengthy
+def test_a_timeline_needs_no_profiler_but_torchs(tmp_path: Path) -> None:
+    done = photometer("flame", "x + 1", "-s", "x = torch.ones(4)", "--device", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["timeline-statement.html", "trace-statement.json"]
+    assert "aten::add" in (tmp_path / "timeline-statement.html").read_text()
+    refused = photometer("flame", "x + 1", "--device", "--png", cwd=tmp_path)
+    assert refused.returncode == 2

@@ -12,6 +12,7 @@ from photometer.cli.code_options import Setup, check_syntax, joined, read_code, 
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.measuring_options import Python, Seed
 from photometer.cli.numbers import seconds
+from photometer.cli.optional_values import LEFT_OUT
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_text
 from photometer.cli.suite_options import Expression, OneSuite, Tags, chosen_suite, saying_selection
@@ -45,6 +46,14 @@ def flame(
     instructions: Annotated[
         bool, typer.Option("--instructions", help="Draw a graph of instruction counts, too (needs Valgrind).")
     ] = False,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device",
+            metavar="[NAME]",
+            help="Draw a timeline of one run on host and accelerators instead; of a suite, of variants on this one.",
+        ),
+    ] = None,
     png: Annotated[bool, typer.Option("--png", help="Write a PNG of each, too (needs Chromium or Chrome).")] = False,
     setup: Setup = "pass",
     python: Python = None,
@@ -57,19 +66,28 @@ def flame(
     folders = make_own_code_importable([] if chosen is None else chosen.names)
     if is_suite and setup != "pass":
         raise typer.BadParameter("--setup is for a statement; a suite has its own")
-    drawn = _suite_of(subject or "", setup) if chosen is None else _checked(chosen.only, expression, chosen.tags)
+    if device is not None and (instructions or png):
+        raise typer.BadParameter("--device draws timelines alone; leave --instructions and --png out")
+    devices = ("cpu",) if device is None else None
+    if device not in (None, LEFT_OUT):
+        expression = device if expression is None else f"({expression}) and {device}"
+    if chosen is None:
+        drawn = _suite_of(subject or "", setup)
+    else:
+        drawn = _checked(chosen.only, expression, chosen.tags, devices)
     from photometer.execution.profile import ProfileSettings
     from photometer.flames import draw_suite
     from photometer.instruments.py_spy import find_py_spy
     from photometer.model.machine import Environment
 
-    find_py_spy()
+    if device is None:
+        find_py_spy()
     files = draw_suite(
         drawn,
         output,
         expression=expression,
         tags=() if chosen is None else chosen.tags,
-        settings=ProfileSettings(counted=instructions, duration_seconds=duration, native=native),
+        settings=ProfileSettings(device is None, instructions, duration, native, device is not None),
         environment=None if python is None else Environment(python, importable=folders),
         seed=seed,
         pictures=png,
@@ -79,7 +97,7 @@ def flame(
         show_text(str(path))
     for problem in files.problems:
         complain(problem)
-    if not files.svgs:
+    if not files.files:
         if not files.problems:
             complain(NOTHING_SELECTED)
         raise typer.Exit(ExitCode.FAILED if files.problems else ExitCode.NOTHING_RAN)
@@ -98,12 +116,12 @@ def names_a_suite(subject: str) -> bool:
     return subject in shipped_suites() or in_file or named
 
 
-def _checked(subject: str, expression: str | None, tags: list[str]) -> Suite:
+def _checked(subject: str, expression: str | None, tags: list[str], devices: tuple[str, ...] | None) -> Suite:
     from photometer.definition import load_suite
     from photometer.plan import materialize, select
 
     suite = load_suite(subject)
-    planned = materialize(suite, available_devices=("cpu",))
+    planned = materialize(suite, available_devices=devices)
     selected = select(planned, expression, tags)
     saying_selection(expression, tags)(planned, selected)
     cases = len(selected)

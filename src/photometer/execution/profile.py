@@ -19,6 +19,7 @@ from photometer.instruments.callgrind.counter import InstructionCounter, count_i
 from photometer.instruments.callgrind.python_frames import fitted_stacks
 from photometer.instruments.py_spy import DEFAULT_DURATION_SECONDS, SampledStacks, find_py_spy, sample_loop
 from photometer.instruments.ready_order import ReadyOrder, preparation_of
+from photometer.instruments.timeline import Timeline, record_timeline
 from photometer.plan.work_order import WorkOrders
 from photometer.session.session import Session
 
@@ -28,12 +29,13 @@ OnOrder = Callable[[str], object]
 
 @dataclasses.dataclass(frozen=True)
 class ProfileSettings:
-    """`sampled` asks py-spy, `counted` asks Callgrind."""
+    """`sampled` asks py-spy, `counted` asks Callgrind, `watched` torch's profiler."""
 
     sampled: bool = True
     counted: bool = False
     duration_seconds: float = DEFAULT_DURATION_SECONDS
     native: bool = True
+    watched: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Profile:
 
     sampled: SampledStacks | None = None
     instructions: InstructionStacks | None = None
+    timeline: Timeline | None = None
     problems: tuple[str, ...] = ()
 
     def with_problem(self, error: PhotometerError | Failure) -> Profile:
@@ -67,7 +70,21 @@ def profile(
         _sample_all(session, ready, settings, profiles, on_order)
     if settings.counted:
         _count_all(session, ready, profiles, on_order)
+    for each in ready:
+        # What an accelerator does is in no sample of the host's.
+        if settings.watched or each.order.auto.on_device:
+            on_order(each.order.title)
+            profiles[each.order.id] = _watched(session, each, profiles[each.order.id])
     return profiles
+
+
+def _watched(session: Session, ready: ReadyOrder, one: Profile) -> Profile:
+    if ready.order.auto.ranks:
+        return one
+    try:
+        return dataclasses.replace(one, timeline=record_timeline(session, ready))
+    except PhotometerError as error:
+        return one.with_problem(error)
 
 
 def _sample_all(

@@ -194,9 +194,13 @@ def test_the_observer_sees_it_all() -> None:
         def __init__(self) -> None:
             self.states: list[RunState] = []
             self.given_up: list[str] = []
+            self.measured_seconds: dict[str, float] = {}
 
         def progressed(self, state: RunState) -> None:
             self.states.append(state)
+
+        def measured(self, title: str, seconds: float) -> None:
+            self.measured_seconds[title] = seconds
 
         def gave_up(self, title: str, reason: str) -> None:
             self.given_up.append(f"{title}: {reason}")
@@ -208,6 +212,7 @@ def test_the_observer_sees_it_all() -> None:
     executor = FakeExecutor(lambda work: error() if step_of(work) == COUNT else None)
     run({"a": TimerArgs("pass")}, executor, observer=notes)
     assert notes.given_up == ["a [python]: it broke"]
+    assert notes.measured_seconds == {"a [python]": pytest.approx(1.02e-6)}
     first, last = notes.states[0], notes.states[-1]
     assert (first.all_steps, last.finished_steps, last.failed_orders) == (USUAL_VISITS + 1, USUAL_VISITS + 1, 1)
     assert notes.states[-1].seconds_left == 0

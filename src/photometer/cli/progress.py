@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from photometer.analysis.verdict import Verdict
 
+# Somebody who waits sees the first rows as they become final; all of them are in the table at the end.
+FIRST_ROWS = 5
 # A log that is read later wants few lines; somebody who waits wants a sign of life.
 RUN_LINE_SECONDS = 15.0
 
@@ -55,6 +57,16 @@ class RunBar:
     def __init__(self, progress: Progress, task: TaskID) -> None:
         self._progress = progress
         self._task = task
+        self._rows = 0
+
+    def measured(self, title: str, seconds: float) -> None:
+        from rich.text import Text
+
+        from photometer.model.units import format_seconds
+
+        if self._rows < FIRST_ROWS:
+            self._rows += 1
+            self._progress.console.print(Text(on_screen(f"{format_seconds(seconds):>9}  {visible_line(title)}")))
 
     def progressed(self, state: RunState) -> None:
         self._progress.update(
@@ -92,6 +104,10 @@ class RunLines:
         busy = f"; now {state.now[-1]}" if state.now else ""
         busy = f"; {'; '.join(node_lines(state.nodes))}" if state.nodes else busy
         say_aside(f"{self._suite}: {done}, about {left_words(state)}{busy}")
+
+    def measured(self, title: str, seconds: float) -> None:
+        # A log has the table, which says it once.
+        pass
 
     def gave_up(self, title: str, reason: str) -> None:
         say_aside(f"{self._suite}: failed: {visible_line(title)}: {reason}")

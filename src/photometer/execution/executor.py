@@ -43,6 +43,8 @@ class BuildSnippets:
     torch_folder: str
     include_paths: tuple[str, ...] = ()
     cores: tuple[int, ...] = ()
+    # Whether the counts' server starts meanwhile: compilers do not use all cores all the time.
+    counts_follow: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

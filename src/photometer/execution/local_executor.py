@@ -25,6 +25,7 @@ from typing import Any
 from photometer.errors import BuildError, PhotometerError, WorkerCrashed
 from photometer.execution.executor import BuildSnippets, Describe, Done, Failure, MeasureOrder, ScriptModel, Work
 from photometer.execution.prepare import script_model
+from photometer.instruments.callgrind.counter import COUNTS
 from photometer.instruments.cpp.build import build_snippets
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnippet
 from photometer.instruments.cpp.torch_build import torch_build_from_folder
@@ -129,6 +130,10 @@ if __name__ == "__main__":
     main()
 
 
+# A build that takes longer than this finds not everything in the cache, and so takes long enough to start a server.
+FROM_CACHE_SECONDS = 2.0
+
+
 class LocalExecutor:
     """Use as a context manager, or call `close`; the session is closed with it. `stop` ends everything at once."""
 
@@ -147,7 +152,7 @@ class LocalExecutor:
 
     def _do(self, work: Work) -> Done | Failure:
         if isinstance(work, BuildSnippets):
-            return self._builder.build(work)
+            return self._build(work)
         if isinstance(work, MeasureOrder):
             return self._measure(work)
         if isinstance(work, ScriptModel):
@@ -155,6 +160,31 @@ class LocalExecutor:
             return Done()
         assert isinstance(work, Describe)
         return Done(facts=self.session.facts())
+
+    def _build(self, work: BuildSnippets) -> Done | Failure:
+        """Compile; if that takes long, start the counts' server meanwhile. It is ready when this returns."""
+        if not work.counts_follow:
+            return self._builder.build(work)
+        started = threading.Event()
+
+        def start_counting() -> None:
+            # If it cannot be started, the first count says why.
+            with contextlib.suppress(PhotometerError):
+                self.session.start_ahead([COUNTS], work.cores[:1])
+                started.set()
+
+        later = threading.Timer(FROM_CACHE_SECONDS, start_counting)
+        later.start()
+        try:
+            outcome = self._builder.build(work)
+        finally:
+            later.cancel()
+            later.join()
+        if started.is_set():
+            with contextlib.suppress(PhotometerError), self.session.server(COUNTS, work.cores[:1]):
+                # What is timed next must not run beside a server that starts.
+                pass
+        return outcome
 
     def _measure(self, work: MeasureOrder) -> Done:
         instrument, order_id = work.step.instrument, work.order.id

@@ -52,6 +52,9 @@ class RunObserver(Protocol):
     def progressed(self, state: RunState) -> None:
         """Show the state; called a few times per second, and after every step."""
 
+    def measured(self, title: str, seconds: float) -> None:
+        """Note that the time of an order is final."""
+
     def gave_up(self, title: str, reason: str) -> None:
         """Note that an order failed for good."""
 
@@ -63,6 +66,9 @@ class NullObserver:
     """For runs that nobody watches."""
 
     def progressed(self, state: RunState) -> None:
+        pass
+
+    def measured(self, title: str, seconds: float) -> None:
         pass
 
     def gave_up(self, title: str, reason: str) -> None:

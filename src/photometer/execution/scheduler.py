@@ -191,7 +191,10 @@ class Scheduler:
 
     def _work(self, job: Job, cores: tuple[int, ...]) -> Work:
         if job.step == BUILD:
-            return self._preparation.building(self._agenda.to_build(job), cores)
+            work = self._preparation.building(self._agenda.to_build(job), cores)
+            # Where nothing may run beside timings, the server of the counts would start after all of them.
+            follow = not self._workplace.times_beside_others and any(step.counts for step in +self._agenda.left)
+            return dataclasses.replace(work, counts_follow=follow)
         if job.model is not None:
             return self._preparation.scripting(job.model, cores)
         return self._measure(job, cores)
@@ -269,7 +272,11 @@ class Scheduler:
         else:
             self._book.add(job.order, from_record(Visit, record))
             self._agenda.done(job)
-            record = to_record(self._book.finish(job.order)) if self._book.is_complete(job.order.id) else None
+            record = None
+            if self._book.is_complete(job.order.id):
+                measurement = self._book.finish(job.order)
+                self._observer.measured(job.order.short_title, measurement.seconds)
+                record = to_record(measurement)
         if job.order is None:
             return
         nodes = self._visited.setdefault(job.order.id, []) if slot.node else []

@@ -1,0 +1,28 @@
+"""What is shown while a suite runs: the first rows as they become final, and nothing twice in a log."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress
+
+from photometer.cli.progress import FIRST_ROWS, RunBar, RunLines
+
+
+def test_the_first_rows_are_printed_as_they_become_final() -> None:
+    screen = io.StringIO()
+    with Progress(console=Console(file=screen, width=80)) as progress:
+        bar = RunBar(progress, progress.add_task("suite", left="", failed="", now=""))
+        for number in range(FIRST_ROWS + 3):
+            bar.measured(f"entry {number}\x1b[31m", 1.5e-6)
+    rows = [line for line in screen.getvalue().splitlines() if "entry" in line]
+    assert len(rows) == FIRST_ROWS
+    assert "1.5 µs" in rows[0] or "1.500 µs" in rows[0]
+    assert "\x1b[31m" not in screen.getvalue()
+
+
+def test_a_log_has_each_row_once_in_its_table(capsys: pytest.CaptureFixture[str]) -> None:
+    RunLines("suite").measured("entry", 1.5e-6)
+    assert capsys.readouterr() == ("", "")

@@ -2,7 +2,7 @@
 
 The start page, the changelog and the rules for contributors are files of the repository's root. The reference of
 commands is made from the command itself, that of Python from the public names. Pages that no part of the navigation
-names, such as those that somebody else is writing, are put under "How to".
+names, such as those that somebody else is writing, are put under "Guides".
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-FROM_ROOT = {"index.md": "README.md", "changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
+FROM_ROOT = {
+    "index.md": "README.md",
+    "changelog.md": "CHANGELOG.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "security.md": "SECURITY.md",
+}
 
 # Which public names stand together, by the module that they live in; the first that fits.
 PARTS = (
@@ -95,9 +100,9 @@ def _from_root(path: Path) -> str:
 def _complete_navigation(config: Any, files: Any) -> None:
     known = set(_pages_in(config.nav))
     new = [file.src_uri for file in files.documentation_pages() if file.src_uri not in known]
-    how_to = next((part["How to"] for part in config.nav if "How to" in part), None)
-    if how_to is not None:
-        how_to.extend(sorted(new))
+    guides = next((part["Guides"] for part in config.nav if "Guides" in part), None)
+    if guides is not None:
+        guides.extend(sorted(new))
 
 
 def _pages_in(nav: Any) -> Iterator[str]:

@@ -26,7 +26,7 @@ def build(folder: Path) -> tuple[Path, Path]:
         check=True,
     )
     for name in filter(None, tracked.stdout.decode().split("\0")):
-        if not name.startswith(("tests/", "benchmarks/")) and (ROOT / name).is_file():
+        if (ROOT / name).is_file():
             target = copied / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((ROOT / name).read_bytes())

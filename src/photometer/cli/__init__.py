@@ -67,12 +67,14 @@ def build_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
     @app.callback(invoke_without_command=True)
     def _version(
         context: typer.Context,
-        version: bool = typer.Option(False, "--version", help="Show the version and exit.", is_eager=True),
+        version: bool = typer.Option(
+            False, "--version", help="Show the version with its commit and exit.", is_eager=True
+        ),
     ) -> None:
         if version:
-            from photometer import __version__
+            from photometer.cli.version import version_text
 
-            show_text(__version__)
+            show_text(version_text())
             raise typer.Exit
         check_system()
         if context.invoked_subcommand is None:

@@ -1,0 +1,94 @@
+"""What a page refers to exists: the file and the heading of every internal link, and every option that it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.cli.test_options import COMMANDS, options
+from tests.guards.sources import ROOT, none_of, place
+
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+_FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s:]*?)(?:#([^)\s]*))?\)")
+_CODE = re.compile(r"`([^`\n]+)`")
+_CONSOLE = re.compile(r"^```console[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"photometer ((?:history )?[a-z][a-z-]*)\b")
+_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]+)")
+# Options of other programs, and of our worker, that pages name by themselves.
+_OF_PIP = {"--no-index", "--pre", "--no-build-isolation", "--extra-index-url", "--find-links"}
+_OF_OTHERS = {*_OF_PIP, "--adapter", "--dist", "--vgdb", "--cap-add", "--fresh"}
+_OF_PYTEST = re.compile(r"--(?:photometer|benchmark|codspeed)(?:-[a-z-]+)?")
+# It also names what was there once.
+_HISTORICAL = {"CHANGELOG.md"}
+
+
+def _slug(heading: str) -> str:
+    """Return the anchor of a heading, as mkdocs makes it; GitHub's differs in dashes alone."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    plain = re.sub(r"[^\w\s-]", "", plain.replace("`", "")).strip().lower()
+    return re.sub(r"[-\s]+", "-", plain)
+
+
+def _anchors(page: Path) -> set[str]:
+    text = _FENCE.sub("", page.read_text())
+    return {_slug(heading) for heading in _HEADING.findall(text)} | set(re.findall(r'(?:id|name)="([^"]+)"', text))
+
+
+def _broken_links() -> Iterator[str]:
+    for page in PAGES:
+        for target, anchor in _LINK.findall(_FENCE.sub("", page.read_text())):
+            file = page if not target else (page.parent / target)
+            if not file.exists():
+                yield f"{place(page)} links to {target}, which is not there"
+            elif anchor and file.suffix == ".md" and anchor not in _anchors(file):
+                yield f"{place(page)} links to #{anchor}, a heading that {place(file)} does not have"
+
+
+def _mentions(page: Path) -> Iterator[str]:
+    """Yield each piece of code on a page that may name an option: `code` in a line, and lines of a terminal."""
+    text = page.read_text()
+    for block in _CONSOLE.findall(text):
+        yield from (line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ "))
+    yield from _CODE.findall(_FENCE.sub("", text))
+
+
+def _of_scripts() -> set[str]:
+    """Return the options of our own scripts, which pages name with their figures."""
+    scripts = [*(ROOT / "benchmarks").glob("*.py"), *(file for file in (ROOT / "scripts").iterdir() if file.is_file())]
+    return {option for script in scripts for option in _OPTION.findall(script.read_text())}
+
+
+def _unknown_options() -> Iterator[str]:
+    known = options()
+    elsewhere = _of_scripts() | _OF_OTHERS
+    for page in PAGES:
+        if page.name in _HISTORICAL:
+            continue
+        for text in _mentions(page):
+            named = [option for option in _OPTION.findall(text) if not _OF_PYTEST.fullmatch(option)]
+            command = _COMMAND.match(text)
+            if command is not None:
+                yield from (f"{place(page)}: {problem}" for problem in _wrong_for(command, named, known))
+            elif text.startswith("--"):
+                unknown = [option for option in named if option not in known and option not in elsewhere]
+                yield from (f"{place(page)}: no command has {option}" for option in unknown)
+
+
+def _wrong_for(command: re.Match[str], named: list[str], known: dict[str, dict[str, list[str]]]) -> Iterator[str]:
+    name = command[1] if command[1] in COMMANDS else command[1].split()[0]
+    if name in COMMANDS:
+        own = {option for option, kinds in known.items() for names in kinds.values() if name in names}
+        yield from (f"`photometer {name}` has no {option}" for option in named if option not in own)
+    elif not any(each.startswith(f"{name} ") for each in COMMANDS):
+        yield f"there is no command `photometer {name}`"
+
+
+def test_links_lead_to_files_and_headings() -> None:
+    none_of(_broken_links())
+
+
+def test_options_that_pages_name_are_those_of_the_commands() -> None:
+    none_of(_unknown_options())

@@ -54,9 +54,10 @@ def publish(
         done = publish_site(
             opened, folder, options, int(time.time()), repository=repository, on_benchmark=_show_progress
         )
+    written = "" if done.written == done.files else f", {done.written:,} of them written anew"
     say_aside(
         f"{_counted(done.benchmarks, 'benchmark')}, {_counted(done.commits, 'commit')}, "
-        f"{_counted(done.changes, 'change')}: {done.files:,} files, {done.total_bytes / 1e6:.1f} MB"
+        f"{_counted(done.changes, 'change')}: {done.files:,} files{written}, {done.total_bytes / 1e6:.1f} MB"
     )
     show_text(str(done.page))
 

@@ -134,6 +134,23 @@ def test_publishing_again_removes_what_is_gone_and_nothing_else(tmp_path: Path) 
     assert after == before
 
 
+def test_publishing_again_writes_only_what_has_changed(tmp_path: Path) -> None:
+    with open_store(tmp_path / "growing.sqlite", create=True) as store:
+        made = some_benchmarks()[:2]
+        fill_store(store, made, 3)
+        site = tmp_path / "site"
+        first = publish_site(store, site, OPTIONS, 0)
+        again = publish_site(store, site, OPTIONS, 0)
+        old = (site / "data" / "commit-0-0.js").stat()
+        origin = Origin(project="forge.example/torch", commit=Commit(sha_of(3), committed_at=2_000_000_000))
+        store.add_run(header_of(MACHINES[0], "later"), records_at(3, made[:1], random.Random(9), speed=1.0), origin)
+        grown = publish_site(store, site, OPTIONS, 0)
+        assert (site / "data" / "commit-0-0.js").stat().st_mtime_ns == old.st_mtime_ns
+    assert (first.written, again.written) == (first.files, 0)
+    # The new commit, the benchmark that it measured, the index and the list of commits.
+    assert 0 < grown.written <= 4 < grown.files
+
+
 def test_a_page_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("mine")
     with (

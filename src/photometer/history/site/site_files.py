@@ -5,7 +5,8 @@
     data/benchmark-N.js                             curves of one benchmark
     data/commit-P-N.js                              values of all benchmarks at commit N of project P
 
-Files that the folder had of an earlier publication and that are no longer made are removed; others are left alone.
+Of an earlier publication, files that say the same are not written again, and those that are no longer made are removed;
+others are left alone.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ OURS = re.compile(r"(index|commits|benchmark-\d+|commit-\d+-\d+)\.js")
 
 @dataclasses.dataclass(frozen=True)
 class Published:
-    """What was written."""
+    """What the site has; `written` of its files said something else before, or were not there."""
 
     page: Path
     benchmarks: int
     commits: int
     changes: int
     files: int
+    written: int
     total_bytes: int
 
 
@@ -90,6 +92,7 @@ def publish_site(
         sum(len(found) for found in names.commits.values()),
         len(changes),
         writer.files,
+        writer.written,
         writer.total_bytes,
     )
 
@@ -119,7 +122,7 @@ class _Writer:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._names: set[str] = set()
-        self.files = 0
+        self.files = self.written = 0
         self.total_bytes = 0
         if (folder / "index.html").exists() and not (folder / DATA / "index.js").exists():
             raise StoreError(
@@ -136,11 +139,22 @@ class _Writer:
         self.text(f"{DATA}/{name}.js", data_script(name, value))
 
     def text(self, name: str, text: str) -> None:
-        write_text_whole(self._folder / name, text, durable=False)
+        content = text.encode("utf-8", "backslashreplace")
         self.files += 1
-        self.total_bytes += len(text)
+        self.total_bytes += len(content)
+        if not _has_content(self._folder / name, content):
+            write_text_whole(self._folder / name, text, durable=False)
+            self.written += 1
 
     def remove_others(self) -> None:
         for path in (self._folder / DATA).iterdir():
             if OURS.fullmatch(path.name) and path.name not in self._names:
                 path.unlink(missing_ok=True)
+
+
+def _has_content(path: Path, content: bytes) -> bool:
+    try:
+        return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
+    except OSError:
+        # Then it is written, and what prevents that is said.
+        return False

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from photometer.ci.project import ProjectSettings
+from photometer.model.diagnosis import SuspicionKind
 from tests.cli.test_options import COMMANDS, options
 from tests.guards.sources import ROOT, none_of, place
 
@@ -92,3 +95,14 @@ def test_links_lead_to_files_and_headings() -> None:
 
 def test_options_that_pages_name_are_those_of_the_commands() -> None:
     none_of(_unknown_options())
+
+
+def test_every_key_of_the_settings_is_on_the_page_of_the_configuration() -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text()
+    keys = {field.name for field in dataclasses.fields(ProjectSettings)} - {"file", "rules"} | {"fail-on"}
+    none_of(f"{key} is not in configuration.md" for key in sorted(keys) if f"| `{key}` |" not in page)
+
+
+def test_every_warning_about_a_time_has_its_answer() -> None:
+    page = (ROOT / "docs" / "troubleshooting.md").read_text()
+    none_of(f"{kind.value} is not in troubleshooting.md" for kind in SuspicionKind if f"| {kind.value} |" not in page)

@@ -106,3 +106,11 @@ def test_every_key_of_the_settings_is_on_the_page_of_the_configuration() -> None
 def test_every_warning_about_a_time_has_its_answer() -> None:
     page = (ROOT / "docs" / "troubleshooting.md").read_text()
     none_of(f"{kind.value} is not in troubleshooting.md" for kind in SuspicionKind if f"| {kind.value} |" not in page)
+
+
+def test_messages_that_have_an_answer_are_those_of_the_program() -> None:
+    page = (ROOT / "docs" / "troubleshooting.md").read_text().partition("## Warnings of a comparison")[2]
+    program = "\n".join(file.read_text() for file in (ROOT / "src").rglob("*.py"))
+    messages = [text for row in re.findall(r"^\| (`.*?) \| ", page, re.MULTILINE) for text in _CODE.findall(row)]
+    assert len(messages) > 20
+    none_of(f"{message!r} is on the page, and nothing prints it" for message in messages if message not in program)

@@ -259,7 +259,7 @@ def _judged(row: Row) -> Row:
 
 def ab(first: str, second: str, setup: str, setup_b: str | None = None) -> Row:
     """Run the command, as a user does."""
-    words = ["ab", first, second, "-s", setup, "--format", "json"]
+    words = ["ab", first, second, "-s", setup, "--json"]
     words += [] if setup_b is None else ["--setup-b", setup_b]
     started = time.monotonic()
     done = subprocess.run([sys.executable, "-m", "photometer", *words], capture_output=True, text=True, check=True)

@@ -69,7 +69,7 @@ def compare(suite: str, branch: str, folder: str) -> tuple[str, ...]:
     return photometer("compare", "current", branch, "--suite", f"{SUITES}:{suite}", "--limit", "60", *words)
 
 
-PAGE = photometer("report", "results", "-o", "report.html")
+PAGE = photometer("report", "results", "-o", "page")
 
 
 def plan(device: str) -> tuple[Step, ...]:
@@ -91,9 +91,9 @@ def plan(device: str) -> tuple[Step, ...]:
             "ab",
             75,
             (
-                photometer("ab", *ab, "-o", "two.json"),
-                photometer("ab", *softmaxes, "-s", matrix, "--device", "-o", "three.json"),
-                photometer("show", "three.json"),
+                photometer("ab", *ab, "-o", "two"),
+                photometer("ab", *softmaxes, "-s", matrix, "--device", "-o", "three"),
+                photometer("show", "three"),
                 photometer("ab", *ab, "--cold"),
                 own("callables"),
             ),
@@ -109,7 +109,7 @@ def plan(device: str) -> tuple[Step, ...]:
             needs=("cuda", "g++"),
         ),
         Step("pytest", 40, ((*pytest, "test_device.py"),), needs=("cuda", "pytest")),
-        Step("doctor", 25, (photometer("doctor", "--noise-seconds", "2", "-o", "doctor.html"),), needs=()),
+        Step("doctor", 25, (photometer("doctor", "--noise-seconds", "2", "-o", "doctor"),), needs=()),
         Step("compare-kernels", 75, (compare("KERNELS", "env:WORK=105", "kernels"),)),
         Step("gpu-tests", 150, ((*pytest, "-m", "gpu", str(HERE.parent / "tests")),), needs=("cuda", "pytest")),
     )

@@ -219,17 +219,15 @@ class Kinds:
             )
         path = self.folder / "hostile.json"
         path.write_bytes(content)
-        formats = ("terminal", "markdown", "html", "csv", "json")
+        shapes: tuple[list[str], ...] = ([], ["--markdown"], ["--html"], ["--csv"], ["--json"])
         act = rng.random()
         recover = ["--recover"] * rng.randrange(2)
         if act < 0.65:
             more = rng.choice(([], ["--by-file"], ["--relative", "%"], ["--transpose"], ["--variants"]))
-            return _run_command(["show", str(path), "-f", rng.choice(formats), *more, *recover])
+            return _run_command(["show", str(path), *rng.choice(shapes), *more, *recover])
         if act < 0.75:
-            return _run_command(["report", str(path), "-o", str(self.folder / "page.html")])
-        return _run_command(
-            ["compare", str(path), str(path), *rng.choice(([], ["--format", "markdown"], ["--format", "json"]))]
-        )
+            return _run_command(["report", str(path), "-o", str(self.folder / "page")])
+        return _run_command(["compare", str(path), str(path), *rng.choice(([], ["--markdown"], ["--json"]))])
 
     def suite(self, rng: random.Random) -> str:
         path = self.folder / f"suite_{rng.randrange(8)}.py"
@@ -264,9 +262,9 @@ class Kinds:
             at = rng.randrange(200 if rng.random() < 0.3 else 8192 if rng.random() < 0.5 else len(data))
             data[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, data[at] ^ 1 << rng.randrange(8)))
         path.write_bytes(data[: rng.randrange(len(data))] if rng.random() < 0.05 else data)
-        words = rng.choice((["list"], ["show"], ["doctor"], ["changes"], ["export", "-"], ["list", "-n", "3"]))
-        if words[0] == "export":
-            words = ["export", str(self.folder / "curves.csv"), "-f", "csv"]
+        words = rng.choice(
+            (["runs"], ["curves"], ["verify"], ["changes"], ["export", "--csv"], ["runs", "--rows", "3"])
+        )
         return _run_command(["history", *words, "--store", str(path)])
 
     def callgrind(self, rng: random.Random) -> str:

@@ -117,12 +117,12 @@ def test_fields_that_cannot_be(change: dict[str, Any], tmp_path: Path) -> None:
 def test_the_command_warns_converts_and_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path / "r.pkl", [torchs(ONE), torchs(TWO)])
     with pytest.raises(SystemExit) as end:
-        main(["convert", str(path), "-o", str(tmp_path / "r.json")])
+        main(["convert", str(path), "-o", str(tmp_path / "out")])
     assert not end.value.code
     said = capsys.readouterr()
     assert "a pickle can run any code" in said.err
-    assert "r.json: 2 results" in said.out
-    assert load(tmp_path / "r.json") == [ONE, TWO]
+    assert "results.json: 2 results" in said.out
+    assert load(tmp_path / "out" / "results.json") == [ONE, TWO]
     with pytest.raises(SystemExit):
         main(["convert", str(path)])
     assert "2 threads" in capsys.readouterr().out

@@ -90,7 +90,7 @@ def test_options_reach_the_request(measured: Measured, capsys: pytest.CaptureFix
     assert [contender.name for contender in request.contenders] == ["f() [1]", "f() [2]"]
     assert (request.num_threads, request.stopping.budget, request.stopping.limit) == (2, 3.0, 7.0)
     assert request.stopping.criteria.margin == 0.01
-    ab(capsys, "f();", "g();", "--language", "cpp", "--global-setup", "#include <vector>", "-q")
+    ab(capsys, "f();", "g();", "--cpp", "--global-setup", "#include <vector>", "-q")
     assert measured.requests[1].language is Language.CPP
     ab(capsys, "f()", "g()", "--device", "--cold", "-q")
     settings = measured.requests[2].device
@@ -134,15 +134,15 @@ def test_undecided_is_an_exit_status_of_its_own(measured: Measured, capsys: pyte
 
 
 def test_formats(measured: Measured, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = ab(capsys, "a|b", "c", "-q", "--format", "markdown")
+    _, out, _ = ab(capsys, "a|b", "c", "-q", "--markdown")
     assert "| rank | verdict |" in out
     assert "a\\|b" in out
-    _, out, _ = ab(capsys, "+1+1", "c", "-q", "--format", "csv")
+    _, out, _ = ab(capsys, "+1+1", "c", "-q", "--csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["verdict"] for row in rows] == ["reference", "slower"]
     assert not rows[0]["statement"].startswith("+")
     assert float(rows[1]["ratio"]) == pytest.approx(1.5, rel=0.05)
-    _, out, _ = ab(capsys, "a", "c", "-q", "--format", "json")
+    _, out, _ = ab(capsys, "a", "c", "-q", "--json")
     record = json.loads(out)
     assert record["kind"] == "ranking"
     assert record["pairs"][0]["verdict"]["verdict"] == "slower"
@@ -151,8 +151,8 @@ def test_formats(measured: Measured, capsys: pytest.CaptureFixture[str]) -> None
 def test_the_results_file_is_read_again(measured: Measured, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     import photometer
 
-    path = tmp_path / "results.json"
-    ab(capsys, "a", "b", "c", "-q", "-o", str(path))
+    path = tmp_path / "out" / "results.json"
+    ab(capsys, "a", "b", "c", "-q", "-o", str(path.parent))
     (ranking,) = photometer.load(path)
     assert isinstance(ranking, Ranking)
     assert ranking.groups == (("c",), ("a",), ("b",))
@@ -196,7 +196,7 @@ def test_each_figure_is_printed_before_the_next_is_measured(
     _, out, _ = ab(capsys, "a", "b", *options, "--json")
     assert printed["count"] == printed["memory"] == "", "JSON is one document"
     assert {"pairs", "instructions", "memory"} <= set(json.loads(out))
-    _, out, _ = ab(capsys, "a", "b", *options, "-f", "csv")
+    _, out, _ = ab(capsys, "a", "b", *options, "--csv")
     assert len(list(csv.DictReader(io.StringIO(printed["count"])))) == 2
     assert out == printed["memory"] == ""
 

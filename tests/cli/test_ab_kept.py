@@ -53,9 +53,10 @@ def test_show_prints_a_file_of_ab_as_ab_printed_it(
     format: str,
 ) -> None:
     monkeypatch.setattr(AbStages, "measure_memory", memories)
-    path = str(tmp_path / "ab.json")
-    _, printed, _ = ab(capsys, "a", "b", "c", "--memory", "-q", "-o", path, "-f", format)
-    assert shown(capsys, path, "-f", format) == printed
+    folder = str(tmp_path / "kept")
+    options = () if format == "terminal" else (f"--{format}",)
+    _, printed, _ = ab(capsys, "a", "b", "c", "--memory", "-q", "-o", folder, *options)
+    assert shown(capsys, folder, *options) == printed
     if format == "json":
         assert [each["task_spec"]["stmt"] for each in json.loads(printed)["memory"]] == ["a", "b", "c"]
     elif format != "csv":
@@ -69,8 +70,8 @@ def test_what_a_store_has_is_not_added_again_from_its_file(
     tmp_path: Path,
     store: Path,
 ) -> None:
-    path = tmp_path / "ab.json"
-    ab(capsys, "a", "b", "-q", "-o", str(path), "--store", str(store))
+    path = tmp_path / "kept" / "results.json"
+    ab(capsys, "a", "b", "-q", "-o", str(path.parent), "--store", str(store))
     with pytest.raises(SystemExit):
         main(["history", "add", str(path), "--store", str(store)])
     with open_store(store, read_only=True) as opened:

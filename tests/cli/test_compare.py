@@ -80,7 +80,7 @@ def test_another_setting_is_slower_and_a_failure_is_told_by_its_side(suite: str)
 @pytest.mark.slow
 def test_json_has_a_verdict_a_benchmark(suite: str) -> None:
     done = run(
-        *("current", "current", "--suite", suite, "-k", "sum", "--no-instructions", "--format", "json"),
+        *("current", "current", "--suite", suite, "-k", "sum", "--no-instructions", "--json"),
         *("--margin", "0.5", "--layouts", "1", "--no-memory"),
     )
     assert done.returncode == 0, done.stdout + done.stderr

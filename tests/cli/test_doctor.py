@@ -52,16 +52,14 @@ def test_json_has_findings_states_and_visits(
     assert read["noise_summary"]["memory"]["best_share"] == 0.5
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".html", ".json"])
-def test_it_writes_the_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"doctor{suffix}"
-    assert command(monkeypatch, Examination((GOOD,), NOISE), "-o", path) == 0
-    assert path.stat().st_size > 100
+def test_it_writes_a_page_and_the_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert command(monkeypatch, Examination((GOOD,), NOISE), "-o", tmp_path / "out") == 0
+    assert (tmp_path / "out" / "doctor.html").stat().st_size > 100
+    assert (tmp_path / "out" / "noise.svg").stat().st_size > 100
 
 
-def test_other_names_and_a_picture_of_nothing_are_usage_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert command(monkeypatch, Examination(()), "-o", tmp_path / "doctor.png") == 2
-    assert command(monkeypatch, Examination(()), "-o", tmp_path / "doctor.svg", "--noise-seconds", 0) == 2
+def test_a_file_in_place_of_a_folder_is_a_usage_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert command(monkeypatch, Examination(()), "-o", tmp_path / "doctor.html") == 2
     assert command(monkeypatch, Examination(()), "--noise-seconds", -1) == 2
 
 

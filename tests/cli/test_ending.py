@@ -137,12 +137,12 @@ def counted_setup(tmp_path: Path, mark: Path, most: int = 16) -> str:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ab_prints_and_keeps_what_is_known(number: int, status: int, tmp_path: Path, scratch: Path, mark: Path) -> None:
-    words = ["ab", "x + 1", "x + 2", "-s", counted_setup(tmp_path, mark), *ENDLESS, "-o", "kept.json"]
+    words = ["ab", "x + 1", "x + 2", "-s", counted_setup(tmp_path, mark), *ENDLESS, "-o", "kept"]
     ended = stopped_amid(words, tmp_path, scratch, mark, number)
     assert ended.status == status, ended.told
     assert "x + 2 against x + 1: " in ended.printed
     assert "replicates" in ended.printed
-    [ranking] = load_results(tmp_path / "kept.json").records
+    [ranking] = load_results(tmp_path / "kept" / "results.json").records
     assert ranking["kind"] == "ranking"
     assert len(ranking["statements"]) == 2
 
@@ -207,7 +207,7 @@ def test_the_other_commands_leave_nothing(
     words = {
         "check": ["check", suite],
         "compare": ["compare", "current", "env:A=1", "--suite", suite, "-o", "out", "--no-instructions"],
-        "fuzz": ["fuzz", "time.sleep(0.01)", "--fuzzer", "unary", "-s", touch, "-o", "fuzz.json"],
+        "fuzz": ["fuzz", "time.sleep(0.01)", "--fuzzer", "unary", "-s", touch, "-o", "fuzz"],
         "flame": ["flame", "time.sleep(0.01)", "-s", touch, "--duration", "60"],
     }[command]
     ended, told = stop_amid(words, tmp_path, scratch, mark, number)

@@ -30,20 +30,22 @@ def test_two_statements_over_a_preset(tmp_path: Path) -> None:
     done = photometer(
         "fuzz",
         *("x + y", "--against", "torch.add(x, y)", "--fuzzer", "binary", "-n", "6", "--seed", "2", *QUICK),
-        *("--max-elements", "100000", "-o", "page.html", "-o", "results.json"),
+        *("--max-elements", "100000", "-o", "out"),
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     assert "of 6 inputs" in done.stdout
     assert "seed 2" in done.stdout
-    assert "torch.add(x, y)" in (tmp_path / "page.html").read_text()
-    results = load_results(tmp_path / "results.json")
+    assert "torch.add(x, y)" in (tmp_path / "out" / "report.html").read_text()
+    results = load_results(tmp_path / "out" / "results.json")
     assert results.header["fuzz"]["statements"] == ["x + y", "torch.add(x, y)"]
     assert results.machine is not None
     assert results.machine.torch is not None
     trials = results.of(FuzzTrial)
     assert [trial.index for trial in trials] == list(range(6))
     assert all(len(trial.seconds_per_run) == 2 for trial in trials)
+    again = photometer("show", "out", cwd=tmp_path)
+    assert again.stdout == done.stdout.partition("\nInputs: ")[0], "`show` prints the map that `fuzz` printed"
 
 
 def test_a_spec_file_and_the_line_that_rebuilds(tmp_path: Path) -> None:
@@ -99,22 +101,22 @@ def test_mistakes_are_told(tmp_path: Path, arguments: tuple[str, ...], status: i
 
 def test_results_are_saved_as_they_come(tmp_path: Path) -> None:
     photometer("fuzz", "x.abs()", "--fuzzer", "unary", "-n", "3", "--seed", "0", "--max-elements", "50000", *QUICK,
-               "-o", "r.json", cwd=tmp_path)  # fmt: skip
-    assert len(json.loads((tmp_path / "r.json").read_text())["records"]) == 3
+               "-o", "out", cwd=tmp_path)  # fmt: skip
+    assert len(json.loads((tmp_path / "out" / "results.json").read_text())["records"]) == 3
 
 
 def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:
     started = subprocess.Popen(
         [
             *(sys.executable, "-m", "photometer", "fuzz", "x.abs()", "--fuzzer", "unary", "-n", "5000", "--seed", "0"),
-            *("--max-elements", "50000", "-o", "r.json", *QUICK),
+            *("--max-elements", "50000", "-o", "out", *QUICK),
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
     )
-    results = tmp_path / "r.json"
+    results = tmp_path / "out" / "results.json"
     deadline = time.monotonic() + 60
     while not (results.exists() and results.read_text().count("fuzz_trial") >= 10):
         assert time.monotonic() < deadline, "no trial in a minute"

@@ -128,9 +128,9 @@ def test_prune_asks_first(filled: Project, capsys: pytest.CaptureFixture[str]) -
 def test_verify_and_export(filled: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert photometer("verify") == 0
     assert "commits: 4" in capsys.readouterr().out
-    assert photometer("export", tmp_path / "out") == 0
-    assert len(list((tmp_path / "out").iterdir())) == 4
-    assert photometer("export", tmp_path / "all.csv", "-f", "csv") == 0
+    assert photometer("export", "-o", tmp_path / "out") == 0
+    assert len(list((tmp_path / "out").glob("*.json"))) == 4
+    assert photometer("export", "--csv", tmp_path / "all.csv") == 0
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 1 + 4 * 5
 
 

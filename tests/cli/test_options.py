@@ -1,14 +1,14 @@
 """The options of all commands: one option means one thing everywhere, is explained, and is in the list.
 
-tests/cli/options.txt is the table: each option, what it takes, and the commands that have it. If a change is meant,
-`python -m tests.cli.test_options` writes it anew. Examples in the help are accepted by the commands they show.
+docs/options.md has the table, made from the commands themselves. If a change is meant, `python -m
+tests.cli.test_options` writes it anew. Examples in the help are accepted by the commands they show.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,12 +16,41 @@ import typer.main
 
 from photometer.cli import build_app
 from photometer.cli.help_page import EXAMPLES, EntryHelp, describe, render_help
+from tests.guards.sources import ROOT
 
-TABLE = Path(__file__).with_name("options.txt")
-# Those whose words differ from command to command; what they mean does not.
-WORDS_DIFFER = {"--fail-on", "--format", "-f", "--only", "--metric", "--dtype", "--margin"}
-# Results go to one file, to several, or into a folder: always to where -o says.
-PLACES = {"FILE", "DIR", "PATH"}
+PAGE = ROOT / "docs" / "options.md"
+# Those whose words in the help differ from command to command, and the one thing that they mean in all of them.
+MEANINGS = {
+    "--budget": "Most seconds to measure; a default depends on what is compared.",
+    "--cold": "Measure with caches that are cold: the device's with --device, otherwise the processor's.",
+    "--commit": "The commit that results are of.",
+    "--device": "Use the accelerator that is there, or this one: cuda, cuda:1, xpu, mps.",
+    "--dry-run": "Show what would be done, and do nothing.",
+    "--dtype": "Element type, such as float32.",
+    "--fail-on": "What makes the exit status other than 0: slower, slower:5%, probable, undecided, instructions:1%, "
+    "memory:0, memory:64KiB; of compiled statements recompile, graph-break; or never. Several with commas.",
+    "--format": "Print figures for a service; github writes a job summary and annotations.",
+    "--instructions": "Count instructions (needs Valgrind).",
+    "--margin": "Relative change that does not matter, such as 1% or 0.01; compare takes one per tag, too.",
+    "--memory": "Measure what one run allocates.",
+    "--metric": "Only this metric, such as time or instructions.",
+    "--min-run-time": "Seconds to measure each statement, variant or input.",
+    "--num-threads": "Size of torch's thread pool.",
+    "--output": "Folder for what the command writes.",
+    "--project": "The project that results are of.",
+    "--quiet": "Show less: no progress, no table.",
+    "--ranks": "Run in groups of N processes, joined by torch.distributed.",
+    "--resume": "Continue what was stopped in -o DIR.",
+    "--rows": "Rows of a list to show.",
+    "--seed": "Seed of what is random: data, or the inputs of a fuzzer.",
+    "--store": "History store: a path or a URL; none writes to none.",
+    "--suite": "Suite: a file with BENCHMARKS, module:NAME, or the name of a shipped one (default: the project's own).",
+    "--timeout": "Give up one benchmark after this many seconds.",
+    "--title": "Title of the page or site.",
+    "--variants": "A line per variant.",
+    "--yes": "Do it without asking.",
+}
+BAR = "\\|"
 # Private words of ours, which readers of a help text do not know.
 UNWANTED = (" told", "answers", " luck", "; else ", " so many", " a benchmark.", "Else")
 
@@ -54,23 +83,55 @@ def options() -> dict[str, dict[str, list[str]]]:
     return found
 
 
+def spellings() -> dict[str, dict[str, dict[str, str]]]:
+    """Return, by an option's first long name, what it takes, to the commands that have it and their help."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for name, command in COMMANDS.items():
+        for entry in describe(command, f"photometer {name}").all_options:
+            names = [word.strip(",") for word in entry.names.split() if word.startswith("-")]
+            if "--help" not in names:
+                first = next((word for word in names if word.startswith("--")), names[0])
+                found.setdefault(first, {}).setdefault(entry.names, {})[name] = entry.text
+    return found
+
+
+def meaning_of(option: str) -> str:
+    texts = {text for commands in spellings()[option].values() for text in commands.values()}
+    return MEANINGS[option] if option in MEANINGS else min(texts)
+
+
 def table() -> str:
-    lines = [
-        f"{option} {kind}".ljust(44) + ", ".join(sorted(commands))
-        for option, kinds in sorted(options().items(), key=lambda item: item[0].lstrip("-").lower() + item[0])
-        for kind, commands in sorted(kinds.items())
-        if option not in ("-h", "--help")
-    ]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    found = spellings()
+    lines = ["| option | what it means | commands |", "| --- | --- | --- |"]
+    for option in sorted(found, key=lambda name: (name.lstrip("-").lower(), name)):
+        names = ", ".join(f"`{each}`" for each in sorted(found[option]))
+        commands = ", ".join(sorted({name for each in found[option].values() for name in each}))
+        lines.append(f"| {names.replace('|', BAR)} | {meaning_of(option).replace('|', BAR)} | {commands} |")
+    return "\n".join(lines) + "\n"
 
 
-def test_options_are_those_of_the_table() -> None:
-    assert table() == TABLE.read_text(), "if this is meant: python -m tests.cli.test_options"
+def page() -> str:
+    return PAGE.read_text(encoding="utf-8").partition("\n| option |")[0] + "\n" + table()
 
 
-def test_one_option_is_one_thing() -> None:
-    differ = {option: kinds for option, kinds in options().items() if len(kinds) > 1 and not set(kinds) <= PLACES}
-    assert set(differ) <= WORDS_DIFFER, differ
+def test_options_are_those_of_the_page() -> None:
+    assert page() == PAGE.read_text(encoding="utf-8"), "if this is meant: python -m tests.cli.test_options"
+
+
+def test_no_option_has_two_meanings() -> None:
+    """Where help texts differ, somebody has looked and written down what they have in common."""
+    found = spellings()
+    differ = {name for name, kinds in found.items() if len({t for each in kinds.values() for t in each.values()}) > 1}
+    assert differ == set(MEANINGS), differ ^ set(MEANINGS)
+
+
+def test_no_short_name_is_of_two_options() -> None:
+    owners: dict[str, set[str]] = {}
+    for option, kinds in spellings().items():
+        for names in kinds:
+            for word in re.findall(r"(?<![\w-])-[A-Za-z](?![\w-])", names):
+                owners.setdefault(word, set()).add(option)
+    assert not {short: of for short, of in owners.items() if len(of) > 1}
 
 
 def test_every_command_that_uses_a_suite_has_the_option() -> None:
@@ -110,4 +171,4 @@ def test_there_are_no_examples_of_commands_that_are_gone() -> None:
 
 
 if __name__ == "__main__":
-    TABLE.write_text(table())
+    PAGE.write_text(page(), encoding="utf-8")

@@ -96,7 +96,7 @@ def test_a_full_disk_is_said_once(results: str) -> None:
 def test_closed_streams_are_as_good_as_none(results: str, tmp_path: Path) -> None:
     for closed in (">&-", "2>&-", "<&-", "<&- >&- 2>&-", "2>/dev/full"):
         target = tmp_path / "table.md"
-        done = run("show", results, "-o", str(target), shell_words=closed)
+        done = run("show", results, "--markdown", str(target), shell_words=closed)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
         # No file of ours takes the number of a closed stream.

@@ -34,8 +34,11 @@ def test_output_title_and_plots(
     monkeypatch.setattr(browser, "NAMES", ())
     monkeypatch.delenv(browser.VARIABLE, raising=False)
     ResultsFile.create(tmp_path / "comparison.json", records=comparison_records())
-    page = tmp_path / "page.html"
-    assert run(tmp_path / "comparison.json", "-o", page, "--title", "Mine & yours", "--plots", tmp_path / "plots") == 0
+    page = tmp_path / "page" / "report.html"
+    assert (
+        run(tmp_path / "comparison.json", "-o", page.parent, "--title", "Mine & yours", "--plots", tmp_path / "plots")
+        == 0
+    )
     assert "<h1>Mine &amp; yours</h1>" in page.read_text(encoding="utf-8")
     captured = capsys.readouterr()
     assert "forest.svg" in captured.out
@@ -51,7 +54,7 @@ def test_what_cannot_be_read_or_written_is_told_without_a_traceback(
     assert run(tmp_path) == 1
     assert "is a folder" in capsys.readouterr().err
     ResultsFile.create(tmp_path / "results.json", records=comparison_records()[:5])
-    assert run(tmp_path, "-o", tmp_path / "no" / "page.html") == 1
+    assert run(tmp_path, "-o", tmp_path / "results.json" / "page") == 1
     assert "cannot be written" in capsys.readouterr().err
 
 

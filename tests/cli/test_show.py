@@ -54,20 +54,25 @@ def test_terminal_is_the_default(results: Path, capsys: pytest.CaptureFixture[st
     ],
 )
 def test_other_formats(results: Path, capsys: pytest.CaptureFixture[str], format: str, mark: str) -> None:
-    assert run(results, "--format", format) == 0
+    assert run(results, f"--{format}") == 0
     out = capsys.readouterr().out
     assert mark in out
     assert "<CPU>" not in out
 
 
-def test_output_file_names_its_format(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+OPTION_OF = {"md": "markdown", "html": "html", "csv": "csv", "json": "json"}
+
+
+def test_a_file_is_written_beside_what_is_printed(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for suffix in ("md", "html", "csv", "json"):
-        run(results, "-o", tmp_path / f"t.{suffix}")
-    assert capsys.readouterr().out == ""
+        run(results, f"--{OPTION_OF[suffix]}", tmp_path / f"t.{suffix}")
+    assert capsys.readouterr().out.count("Times are in") == 4
     assert "| :--- |" in (tmp_path / "t.md").read_text()
     assert len(list(csv.reader(io.StringIO((tmp_path / "t.csv").read_text())))) == 4
     assert len(json.loads((tmp_path / "t.json").read_text())["tables"]) == 1
-    assert run(results, "-o", tmp_path / "nowhere" / "t.md") == 1
+    assert run(results, "--markdown", tmp_path / "nowhere" / "t.md") == 1
     assert "cannot be written" in capsys.readouterr().err
 
 
@@ -83,13 +88,13 @@ def test_files_apart_with_ratios(results: Path, tmp_path: Path, capsys: pytest.C
 
 
 def test_transpose(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(results, "--transpose", "-f", "json")
+    run(results, "--transpose", "--json")
     assert json.loads(capsys.readouterr().out)["tables"][0]["columns"] == ["a", "b"]
 
 
 def test_other_kinds_are_said_to_be_left_out(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ResultsFile(results).append({"kind": "failure"})
-    assert run(results, "-f", "json") == 0
+    assert run(results, "--json") == 0
     captured = capsys.readouterr()
     json.loads(captured.out)
     assert "1 of kind 'failure'" in captured.err
@@ -123,8 +128,14 @@ def test_damaged_missing_and_empty_files(results: Path, tmp_path: Path, capsys: 
     assert "no measurements" in capsys.readouterr().err
 
 
-def test_unknown_format_is_a_usage_error(results: Path) -> None:
+def test_other_formats_and_old_ones_are_usage_errors(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(results, "--format", "pdf") == 2
+    capsys.readouterr()
+    assert run(results, "--format", "json") == 2
+    assert "--format json is now --json" in capsys.readouterr().err
+    assert run(results, "--json", "--csv") == 2
+    assert run(results, f"--json={results}") == 2
+    assert "is a results file" in " ".join(capsys.readouterr().err.split())
 
 
 def test_files_of_different_torch_are_not_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,7 +177,7 @@ def test_a_comparison_is_shown_as_it_was_printed(
 
 
 def test_a_comparison_in_other_formats(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(MATRIX, "--format", "markdown") == 0
+    assert run(MATRIX, "--markdown") == 0
     assert capsys.readouterr().out.count("|") > 20
     assert run(MATRIX, "--json") == 0
     shown = json.loads(capsys.readouterr().out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import json
 import sqlite3
 from pathlib import Path
@@ -18,7 +19,7 @@ from photometer.history.connection import make_store
 from photometer.history.ingest import add_file
 from photometer.history.store import Store, open_store
 from photometer.history.two_commits import compare_commits, render_comparison
-from photometer.history.upkeep import Pruning, choose, delete_runs, examine, export_curves, export_runs
+from photometer.history.upkeep import Pruning, choose, curves_text, delete_runs, examine, export_runs
 from photometer.model.results_file import ResultsFile
 from tests.history.records import comparison, counts, header, origin, sha, times
 
@@ -54,16 +55,15 @@ def test_a_comparison_of_many_sides_is_added_as_several_of_two_and_only_once(sto
     assert len(store.runs()) == 2
 
 
-def test_curves_are_exported_as_csv_and_json(store: Store, tmp_path: Path) -> None:
+def test_curves_are_exported_as_csv_and_json(store: Store) -> None:
     store.add_run(header(), [counts("=cmd()", 12_000)], origin(0, project="=evil"))
-    assert export_curves(store, tmp_path / "all.csv") == 3
-    rows = list(csv.DictReader((tmp_path / "all.csv").open(encoding="utf-8")))
+    rows = list(csv.DictReader(io.StringIO(curves_text(store))))
+    assert len(rows) == 3
     assert {row["metric"] for row in rows} == {"instructions", "all_instructions", "allocator_calls"}
     assert rows[0]["commit"] == sha(0)
     # A spreadsheet must not take it for a formula.
     assert rows[0]["project"] == "'=evil"
-    export_curves(store, tmp_path / "all.json", as_json=True, expression="cmd")
-    assert json.loads((tmp_path / "all.json").read_text())[0]["value"] == 120.0
+    assert json.loads(curves_text(store, as_json=True, expression="cmd"))[0]["value"] == 120.0
 
 
 def test_prune_deletes_runs_and_what_only_they_had(store: Store) -> None:

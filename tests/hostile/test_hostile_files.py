@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from photometer.cli.ci_output import CiFiles
-from photometer.cli.compare import Flames, Format as CompareFormat, _compare, _Shown
-from photometer.cli.show import Format, _measurements, _others, _render
+from photometer.cli.compare import Flames, _compare, _Shown
+from photometer.cli.output_options import Shape, Wanted
+from photometer.cli.show import _measurements, _others, _render
 from photometer.comparing.request import ComparisonRequest
 from photometer.errors import PhotometerError
 from photometer.model.results_reader import load_results
@@ -47,8 +48,8 @@ def show(path: Path) -> None:
         comparison.colorize(rowwise=by_file)
         comparison.highlight_warnings()
         comparison.relative(style="%" if by_file else "×")
-        for kind in Format:
-            checked(_render(comparison, kind, [], to_terminal=False))
+        for kind in Shape:
+            checked(_render(comparison, kind, [], colour=False))
 
 
 def report(path: Path) -> None:
@@ -58,7 +59,7 @@ def report(path: Path) -> None:
 
 def compare(path: Path) -> None:
     request = ComparisonRequest((str(path), str(path)))
-    comparison, _ = _compare(request, _Shown(Flames.NONE, CompareFormat.JSON, CiFiles(), None, None))
+    comparison, _ = _compare(request, _Shown(Flames.NONE, None, Wanted(Shape.JSON), CiFiles(), None, None))
     checked(render_verdicts(comparison, 80, colour=False))
     checked(render_verdicts_markdown(comparison))
 

@@ -73,5 +73,5 @@ def words_of(name: str, folder: Path) -> list[str]:
             "--fail-on",
             "never",
         ],
-        "report": ["report", str(folder / "results"), "-o", str(folder / "report.html")],
+        "report": ["report", str(folder / "results"), "-o", str(folder / "page")],
     }[name]

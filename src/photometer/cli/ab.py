@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import enum
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,27 +22,22 @@ from photometer.cli.ab_output import (
 from photometer.cli.ci_output import EXIT_OF, FailOn, gate_of, tell_gate
 from photometer.cli.code_options import Cpp, GlobalSetup, NumThreads, Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.measuring_options import Device, JsonFormat, Limit, Memory, Ranks, Seed
+from photometer.cli.measuring_options import Device, Limit, Memory, Ranks, Seed
 from photometer.cli.numbers import margin_share, seconds
 from photometer.cli.optional_values import LEFT_OUT
+from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered, terminal_width
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
 from photometer.cli.sweep_options import Axes, Where, chosen_points, show_point, show_summaries, sizes_code
 from photometer.model.fail_rules import NEVER
 from photometer.model.records import to_record
+from photometer.model.results_folder import RESULT_FILES, check_results_folder, make_results_folder
 
 if TYPE_CHECKING:
     from photometer.analysis.ranking import Ranking
     from photometer.comparing.ab_findings import AbFindings, AbRequest
     from photometer.definition.sweep import SizePoint
-
-
-class Format(str, enum.Enum):
-    TERMINAL = "terminal"
-    MARKDOWN = "markdown"
-    JSON = "json"
-    CSV = "csv"
 
 
 # Of several points of a sweep, the worst counts.
@@ -98,11 +92,10 @@ def ab(
     ] = False,
     memory: Memory = False,
     seed: Seed = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the results to this file.")
-    ] = None,
-    format: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.TERMINAL,
-    as_json: JsonFormat = False,
+    output: Annotated[Path | None, folder_option("Folder for the results; `show DIR` prints them again.")] = None,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
     axes: Axes = None,
     where: Where = None,
     fail_on: FailOn = None,
@@ -114,7 +107,7 @@ def ab(
         raise typer.BadParameter("--cold flushes the cache of a device; give --device too")
     if device is not None and instructions:
         raise typer.BadParameter("--instructions counts those of the host; leave --device out")
-    format = Format.JSON if as_json else format  # noqa: A001 - the name of the option
+    asked = wanted(json=json, csv=csv, markdown=markdown)
     language = "cpp" if cpp else "python"
     if not cpp:
         codes = [read_code(each) for each in statements]
@@ -122,14 +115,9 @@ def ab(
         check_syntax(codes[1:], read_setup(setup if setup_b is None else setup_b))
     make_own_code_importable()
     points = chosen_points(axes, where)
-    if len(points) > 1 and output is not None:
-        raise typer.BadParameter(
-            "-o keeps one comparison; leave -L out, or use a suite with sizes= and `photometer run`"
-        )
+    _check_places(points, output, asked)
     gate = gate_of(fail_on or [NEVER], ProjectSettings(), instructions=instructions, memory=memory)
     place = store_to_write(store_of(store))
-    if len(points) > 1 and format is Format.CSV:
-        raise typer.BadParameter("-f csv has one comparison; leave -L out, or choose -f json, one document per point")
     from photometer.comparing.device_statements import ANY
 
     requests = []
@@ -157,21 +145,33 @@ def ab(
         found = None
         try:
             for found in _measured(request, instructions=instructions, memory=memory, quiet=quiet):
-                _print_latest(found, format, point)
+                _print_latest(found, asked.printed, point)
         except KeyboardInterrupt:
             # What is known is kept before the signal ends the command.
             if found is not None:
-                _conclude(found, output, place, format, point)
+                _conclude(found, output, place, asked, point)
             raise
         assert found is not None
-        _conclude(found, output, place, format, point)
+        _conclude(found, output, place, asked, point)
         rankings.append(found.ranking)
         judged = gate.judge(found.comparison)
-        tell_gate(gate, judged, any_slower=False, in_results=format is Format.TERMINAL)
+        tell_gate(gate, judged, any_slower=False, in_results=asked.printed is Shape.TERMINAL)
         statuses.append(EXIT_OF[judged.outcome])
-    if len(points) > 1 and format is Format.TERMINAL:
+    if len(points) > 1 and asked.printed is Shape.TERMINAL:
         show_summaries(points, rankings)
     raise typer.Exit(max(statuses, key=_SEVERITY.index))
+
+
+def _check_places(points: Sequence[SizePoint], output: Path | None, asked: Wanted) -> None:
+    """Refuse what can have one comparison only if there are several, and a folder that cannot be written to."""
+    if len(points) > 1 and (output is not None or asked.files):
+        raise typer.BadParameter(
+            "a file or folder keeps one comparison; leave -L out, or use a suite with sizes= and `photometer run`"
+        )
+    if len(points) > 1 and asked.printed is Shape.CSV:
+        raise typer.BadParameter("--csv has one comparison; leave -L out, or choose --json, one document per point")
+    if output is not None:
+        check_results_folder(output)
 
 
 def _request(
@@ -261,11 +261,12 @@ def _measured(request: AbRequest, *, instructions: bool, memory: bool, quiet: bo
                 yield found
 
 
-def _conclude(found: AbFindings, output: Path | None, place: str | None, format: Format, point: SizePoint) -> None:
+def _conclude(found: AbFindings, output: Path | None, place: str | None, asked: Wanted, point: SizePoint) -> None:
     """Keep what was found, and print the document that has all of it."""
     _keep(found, output, place)
-    if format is Format.JSON:
-        _print_json(found, dict(point))
+    asked.write(lambda shape: _rendered(found, shape, dict(point)))
+    if asked.printed is Shape.JSON:
+        show_rendered(_rendered(found, Shape.JSON, dict(point)))
 
 
 def _keep(found: AbFindings, output: Path | None, store: str | None) -> None:
@@ -273,22 +274,25 @@ def _keep(found: AbFindings, output: Path | None, store: str | None) -> None:
     from photometer.comparing.comparison_file import Destination
 
     if output is not None or store is not None:
-        found.keep(Destination(file=output, store=store))
-    if output is not None:
-        say_aside(f"Results: {output}")
+        file = None if output is None else output / RESULT_FILES[0]
+        if output is not None:
+            make_results_folder(output)
+        found.keep(Destination(file=file, store=store))
+        if file is not None:
+            say_aside(f"Results: {file}")
 
 
-def _print_latest(found: AbFindings, format: Format, point: SizePoint) -> None:
+def _print_latest(found: AbFindings, shape: Shape, point: SizePoint) -> None:
     """Print what has become known last. JSON is one document, which is printed when all is known."""
-    markdown = format is Format.MARKDOWN
+    markdown = shape is Shape.MARKDOWN
     width = MARKDOWN_WIDTH if markdown else terminal_width()
-    if format is Format.JSON:
+    if shape is Shape.JSON:
         return
     if found.memories or found.counted:
         text = memory_text(found.memories, width) if found.memories else counts_text(found.counted, width)
         # A table of CSV has the ranking alone.
-        show_rendered("" if format is Format.CSV else beside_text(text, markdown=markdown))
-    elif format is Format.CSV:
+        show_rendered("" if shape is Shape.CSV else beside_text(text, markdown=markdown))
+    elif shape is Shape.CSV:
         from photometer.report.ranking_text import render_ranking_csv
 
         show_rendered(render_ranking_csv(found.ranking))
@@ -300,7 +304,16 @@ def _print_latest(found: AbFindings, format: Format, point: SizePoint) -> None:
         show_rendered(ranking_markdown(ranking, ()) if markdown else ranking_lines(ranking, (), colour=shows_colour()))
 
 
-def _print_json(found: AbFindings, sizes: Mapping[str, object]) -> None:
+def _rendered(found: AbFindings, shape: Shape, sizes: Mapping[str, object]) -> str:
+    """Return all that is known, in one piece."""
+    if shape is Shape.CSV:
+        from photometer.report.ranking_text import render_ranking_csv
+
+        return render_ranking_csv(found.ranking)
+    if shape is Shape.MARKDOWN:
+        beside = [counts_text(found.counted, MARKDOWN_WIDTH)] if found.counted else []
+        beside += [memory_text(found.memories, MARKDOWN_WIDTH)] if found.memories else []
+        return ranking_markdown(found.ranking, beside)
     counts = [to_record(each.counts) for each in found.counted]
     memory = [to_record(each) for each in found.memories]
-    show_rendered(ranking_json(found.ranking, sizes=sizes, instructions=counts, memory=memory))
+    return ranking_json(found.ranking, sizes=sizes, instructions=counts, memory=memory)

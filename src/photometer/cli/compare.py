@@ -29,8 +29,9 @@ from photometer.cli.ci_output import (
 from photometer.cli.cluster_option import Nodes, On, compare_on, refuse_on_cluster
 from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.instrument_options import is_comparable, with_instruments
-from photometer.cli.measuring_options import Install, JsonFormat, Limit, Seed
+from photometer.cli.measuring_options import Install, Limit, Seed
 from photometer.cli.numbers import MOST_REPEATS, seconds, share
+from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
 from photometer.cli.printing import complain, say_aside, show_rendered, terminal_width
 from photometer.cli.store_option import WriteStore, hidden, store_of, store_to_write
 from photometer.cli.suite_options import Expression, OneSuite, Tags, load_if_named
@@ -56,16 +57,10 @@ class Timed(str, enum.Enum):
 
 
 class Format(str, enum.Enum):
-    TERMINAL = "terminal"
-    MARKDOWN = "markdown"
-    JSON = "json"
     GITHUB = "github"
     GITHUB_ACTION_BENCHMARK = "github-action-benchmark"
     BENCHER = "bencher"
     PYTORCH_HUD = "pytorch-hud"
-
-
-AS_TEXT = (Format.TERMINAL, Format.GITHUB)
 
 
 MARKDOWN_NAME = "comparison.md"
@@ -101,9 +96,7 @@ def compare(
     suite: OneSuite = None,
     expression: Expression = None,
     tags: Tags = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for samples, report and bundle.")
-    ] = None,
+    output: Annotated[Path | None, folder_option("Folder for samples, report and bundle.")] = None,
     budget: Annotated[
         float | None,
         typer.Option(
@@ -186,18 +179,20 @@ def compare(
             rich_help_panel=FOR_EXPERTS,
         ),
     ] = None,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
     format: Annotated[
-        Format,
+        Format | None,
         typer.Option(
             "--format",
             "-f",
-            help="Output format; github also writes a job summary and annotations, the last three are for services "
-            "that keep results.",
+            help="With github, write a job summary and annotations, too; the others print only figures for a service "
+            "that keeps results of many commits.",
         ),
-    ] = Format.TERMINAL,
-    as_json: JsonFormat = False,
+    ] = None,
 ) -> None:
-    format = Format.JSON if as_json else format  # noqa: A001 - the name of the option
+    asked = wanted(json=json, csv=csv, markdown=markdown)
     if resume and output is None:
         raise typer.BadParameter("--resume continues what is in -o DIR; give that folder")
     from photometer.ci.project import read_project
@@ -246,7 +241,7 @@ def compare(
     request = ComparisonRequest(sides, loaded, settings, expression, tags or (), install, output, resume, place)
     known = find_acceptances(request.specs, accepted or (Path(project.accepted) if project.accepted else None))
     request = dataclasses.replace(request, accepted=known)
-    _show_and_judge(request, gate, _Shown(flame, format, CiFiles(junit, gitlab_metrics), on, nodes))
+    _show_and_judge(request, gate, _Shown(flame, format, asked, CiFiles(junit, gitlab_metrics), on, nodes))
 
 
 def in_ranks(expression: str | None, ranks: int | None) -> str | None:
@@ -261,10 +256,16 @@ class _Shown:
     """How a comparison is shown and kept, and where it runs."""
 
     flame: Flames
-    format: Format
+    format: Format | None
+    wanted: Wanted
     files: CiFiles
     on: str | None
     nodes: int | None
+
+    @property
+    def is_text(self) -> bool:
+        """Return whether people read what is printed."""
+        return self.format in (None, Format.GITHUB) and self.wanted.printed is Shape.TERMINAL
 
 
 def _show_and_judge(request: ComparisonRequest, gate: Gate, shown: _Shown) -> NoReturn:
@@ -281,13 +282,14 @@ def _show_and_judge(request: ComparisonRequest, gate: Gate, shown: _Shown) -> No
             comparison, compared, stopped = stop.comparison, None, True
         orders = () if request.planned is None else request.planned.plan
         judged = gate.judge(comparison, {order.id: order for order in orders})
-        tell_gate(gate, judged, any_slower=comparison.outcome == "slower", in_results=shown.format in AS_TEXT)
+        tell_gate(gate, judged, any_slower=comparison.outcome == "slower", in_results=shown.is_text)
         if output is not None and comparison.outcome != "nothing":
             _write_markdown(comparison, output)
             if compared is not None:
                 _attach(compared, output)
             elif comparison.has_many_sides:
                 _write_page(comparison, output)
+    shown.wanted.write(lambda shape: _rendered(comparison, shape))
     review = Review(comparison, judged, comparison.suite)
     write_for_ci(review, output, shown.files, for_github=shown.format is Format.GITHUB)
     if stopped:
@@ -308,7 +310,7 @@ def _compare(request: ComparisonRequest, shown: _Shown) -> tuple[EnvironmentComp
     from photometer.comparing.environments import live_comparison
     from photometer.comparing.unpaired import compare_unpaired
 
-    format, on = shown.format, shown.on  # noqa: A001 - the name of the option
+    on = shown.on
     if request.is_live and on is None:
         request.check()
         say_machine_line()
@@ -318,19 +320,19 @@ def _compare(request: ComparisonRequest, shown: _Shown) -> tuple[EnvironmentComp
         if not request.is_live and on is None:
             comparison = accept(compare_unpaired(request, observer), request.accepted)
             with observer.aside():
-                _print(comparison, format)
+                _print(comparison, shown)
             return comparison, None
         if on is not None:
             comparison = compare_on(on, shown.nodes, request, observer)
             with observer.aside():
-                _print(comparison, format)
+                _print(comparison, shown)
             return comparison, None
         printed: list[EnvironmentComparison] = []
 
         def on_decided(decided: EnvironmentComparison) -> None:
-            if format in AS_TEXT:
+            if shown.is_text:
                 with observer.aside():
-                    _print(decided, format)
+                    _print(decided, shown)
                 printed.append(decided)
 
         def show(comparison: EnvironmentComparison) -> None:
@@ -338,7 +340,7 @@ def _compare(request: ComparisonRequest, shown: _Shown) -> tuple[EnvironmentComp
                 if printed:
                     _print_causes(comparison, printed[0])
                 else:
-                    _print(comparison, format)
+                    _print(comparison, shown)
 
         with contextlib.ExitStack() as stack:
             live = stack.enter_context(live_comparison(request, observer))
@@ -382,24 +384,29 @@ def _attach(compared: Compared, folder: Path) -> None:
     say_aside(f"To attach to a pull request: {path}")
 
 
-def _print(comparison: EnvironmentComparison, format: Format) -> None:
+def _print(comparison: EnvironmentComparison, shown: _Shown) -> None:
+    if shown.format is not None and shown.format is not Format.GITHUB:
+        show_rendered(_exported(comparison, shown.format))
+    else:
+        show_rendered(_rendered(comparison, shown.wanted.printed))
+
+
+def _rendered(comparison: EnvironmentComparison, shape: Shape) -> str:
     from photometer.report.comparison_text import (
         render_comparison,
+        render_comparison_csv,
         render_comparison_json,
         render_comparison_markdown,
     )
+    from photometer.tables import shows_colour
 
-    if format is Format.JSON:
-        text = render_comparison_json(comparison)
-    elif format is Format.MARKDOWN:
-        text = render_comparison_markdown(comparison)
-    elif format not in AS_TEXT:
-        text = _exported(comparison, format)
-    else:
-        from photometer.tables import shows_colour
-
-        text = render_comparison(comparison, terminal_width(), colour=shows_colour())
-    show_rendered(text)
+    if shape is Shape.JSON:
+        return render_comparison_json(comparison)
+    if shape is Shape.CSV:
+        return render_comparison_csv(comparison)
+    if shape is Shape.MARKDOWN:
+        return render_comparison_markdown(comparison)
+    return render_comparison(comparison, terminal_width(), colour=shows_colour())
 
 
 def _exported(comparison: EnvironmentComparison, format: Format) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
+from json import dumps
 from typing import Annotated
 
 import typer
 
 from photometer.cli.code_options import NumThreads, Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.fail_on_compile import FailOnCompile, compile_gate, exit_status
-from photometer.cli.measuring_options import JsonRecords
 from photometer.cli.numbers import seconds
+from photometer.cli.output_options import Json, give_lines
 from photometer.cli.printing import show_rendered, show_text, terminal_width
 from photometer.cli.sweep_options import Axes, Where, chosen_points
 from photometer.model.visible_text import visible
@@ -38,7 +38,7 @@ def compile_report(
         float, typer.Option("--timeout", metavar="S", callback=seconds, help="Give up after this many seconds.")
     ] = 600.0,
     fail_on: FailOnCompile = None,
-    as_json: JsonRecords = False,
+    json: Json = None,
 ) -> None:
     gate = compile_gate(fail_on)
     code = read_code(statement)
@@ -60,8 +60,8 @@ def compile_report(
         timeout_seconds=timeout,
     )
     report = report_statement(order)
-    if as_json:
-        show_text(json.dumps(to_record(report)))
+    if json is not None:
+        give_lines(json, [dumps(to_record(report))])
     else:
         show_text(visible(code.stmt))
         show_rendered(render_compile_report(report, terminal_width()))

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from photometer.cli.output_options import folder_option
 from photometer.cli.printing import complain, show_rendered, show_text
+from photometer.model.results_folder import RESULT_FILES, check_results_folder, make_results_folder
 
 
 def register(app: typer.Typer) -> None:
@@ -16,10 +18,7 @@ def register(app: typer.Typer) -> None:
 
 def convert(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Pickles that torch.utils.benchmark wrote.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Results file to write (default: show the results)."),
-    ] = None,
+    output: Annotated[Path | None, folder_option("Folder for the results file (default: show the results).")] = None,
 ) -> None:
     from photometer.results import save
     from photometer.tables import Compare, shows_colour
@@ -30,5 +29,8 @@ def convert(
     if output is None:
         show_rendered(Compare(results).to_text(colour=shows_colour()))
         return
-    save(output, results)
-    show_text(f"{output}: {len(results)} result{'' if len(results) == 1 else 's'}")
+    check_results_folder(output)
+    make_results_folder(output)
+    file = output / RESULT_FILES[0]
+    save(file, results)
+    show_text(f"{file}: {len(results)} result{'' if len(results) == 1 else 's'}")

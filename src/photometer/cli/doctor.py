@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +12,15 @@ import typer
 
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.numbers import seconds_or_none
+from photometer.cli.output_options import Json, Shape, folder_option, wanted
 from photometer.cli.peaks import ElementType, PeakAgain, PeakDevice, PeakPython, PeakThreads, PeakType, show_peaks
-from photometer.cli.printing import complain, say_aside, say_progress, show_rendered, show_text, terminal_width
+from photometer.cli.printing import complain, say_aside, say_progress, show_rendered, terminal_width
+from photometer.model.results_folder import check_results_folder, make_results_folder
 
 if TYPE_CHECKING:
     from photometer.doctor.finding import Examination
 
-SUFFIXES = (".svg", ".html", ".json")
+PAGE_NAME, PICTURE_NAME = "doctor.html", "noise.svg"
 
 
 def register(app: typer.Typer) -> None:
@@ -33,9 +35,9 @@ def doctor(
         ),
     ] = 10.0,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write a .svg, .html or .json file too.")
+        Path | None, folder_option("Folder for a page of the findings, and a picture of the noise test.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
+    json: Json = None,
     tune: Annotated[
         bool,
         typer.Option("--tune", help="Set governors and persistence mode first (as root); say how to undo it."),
@@ -50,25 +52,19 @@ def doctor(
     python: PeakPython = None,
 ) -> None:
     if peaks:
-        show_peaks(num_threads or [1], dtype or ElementType.FLOAT32, device, python, again=again, as_json=as_json)
+        show_peaks(num_threads or [1], dtype or ElementType.FLOAT32, device, python, again=again, json=json)
         return
     if num_threads or dtype or device or again or python:
         raise typer.BadParameter("--num-threads, --dtype, --device, --again and --python are for --peaks")
     from photometer.doctor.examine import examine
 
-    if output is not None and output.suffix not in SUFFIXES:
-        raise typer.BadParameter(f"{output}: the name must end in {', '.join(SUFFIXES)}")
-    if output is not None and output.suffix == ".svg" and not noise_seconds:
-        raise typer.BadParameter("the picture is of the noise test: leave --noise-seconds out, or write .html")
+    asked = wanted(json=json)
+    if output is not None:
+        check_results_folder(output)
     if tune:
-        _tune(aside=as_json)
+        _tune(aside=asked.printed is Shape.JSON)
     examination = examine(noise_seconds=noise_seconds, on_noise=_progress(noise_seconds))
-    if as_json:
-        show_text(json.dumps(_record(examination), indent=1))
-    else:
-        from photometer.report.doctor_text import render_examination
-
-        show_rendered(render_examination(examination, terminal_width()))
+    asked.give(lambda shape: _text(examination, shape))
     if output is not None:
         _write(examination, output)
     raise typer.Exit(ExitCode.FINE if examination.is_good else ExitCode.FAILED)
@@ -123,16 +119,20 @@ def _record(examination: Examination) -> dict[str, object]:
     return {"good": examination.is_good, **to_record(examination), "noise_summary": summary}
 
 
-def _write(examination: Examination, output: Path) -> None:
+def _text(examination: Examination, shape: Shape) -> str:
+    from photometer.report.doctor_text import render_examination
+
+    if shape is Shape.JSON:
+        return dumps(_record(examination), indent=1) + "\n"
+    return render_examination(examination, terminal_width())
+
+
+def _write(examination: Examination, folder: Path) -> None:
     from photometer.model.whole_file import write_text_whole
     from photometer.report.doctor_page import doctor_page, noise_svg
 
-    if output.suffix == ".json":
-        text = json.dumps(_record(examination), indent=1) + "\n"
-    elif output.suffix == ".svg":
-        assert examination.noise is not None
-        text = noise_svg(examination.noise)
-    else:
-        text = doctor_page(examination)
-    write_text_whole(output, text)
-    complain(f"wrote {output}")
+    make_results_folder(folder)
+    write_text_whole(folder / PAGE_NAME, doctor_page(examination))
+    if examination.noise is not None:
+        write_text_whole(folder / PICTURE_NAME, noise_svg(examination.noise))
+    complain(f"wrote {folder / PAGE_NAME}")

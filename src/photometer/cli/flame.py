@@ -13,6 +13,7 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.measuring_options import Python, Seed
 from photometer.cli.numbers import seconds
 from photometer.cli.optional_values import LEFT_OUT
+from photometer.cli.output_options import folder_option
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_text
 from photometer.cli.suite_options import Expression, OneSuite, Tags, chosen_suite, saying_selection
@@ -36,7 +37,7 @@ def flame(
     suite: OneSuite = None,
     expression: Expression = None,
     tags: Tags = None,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the SVG files.")] = Path(),
+    output: Annotated[Path, folder_option("Folder for the SVG files.")] = Path(),
     duration: Annotated[
         float, typer.Option("--duration", metavar="S", min=1.0, callback=seconds, help="Seconds to record each case.")
     ] = 3.0,

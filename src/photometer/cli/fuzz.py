@@ -11,11 +11,14 @@ import typer
 from photometer.cli.code_options import NumThreads, Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
+from photometer.cli.fuzz_output import ROWS, fuzz_header
 from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.numbers import seconds as duration
 from photometer.cli.optional_values import LEFT_OUT
+from photometer.cli.output_options import folder_option
 from photometer.cli.own_code import make_own_code_importable
-from photometer.cli.printing import complain, show_rendered, show_text, terminal_width
+from photometer.cli.printing import complain, say_aside, show_rendered, show_text, terminal_width
+from photometer.model.results_folder import RESULT_FILES, check_results_folder, make_results_folder
 from photometer.model.units import percent
 
 if TYPE_CHECKING:
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from photometer.execution.fuzz_run import FuzzRequest
     from photometer.fuzzing import Fuzzer
     from photometer.model.fuzz_trial import FuzzTrial
+
+
+PAGE_NAME = "report.html"
 
 
 def register(app: typer.Typer) -> None:
@@ -50,8 +56,7 @@ def fuzz(
         int | None, typer.Option("--seed", metavar="N", help="Seed of the inputs (default: chosen and shown).")
     ] = None,
     output: Annotated[
-        list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write a page (.html) or a results file; repeat for both."),
+        Path | None, folder_option("Folder for the results and a page; `show DIR` prints the map again.")
     ] = None,
     setup: Setup = "pass",
     num_threads: NumThreads = 1,
@@ -87,8 +92,10 @@ def fuzz(
     ] = 120,
     rows: Annotated[
         int, typer.Option("--rows", metavar="N", min=1, help="Rows to show from each end of the list.")
-    ] = 8,
+    ] = ROWS,
 ) -> None:
+    if output is not None:
+        check_results_folder(output)
     code, other = read_code(statement), None if against is None else read_code(against)
     if other is not None and other.setup:
         raise typer.BadParameter("both statements see one setup: give it with --setup, or in the file of the first")
@@ -114,14 +121,15 @@ def fuzz(
         rehearse,
         timeout_seconds=timeout,
     )
-    trials, stopped = _collected(_with_progress(_saved(request, _files(output, page=False)), count))
+    trials, stopped = _collected(_with_progress(_saved(request, output), count))
     found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))
     show_rendered(render_fuzz_text(found, terminal_width(), rows))
     source = f"{preset} preset" if preset is not None else str(spec)
     rejected = f"{percent(fuzzer.rejection_rate)} of draws rejected"
     note = f"Inputs: {len(trials)} of the {source}, seed {fuzzer.seed}; {rejected}."
     show_text(f"\n{note}")
-    _write_pages(found, _files(output, page=True), note)
+    if output is not None:
+        _write_page(found, output / PAGE_NAME, note)
     if stopped:
         raise typer.Exit(STOPPED)
     if not found.trials:
@@ -174,22 +182,21 @@ def _collected(trials: Iterable[FuzzTrial]) -> tuple[list[FuzzTrial], bool]:
     return collected, False
 
 
-def _files(output: list[Path] | None, *, page: bool) -> list[Path]:
-    return [path for path in output or () if (path.suffix in (".html", ".htm")) is page]
-
-
-def _saved(request: FuzzRequest, paths: list[Path]) -> Iterator[FuzzTrial]:
-    """Yield the trials; each is in the files before it is passed on."""
+def _saved(request: FuzzRequest, folder: Path | None) -> Iterator[FuzzTrial]:
+    """Yield the trials; each is in the folder's file before it is passed on."""
     import torch  # noqa: F401  the header names the build, if it is there
 
     from photometer.execution.fuzz_run import run_trials
     from photometer.instruments.machine_facts import gather_machine
     from photometer.model.results_file import ResultsFile
 
-    header = {"fuzz": {"statements": list(request.statements), "seed": request.fuzzer.seed, "count": request.count}}
-    files = [ResultsFile.create(path, header, machine=gather_machine(), overwrite=True) for path in paths]
+    file = None
+    if folder is not None:
+        make_results_folder(folder)
+        header = {"fuzz": fuzz_header(request)}
+        file = ResultsFile.create(folder / RESULT_FILES[0], header, machine=gather_machine(), overwrite=True)
     for trial in run_trials(request):
-        for file in files:
+        if file is not None:
             file.append(trial)
         yield trial
 
@@ -211,12 +218,9 @@ def _with_progress(trials: Iterable[FuzzTrial], count: int) -> Iterator[FuzzTria
             yield trial
 
 
-def _write_pages(found: FuzzMap, paths: list[Path], note: str) -> None:
-    if not paths:
-        return
+def _write_page(found: FuzzMap, path: Path, note: str) -> None:
     from photometer.model.whole_file import write_text_whole
     from photometer.report.page.page import render_fuzz_page
 
-    text = render_fuzz_page(found, notes=[note])
-    for path in paths:
-        write_text_whole(path, text)
+    write_text_whole(path, render_fuzz_page(found, notes=[note]))
+    say_aside(f"Page: {path}")

@@ -5,7 +5,6 @@ One function per subcommand; what they show is made by history/text.py. Measurin
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,7 @@ import typer
 from photometer.cli import history_measure, history_site
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.help_page import PhotometerGroup
+from photometer.cli.output_options import Csv, Json, Shape, folder_option, wanted
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text, terminal_width
 from photometer.cli.store_option import ReadStore
 from photometer.cli.suite_options import Expression, Tags
@@ -32,12 +32,6 @@ Machine = Annotated[
 Project = Annotated[
     str | None, typer.Option("--project", metavar="NAME", help="Only this project, if the store has several.")
 ]
-
-
-class ExportFormat(str, enum.Enum):
-    RESULTS = "results"
-    CSV = "csv"
-    JSON = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -98,7 +92,7 @@ def add(
 
 def runs(
     store: ReadStore = None,
-    limit: Annotated[int, typer.Option("--count", "-n", metavar="N", min=1, help="Most runs to show.")] = 30,
+    limit: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Most runs to show.")] = 30,
     kind: Annotated[
         str | None, typer.Option("--kind", metavar="KIND", help="Only results of run, compare or ab.")
     ] = None,
@@ -170,21 +164,29 @@ def diff(
 
 
 def export(
-    output: Annotated[Path, typer.Argument(metavar="PATH", help="A folder for results files, or a file.")],
+    output: Annotated[Path | None, folder_option("Folder for a results file per run.")] = None,
+    json: Json = None,
+    csv: Csv = None,
     store: ReadStore = None,
-    format: Annotated[ExportFormat, typer.Option("--format", "-f", help="Output format.")] = ExportFormat.RESULTS,
     commit: Annotated[str | None, typer.Option("--commit", metavar="REV", help="Only this commit.")] = None,
     expression: Expression = None,
 ) -> None:
-    from photometer.history.upkeep import export_curves, export_runs
+    from photometer.history.upkeep import curves_text, export_runs
 
+    asked = wanted(json=json, csv=csv)
+    if output is None and json is None and csv is None:
+        raise typer.BadParameter("say what to write: -o DIR for runs, --csv or --json for curves")
     with _opened(store) as opened:
-        if format is ExportFormat.RESULTS:
+        if output is not None:
             count = export_runs(opened, output, commit=commit)
             say_aside(f"{count} runs written to {output}")
-        else:
-            count = export_curves(opened, output, as_json=format is ExportFormat.JSON, expression=expression)
-            say_aside(f"{count} values written to {output}")
+
+        def curves(shape: Shape) -> str:
+            return curves_text(opened, as_json=shape is Shape.JSON, expression=expression)
+
+        if asked.printed is not Shape.TERMINAL:
+            show_rendered(curves(asked.printed))
+        asked.write(curves)
 
 
 def prune(

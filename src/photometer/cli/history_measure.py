@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
+from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,11 +15,11 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.instrument_options import with_instruments
 from photometer.cli.measuring_options import (
     Install,
-    JsonRecords,
     MinRunTime,
     Python,
     Repeats,
 )
+from photometer.cli.output_options import Json, give_lines
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.store_option import ReadStore
 from photometer.cli.suite_options import Cores, Expression, OneSuite, Tags, chosen_suite
@@ -114,15 +114,13 @@ def changes(
     project: Annotated[
         str | None, typer.Option("--project", metavar="NAME", help="Only this project, if the store has several.")
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--count", "-n", metavar="N", min=1, help="Most changes to show.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option("--rows", metavar="N", min=1, help="Most changes to show.")] = None,
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Compare the commits of doubtful changes live, with --suite.")
     ] = False,
     suite: OneSuite = None,
     install: Install = None,
-    as_json: JsonRecords = False,
+    json: Json = None,
 ) -> None:
     confirming = chosen_suite(suite, None).only if confirm else None
     from photometer.history.changes import changes_in
@@ -139,8 +137,8 @@ def changes(
         if confirming is not None:
             _confirm(found, confirming, place, install)
             found = look()
-        _print(opened, found[:limit], as_json=as_json)
-    if not found and not as_json:
+        _print(opened, found[:limit], json)
+    if not found and json is None:
         show_text("nothing changed in what is stored")
 
 
@@ -164,16 +162,15 @@ def _confirm(found: list[Change], suite: str, place: str, install: str | None) -
         complain(problem)
 
 
-def _print(store: Store, found: list[Change], *, as_json: bool) -> None:
+def _print(store: Store, found: list[Change], json: str | None) -> None:
     from photometer.history.changes import changed_functions
     from photometer.history.text import render_change
 
+    if json is not None:
+        give_lines(json, (dumps(_as_record(change, changed_functions(store, change))) for change in found))
+        return
     for change in found:
-        functions = changed_functions(store, change)
-        if as_json:
-            show_text(json.dumps(_as_record(change, functions)))
-        else:
-            show_rendered(render_change(change, functions) + "\n")
+        show_rendered(render_change(change, changed_functions(store, change)) + "\n")
 
 
 def _as_record(change: Change, functions: Any) -> dict[str, Any]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
+from json import dumps
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.measuring_options import JsonRecords
+from photometer.cli.output_options import Json, give_lines
 from photometer.cli.own_code import make_own_code_importable
-from photometer.cli.printing import complain, show_rendered, show_text
+from photometer.cli.printing import complain, show_rendered
 from photometer.cli.suite_options import (
     Expression,
     MoreSuites,
@@ -36,7 +36,7 @@ def list_suites(
     expression: Expression = None,
     tags: Tags = None,
     variants: Annotated[bool, typer.Option("--variants", help="List every variant, not only their number.")] = False,
-    as_json: JsonRecords = False,
+    json: Json = None,
 ) -> None:
     chosen = chosen_suites(suites, tags, more)
     make_own_code_importable(chosen.names)
@@ -48,11 +48,10 @@ def list_suites(
         planned = materialize(saying_notes(load_suite(suite)))
         plans.append(select(planned, expression, chosen.tags))
         saying_selection(expression, chosen.tags)(planned, plans[-1])
-    for plan in plans:
-        if as_json:
-            for order in plan:
-                show_text(json.dumps(to_record(order)))
-        else:
+    if json is not None:
+        give_lines(json, (dumps(to_record(order)) for plan in plans for order in plan))
+    else:
+        for plan in plans:
             _print_tree(plan, variants)
     if not any(len(plan) for plan in plans):
         complain("nothing is selected; see the labels without -k and --tag")

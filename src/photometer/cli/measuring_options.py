@@ -58,5 +58,3 @@ Install = Annotated[
     str | None,
     typer.Option("--install", metavar="CMD", help="Command that installs a commit into a fresh environment."),
 ]
-JsonRecords = Annotated[bool, typer.Option("--json", help="Print JSON, one record per line.")]
-JsonFormat = Annotated[bool, typer.Option("--json", help="Print JSON: short for --format json.")]

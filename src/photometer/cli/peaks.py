@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import enum
-import json
 from collections.abc import Sequence
+from json import dumps
 from typing import Annotated
 
 import typer
 
 from photometer.cli.numbers import MOST_THREADS
 from photometer.cli.optional_values import LEFT_OUT
+from photometer.cli.output_options import give_lines
 from photometer.cli.printing import show_text
 from photometer.model.records import to_record
 
@@ -73,7 +74,7 @@ def show_peaks(
     python: str | None,
     *,
     again: bool,
-    as_json: bool,
+    json: str | None,
 ) -> None:
     """Print what a matrix product and a copy reach."""
     from photometer.instruments.peaks import check_device, peak_of
@@ -84,9 +85,14 @@ def show_peaks(
     with Session(Environment.current() if python is None else Environment(python)) as session:
         name = _accelerator(session.facts().devices) if device == LEFT_OUT else device or "cpu"
         check_device(session, name)
-        for count in num_threads:
-            peak = peak_of(session, device=name, num_threads=count, dtype=dtype.value, again=again)
-            show_text(json.dumps(to_record(peak)) if as_json else peak_text(peak))
+        peaks = (
+            peak_of(session, device=name, num_threads=count, dtype=dtype.value, again=again) for count in num_threads
+        )
+        if json is not None:
+            give_lines(json, (dumps(to_record(peak)) for peak in peaks))
+            return
+        for peak in peaks:
+            show_text(peak_text(peak))
 
 
 def _accelerator(devices: Sequence[str]) -> str:

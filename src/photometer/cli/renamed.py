@@ -24,10 +24,21 @@ COMMANDS = {
 OPTIONS = {
     "ab": {"--language": "--cpp"},
     "compare": {"--calibrate": "a command: photometer calibrate"},
+    "history changes": {"--count": "--rows", "-n": "--rows"},
+    "history runs": {"--count": "--rows", "-n": "--rows"},
+    "history export": {"--format": "--json or --csv", "-f": "--json or --csv"},
+    "show": {
+        "--output": "--json FILE, --csv FILE, --markdown FILE or --html FILE",
+        "-o": "--json FILE, --csv FILE, --markdown FILE or --html FILE",
+    },
     "doctor": {"--on-device": "--device"},
     "fuzz": {"--on-device": "--device"},
     "convert": {"--torch-pickle": "left out: `photometer convert FILE` reads pickles of torch.utils.benchmark"},
 }
+
+
+# Values of --format that are options of their own.
+SHAPES = ("json", "csv", "markdown", "html")
 
 
 def typed_command(context: Any) -> str:
@@ -46,7 +57,10 @@ def name_new_command(typed: str) -> str | None:
 
 
 def name_new_option(error: Any, command: str) -> None:
-    """Let the error of an unknown option name the new spelling, if it is an old one."""
+    """Let the error of an unknown option or value name the new spelling, if it is an old one."""
+    if "--format" in getattr(getattr(error, "param", None), "opts", ()):
+        shape = next((each for each in SHAPES if f"'{each}'" in str(error.message)), None)
+        error.message = error.message if shape is None else f"--format {shape} is now --{shape}"
     old = getattr(error, "option_name", None)
     new = OPTIONS.get(command, {}).get(old) if isinstance(old, str) else None
     if new is not None:

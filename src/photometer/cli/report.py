@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.output_options import folder_option
 from photometer.cli.printing import complain, show_text
+from photometer.model.results_folder import check_results_folder, make_results_folder
 
 if TYPE_CHECKING:
     from photometer.model.results_reader import Results
@@ -20,10 +22,7 @@ def register(app: typer.Typer) -> None:
 def report(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Results files, or folders that contain one.")],
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Page to write (default: report.html beside the first file)."
-        ),
+        Path | None, folder_option("Folder for the page, report.html (default: that of the first file).")
     ] = None,
     plots: Annotated[
         Path | None, typer.Option("--plots", metavar="DIR", help="Folder for the figures as SVG and PNG.")
@@ -41,7 +40,10 @@ def report(
 
     paths = [_results_file(path) for path in files]
     loaded = [with_unfinished(load_results(path, recover)) for path in paths]
-    page = output or paths[0].parent / "report.html"
+    page = (paths[0].parent if output is None else output) / "report.html"
+    if output is not None:
+        check_results_folder(output)
+        make_results_folder(output)
     if _has_many_sides(loaded, page):
         return
     view = report_view(loaded, title)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +16,17 @@ from photometer.cli.fail_on_compile import FailOnCompile, compile_gate, exit_sta
 from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.instrument_options import with_instruments
 from photometer.cli.measuring_options import MinRunTime, Python, Repeats, Seed
+from photometer.cli.output_options import (
+    Csv,
+    ForService,
+    Json,
+    Markdown,
+    Service,
+    Shape,
+    Wanted,
+    folder_option,
+    wanted,
+)
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
@@ -43,13 +53,6 @@ if TYPE_CHECKING:
     from photometer.pipeline import RunReport, RunStopped
 
 
-class Format(str, enum.Enum):
-    TERMINAL = "terminal"
-    GITHUB_ACTION_BENCHMARK = "github-action-benchmark"
-    BENCHER = "bencher"
-    PYTORCH_HUD = "pytorch-hud"
-
-
 def register(app: typer.Typer) -> None:
     app.command("run", help="Measure a suite: wall time and instructions of every variant.")(with_instruments(run))
 
@@ -59,9 +62,7 @@ def run(
     more: MoreSuites = None,
     expression: Expression = None,
     tags: Tags = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for the results.")
-    ] = None,
+    output: Annotated[Path | None, folder_option("Folder for the results.")] = None,
     options: Mapping[str, bool] = {},
     cores: Cores = None,
     min_run_time: MinRunTime = 0.2,
@@ -90,13 +91,15 @@ def run(
     on: On = None,
     nodes: Nodes = None,
     seed: Seed = None,
-    format: Annotated[
-        Format,
-        typer.Option("--format", "-f", help="What is printed: tables, or JSON for a service that keeps results."),
-    ] = Format.TERMINAL,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
+    service: ForService = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress and no table.")] = False,
 ) -> None:
     options = _times_alone(options) if quick else options
+    asked = wanted(json=json, csv=csv, markdown=markdown)
+    shows_tables = service is None and asked.printed is Shape.TERMINAL
     if on is not None and cores is not None:
         raise typer.BadParameter("--cores are of this machine; --on uses those of its nodes")
     gate = compile_gate(fail_on)
@@ -153,16 +156,14 @@ def run(
                 if classic:
                     _print_classic(report)
                 else:
-                    _print(report, quiet or format is not Format.TERMINAL, _devices(defined))
-    except RunStopped as stop:
-        _print_stopped(stop, quiet or format is not Format.TERMINAL)
+                    _print(report, quiet or not shows_tables, _devices(defined))
+    except KeyboardInterrupt as stop:
+        if isinstance(stop, RunStopped):
+            _print_stopped(stop, quiet or not shows_tables)
         complain("--resume continues the run")
         raise typer.Exit(STOPPED) from None
-    except KeyboardInterrupt:
-        complain("--resume continues the run")
-        raise typer.Exit(STOPPED) from None
-    if format is not Format.TERMINAL and any(report.table.measured for report in reports):
-        show_rendered(_exported(reports, format))
+    if any(report.table.measured for report in reports):
+        _give(reports, service, asked)
     raise typer.Exit(
         exit_status(
             gate,
@@ -221,14 +222,30 @@ def run_settings(
     return RunSettings(options, min_run_time, repeats, chosen, environment, ladder)
 
 
-def _exported(reports: list[RunReport], format: Format) -> str:
+def _give(reports: list[RunReport], service: Service | None, asked: Wanted) -> None:
+    """Print and write what the options ask for besides the tables."""
+    if service is not None:
+        show_rendered(_exported(reports, service))
+    elif asked.printed is not Shape.TERMINAL:
+        show_rendered(_in_shape(reports, asked.printed))
+    asked.write(lambda shape: _in_shape(reports, shape))
+
+
+def _in_shape(reports: list[RunReport], shape: Shape) -> str:
+    """Return the tables of all suites as `show` prints them."""
+    from photometer.cli.show import files_in_shape
+
+    return files_in_shape([report.results for report in reports if report.results is not None], shape)
+
+
+def _exported(reports: list[RunReport], service: Service) -> str:
     """Return the figures of all suites, for a service that keeps those of many commits."""
     from photometer.ci.export_formats import EXPORTS
     from photometer.ci.exported_figures import figures_of_results
     from photometer.model.results_reader import load_results
 
     loaded = [load_results(report.results) for report in reports if report.results is not None]
-    return EXPORTS[format.value](figures_of_results(loaded, {order.id for report in reports for order in report.plan}))
+    return EXPORTS[service.value](figures_of_results(loaded, {order.id for report in reports for order in report.plan}))
 
 
 def _devices(suite: Suite) -> set[str]:

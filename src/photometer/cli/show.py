@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from photometer.cli.ab_output import is_ab, show_ab
-from photometer.cli.measuring_options import JsonFormat
+from photometer.cli.fuzz_output import is_fuzz, show_fuzz
+from photometer.cli.output_options import Csv, ForService, Html, Json, Markdown, Service, Shape, wanted
 from photometer.cli.printing import complain, show_rendered, terminal_width
 from photometer.model.results_folder import RESULT_FILES
 
@@ -22,25 +23,9 @@ if TYPE_CHECKING:
     from photometer.tables import Compare
 
 
-class Format(str, enum.Enum):
-    TERMINAL = "terminal"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    CSV = "csv"
-    JSON = "json"
-    GITHUB_ACTION_BENCHMARK = "github-action-benchmark"
-    BENCHER = "bencher"
-    PYTORCH_HUD = "pytorch-hud"
-
-
 class Ratio(str, enum.Enum):
     TIMES = "x"
     PERCENT = "%"
-
-
-EXPORT_NAMES = ("github-action-benchmark", "bencher", "pytorch-hud")
-COMPARISON_FORMATS = (Format.TERMINAL, Format.MARKDOWN, Format.JSON)
-_BY_SUFFIX = {".md": Format.MARKDOWN, ".html": Format.HTML, ".csv": Format.CSV, ".json": Format.JSON}
 
 
 def register(app: typer.Typer) -> None:
@@ -51,9 +36,11 @@ def show(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE…", help="Results files, or folders of runs; equal tasks are merged.")
     ],
-    format: Annotated[Format | None, typer.Option("--format", "-f", help="Output format (default: by -o).")] = None,
-    as_json: JsonFormat = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")] = None,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
+    html: Html = None,
+    service: ForService = None,
     by_file: Annotated[bool, typer.Option("--by-file", help="Keep files apart: the name is the env.")] = False,
     relative: Annotated[Ratio | None, typer.Option(help="Show ratios too: x (1.25×) or % (+25.0%).")] = None,
     baseline: Annotated[str | None, typer.Option(metavar="ROW", help="Row for ratios (default: fastest).")] = None,
@@ -65,40 +52,66 @@ def show(
     ] = False,
     recover: Annotated[bool, typer.Option("--recover", help="Use the intact records of a damaged file.")] = False,
 ) -> None:
-    format = Format.JSON if as_json else format  # noqa: A001 - the name of the option
-    from photometer.analysis.torch_builds import torch_names
-    from photometer.errors import ResultsFileError
     from photometer.model.results_reader import load_results
     from photometer.model.visit_journal import with_unfinished
-    from photometer.tables import Compare, shows_colour
 
+    asked = wanted(json=json, csv=csv, markdown=markdown, html=html)
     loaded = [with_unfinished(load_results(_file_of(path), recover)) for path in files]
+    _tell_damage(loaded)
+    if service is not None:
+        show_rendered(_exported(loaded, service))
+        return
     if variants:
-        _write(_variants(loaded, format), output)
+        asked.give(lambda shape: _variants(loaded, shape))
         return
-    chosen = format or _BY_SUFFIX.get(output.suffix if output is not None else "", Format.TERMINAL)
-    if chosen.value in EXPORT_NAMES:
-        _write(_exported(loaded, chosen), output)
-        return
-    asked = (by_file, relative, baseline, baseline_env, transpose)
-    if chosen in (Format.TERMINAL, Format.MARKDOWN) and not any(asked) and _are_runs(loaded):
-        _tell_damage(loaded)
-        _write("\n".join(_run_text(results, chosen) for results in loaded), output)
-        return
-    if chosen is not Format.HTML and not any(asked) and all(is_ab(results) for results in loaded):
-        _tell_damage(loaded)
-        colour = output is None and shows_colour()
-        _write("\n".join(show_ab(results, chosen.value, colour=colour) for results in loaded), output)
-        return
-    if chosen in COMPARISON_FORMATS and not any(asked):
-        compared = [_comparison_text(results, chosen, to_terminal=output is None) for results in loaded]
+    layout = _Layout(by_file, relative, baseline, baseline_env, transpose)
+    asked.give(lambda shape: _shown(loaded, shape, layout, colour=shape is Shape.TERMINAL and _shows_colour()))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Layout:
+    """What the options say of a table."""
+
+    by_file: bool
+    relative: Ratio | None
+    baseline: str | None
+    baseline_env: str | None
+    transpose: bool
+
+    @property
+    def is_usual(self) -> bool:
+        return not any((self.by_file, self.relative, self.baseline, self.baseline_env, self.transpose))
+
+
+def _shows_colour() -> bool:
+    from photometer.tables import shows_colour
+
+    return shows_colour()
+
+
+def _shown(loaded: list[Results], shape: Shape, layout: _Layout, *, colour: bool) -> str:
+    """Return files as the command that wrote them printed them; of several kinds, or if asked for, as one table."""
+    if layout.is_usual and shape is not Shape.HTML:
+        if shape in (Shape.TERMINAL, Shape.MARKDOWN) and _are_runs(loaded):
+            return "\n".join(_run_text(results, shape) for results in loaded)
+        if all(is_ab(results) for results in loaded):
+            return "\n".join(show_ab(results, shape.value, colour=colour) for results in loaded)
+        if shape is Shape.TERMINAL and all(is_fuzz(results) for results in loaded):
+            return "\n".join(show_fuzz(results, terminal_width()) for results in loaded)
+        compared = [_comparison_text(results, shape, colour=colour) for results in loaded]
         if all(compared):
-            _tell_damage(loaded)
-            _write("\n".join(each for each in compared if each), output)
-            return
+            return "\n".join(each for each in compared if each)
+    return _as_one_table(loaded, shape, layout, colour=colour)
+
+
+def _as_one_table(loaded: list[Results], shape: Shape, layout: _Layout, *, colour: bool) -> str:
+    from photometer.analysis.torch_builds import torch_names
+    from photometer.errors import ResultsFileError
+    from photometer.tables import Compare
+
     # What was measured with different builds of torch is never merged.
     names: Sequence[str | None]
-    names = [each.path.stem for each in loaded] if by_file else torch_names([each.machine for each in loaded])
+    names = [each.path.stem for each in loaded] if layout.by_file else torch_names([each.machine for each in loaded])
     shown: list[object] = []
     for results, name in zip(loaded, names, strict=True):
         shown += _with_samples(results.path, _measurements(results, name))
@@ -106,30 +119,35 @@ def show(
     _tell_what_is_left_out(loaded)
     if not shown:
         raise ResultsFileError(
-            f"no measurements in {', '.join(map(str, files))}",
+            f"no measurements in {', '.join(str(results.path) for results in loaded)}",
             remedy="Measure something first: photometer time --help.",
         )
     comparison = Compare(shown)
     comparison.trim_significant_figures()
     comparison.colorize()
     comparison.highlight_warnings()
-    if baseline is not None or baseline_env is not None:
-        comparison.baseline(baseline, env=baseline_env)
-    if relative is not None:
-        comparison.relative(style="%" if relative is Ratio.PERCENT else "×")
-    if transpose:
+    if layout.baseline is not None or layout.baseline_env is not None:
+        comparison.baseline(layout.baseline, env=layout.baseline_env)
+    if layout.relative is not None:
+        comparison.relative(style="%" if layout.relative is Ratio.PERCENT else "×")
+    if layout.transpose:
         comparison.transpose()
-    text = _render(comparison, chosen, _machine_lines(loaded), to_terminal=output is None)
-    _write(text, output)
+    return _render(comparison, shape, _machine_lines(loaded), colour=colour)
 
 
-def _exported(loaded: list[Results], format: Format) -> str:
+def files_in_shape(files: Sequence[Path], shape: Shape) -> str:
+    """Return results files as `show` prints them."""
+    from photometer.model.results_reader import load_results
+
+    return _shown([load_results(path) for path in files], shape, _Layout(False, None, None, None, False), colour=False)
+
+
+def _exported(loaded: list[Results], service: Service) -> str:
     """Return the figures for a service that keeps those of many commits."""
     from photometer.ci.export_formats import EXPORTS
     from photometer.ci.exported_figures import figures_of_results
 
-    _tell_damage(loaded)
-    return EXPORTS[format.value](figures_of_results(loaded))
+    return EXPORTS[service.value](figures_of_results(loaded))
 
 
 def _file_of(path: Path) -> Path:
@@ -139,24 +157,26 @@ def _file_of(path: Path) -> Path:
     return next((path / name for name in RESULT_FILES if (path / name).exists()), path / RESULT_FILES[0])
 
 
-def _comparison_text(results: Results, format: Format, to_terminal: bool) -> str | None:
+def _comparison_text(results: Results, shape: Shape, *, colour: bool) -> str | None:
     """Return the comparison in a file as `compare` printed it; None if the file has something else."""
     from photometer.analysis.comparison_reader import read_comparison
     from photometer.report.comparison_text import (
         render_comparison,
+        render_comparison_csv,
         render_comparison_json,
         render_comparison_markdown,
     )
-    from photometer.tables import shows_colour
 
     comparison = read_comparison(results)
     if comparison is None:
         return None
-    if format is Format.JSON:
+    if shape is Shape.CSV:
+        return render_comparison_csv(comparison)
+    if shape is Shape.JSON:
         return render_comparison_json(comparison)
-    if format is Format.MARKDOWN:
+    if shape is Shape.MARKDOWN:
         return render_comparison_markdown(comparison)
-    return render_comparison(comparison, terminal_width(), colour=to_terminal and shows_colour())
+    return render_comparison(comparison, terminal_width(), colour=colour)
 
 
 def _are_runs(loaded: list[Results]) -> bool:
@@ -165,13 +185,13 @@ def _are_runs(loaded: list[Results]) -> bool:
     return all(is_run(results) for results in loaded)
 
 
-def _run_text(results: Results, format: Format) -> str:
+def _run_text(results: Results, shape: Shape) -> str:
     """Return the file as `run` printed it."""
     from photometer.cli.run_output import run_text
     from photometer.model.visible_text import visible
 
     machine = results.machine.summary() if results.machine is not None else ""
-    if format is Format.MARKDOWN:
+    if shape is Shape.MARKDOWN:
         from photometer.analysis.run_table import tabulate_run
         from photometer.report.escape import markdown_text
         from photometer.report.instrument_tables import instrument_tables
@@ -183,7 +203,7 @@ def _run_text(results: Results, format: Format) -> str:
     return f"{visible(f'{results.path.name}: {machine}')}\n{run_text(results)}"
 
 
-def _variants(loaded: list[Results], format: Format | None) -> str:
+def _variants(loaded: list[Results], shape: Shape) -> str:
     from photometer.analysis.variant_rows import variant_rows
     from photometer.report.tables.as_csv import render_variants_csv, render_variants_json
 
@@ -192,7 +212,7 @@ def _variants(loaded: list[Results], format: Format | None) -> str:
         for results in loaded
         for row in variant_rows(results.records_by_suite)
     ]
-    return render_variants_json(rows) if format is Format.JSON else render_variants_csv(rows)
+    return render_variants_json(rows) if shape is Shape.JSON else render_variants_csv(rows)
 
 
 def _measurements(results: Results, name: str | None) -> list[Measurement]:
@@ -257,7 +277,6 @@ def _tell_damage(loaded: list[Results]) -> None:
 
 
 def _tell_what_is_left_out(loaded: list[Results]) -> None:
-    _tell_damage(loaded)
     others = sum((results.kinds for results in loaded), Counter())
     for kind, count in others.items():
         if kind != "measurement" and kind not in _table_kinds():
@@ -268,30 +287,20 @@ def _machine_lines(loaded: list[Results]) -> list[str]:
     return [f"{results.path.name}: {results.machine.summary()}" for results in loaded if results.machine is not None]
 
 
-def _render(comparison: Compare, format: Format, machines: list[str], to_terminal: bool) -> str:
-    if format is Format.CSV:
+def _render(comparison: Compare, shape: Shape, machines: list[str], *, colour: bool) -> str:
+    if shape is Shape.CSV:
         return comparison.to_csv()
-    if format is Format.JSON:
+    if shape is Shape.JSON:
         return comparison.to_json()
-    if format is Format.HTML:
+    if shape is Shape.HTML:
         from photometer.report.tables.markup import render_page
 
         return render_page(comparison.tables(), "photometer", machines)
-    if format is Format.MARKDOWN:
+    if shape is Shape.MARKDOWN:
         from photometer.report.escape import markdown_text
 
         return "".join(f"{markdown_text(line)}\n\n" for line in machines) + comparison.to_markdown()
     from photometer.model.visible_text import visible
-    from photometer.tables import shows_colour
 
     above = "".join(visible(line) + "\n" for line in machines)
-    return above + comparison.to_text(colour=to_terminal and shows_colour())
-
-
-def _write(text: str, output: Path | None) -> None:
-    if output is None:
-        show_rendered(text)
-        return
-    from photometer.model.whole_file import write_text_whole
-
-    write_text_whole(output, text)
+    return above + comparison.to_text(colour=colour)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from json import dumps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,13 +23,15 @@ from photometer.cli.code_options import (
     read_setup,
 )
 from photometer.cli.ending import check_address_space
-from photometer.cli.measuring_options import Device, JsonRecords, Memory, Ranks, Seed
+from photometer.cli.measuring_options import Device, Memory, Ranks, Seed
 from photometer.cli.numbers import seconds, share
 from photometer.cli.optional_values import LEFT_OUT
+from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered, show_text, terminal_width
 from photometer.cli.sweep_options import Axes, Where, chosen_points, point_words, show_growth, sizes_code
 from photometer.model.records import to_record
+from photometer.model.results_folder import RESULT_FILES, check_results_folder, make_results_folder
 
 if TYPE_CHECKING:
     from photometer.definition.sweep import SizePoint
@@ -88,8 +91,14 @@ def time_statements(
     axes: Axes = None,
     where: Where = None,
     seed: Seed = None,
-    as_json: JsonRecords = False,
+    output: Annotated[Path | None, folder_option("Folder for the results; `show DIR` prints them again.")] = None,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
 ) -> None:
+    asked = wanted(json=json, csv=csv, markdown=markdown)
+    if output is not None:
+        check_results_folder(output)
     language = "cpp" if cpp else "python"
     if ranks and any((device is not None, instructions, memory, cpp, precision)):
         raise typer.BadParameter("--ranks times Python; leave --cpp, --precision and the other figures out")
@@ -114,24 +123,66 @@ def time_statements(
     ]
     if cpp:
         build_together(timers)
-    if instructions:
-        _print_instructions(timers, number, as_json)
-        if memory:
-            _print_memory(timers, as_json)
-        return
     times: dict[str, Any] = {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time}
+    kept: list[Any] = []
+    try:
+        if instructions:
+            _print_instructions(timers, number, asked, kept)
+        elif ranks:
+            _time_ranks(timers, ranks, min_run_time, asked, kept)
+        else:
+            _time(timers, device, points, statements, asked, kept, times)
+        if memory:
+            _print_memory(timers, asked, kept)
+    finally:
+        _keep(kept, asked, output)
+
+
+def _keep(kept: list[Any], asked: Wanted, output: Path | None) -> None:
+    """Write what was measured, also before a signal ends the command."""
+    if not kept:
+        return
+    asked.write(lambda shape: _rendered(kept, shape))
+    if output is not None:
+        from photometer.results import save
+
+        make_results_folder(output)
+        save(output / RESULT_FILES[0], kept)
+        say_aside(f"Results: {output / RESULT_FILES[0]}")
+
+
+def _rendered(kept: list[Any], shape: Shape) -> str:
+    """Return results as JSON, a record per line, or as a table."""
+    if shape is Shape.JSON:
+        return "".join(f"{dumps(to_record(each))}\n" for each in kept)
+    if shape is Shape.CSV:
+        from photometer.analysis.result_rows import rows_of
+        from photometer.report.tables.as_csv import write_csv
+
+        rows = [row for each in kept for row in rows_of(each)]
+        return write_csv(list(dict.fromkeys(head for row in rows for head in row)), rows)
+    from photometer.tables import Compare
+
+    return Compare(kept).to_markdown()
+
+
+def _time(
+    timers: list[Timer],
+    device: str | None,
+    points: Sequence[SizePoint],
+    statements: list[str],
+    asked: Wanted,
+    kept: list[Any],
+    times: dict[str, Any],
+) -> None:
     if len(statements) > 1:
         say_aside(NOT_A_COMPARISON)
-    if ranks:
-        _time_ranks(timers, ranks, min_run_time, as_json)
-    elif device is not None:
-        _time_on_device(timers, None if device == LEFT_OUT else device, times, as_json)
-    else:
-        measurements = _time_on_host(timers, times, as_json)
-        if not as_json:
-            show_growth(points, statements, measurements)
-    if memory:
-        _print_memory(timers, as_json)
+    if device is not None:
+        _time_on_device(timers, None if device == LEFT_OUT else device, times, asked, kept)
+        return
+    measurements = _time_on_host(timers, times, asked, kept)
+    if asked.printed is Shape.TERMINAL:
+        show_growth(points, statements, measurements)
 
 
 def _timer(code: Code, setup: str, global_setup: str, point: SizePoint, words: dict[str, Any]) -> Timer:
@@ -142,19 +193,18 @@ def _timer(code: Code, setup: str, global_setup: str, point: SizePoint, words: d
         return Timer(code.stmt, setup, global_setup, sub_label=sub_label, description=description, **words)
 
 
-def _time_on_host(timers: list[Timer], times: dict[str, Any], as_json: bool) -> list[Measurement]:
+def _time_on_host(timers: list[Timer], times: dict[str, Any], asked: Wanted, kept: list[Any]) -> list[Measurement]:
     measurements: list[Measurement] = []
     try:
         for timer in timers:
             with _measuring(timer):
                 measurements.append(_time_one(timer, times))
     except _TimingStopped as stop:
-        _print_times([*measurements, stop.measurement], as_json)
+        measurements.append(stop.measurement)
         raise
-    except KeyboardInterrupt:
-        _print_times(measurements, as_json)
-        raise
-    _print_times(measurements, as_json)
+    finally:
+        kept += measurements
+        _print_times(measurements, asked)
     return measurements
 
 
@@ -179,12 +229,11 @@ def _time_one(timer: Timer, times: dict[str, Any]) -> Measurement:
         raise _TimingStopped(known) from stop
 
 
-def _print_times(measurements: list[Measurement], as_json: bool) -> None:
-    if as_json:
-        for measurement in measurements:
-            show_text(json.dumps(to_record(measurement)))
-    elif measurements:
+def _print_times(measurements: list[Measurement], asked: Wanted) -> None:
+    if measurements and asked.printed is Shape.TERMINAL:
         _print_for_people(measurements)
+    elif measurements:
+        show_rendered(_rendered([*measurements], asked.printed))
 
 
 @contextlib.contextmanager
@@ -229,30 +278,36 @@ def _failures_of(stmt: str) -> Iterator[None]:
         raise SnippetError(f"the statement failed: {stmt}", log=describe_exception(error)["traceback"]) from None
 
 
-def _time_on_device(timers: list[Timer], device: str | None, options: dict[str, Any], as_json: bool) -> None:
+def _time_on_device(
+    timers: list[Timer], device: str | None, options: dict[str, Any], asked: Wanted, kept: list[Any]
+) -> None:
     from photometer.report.device_text import render_device
 
     for timer in timers:
         with _measuring(timer):
             measurement = timer.measure_device(device, **options)
-        show_rendered((json.dumps(to_record(measurement)) if as_json else render_device(measurement)) + "\n")
+        kept.append(measurement)
+        if asked.printed is Shape.TERMINAL:
+            show_rendered(render_device(measurement) + "\n")
+        else:
+            show_rendered(_rendered([measurement], asked.printed))
 
 
-def _time_ranks(timers: list[Timer], ranks: int, min_run_time: float, as_json: bool) -> None:
+def _time_ranks(timers: list[Timer], ranks: int, min_run_time: float, asked: Wanted, kept: list[Any]) -> None:
     from photometer.report.ranks_text import render_ranks
 
     taken = []
     for timer in timers:
         with _failures_of(timer.task_spec.stmt):
             taken.append(timer.measure_ranks(ranks, min_run_time=min_run_time))
-    if as_json:
-        for times in taken:
-            show_text(json.dumps(to_record(times)))
-    else:
+    kept += taken
+    if asked.printed is Shape.TERMINAL:
         show_rendered(render_ranks(taken, terminal_width()))
+    else:
+        show_rendered(_rendered([*taken], asked.printed))
 
 
-def _print_memory(timers: list[Timer], as_json: bool) -> None:
+def _print_memory(timers: list[Timer], asked: Wanted, kept: list[Any]) -> None:
     """Print what one run of each statement allocates."""
     from photometer.report.memory_text import render_memories
 
@@ -260,9 +315,9 @@ def _print_memory(timers: list[Timer], as_json: bool) -> None:
     for timer in timers:
         with _measuring(timer):
             memories.append(timer.measure_memory())
-    if as_json:
-        for memory in memories:
-            show_text(json.dumps(to_record(memory)))
+    kept += memories
+    if asked.printed is Shape.JSON:
+        show_rendered(_rendered([*memories], Shape.JSON))
     else:
         show_rendered("\n" + render_memories(memories, terminal_width()))
 
@@ -281,7 +336,7 @@ def _print_for_people(measurements: list[Measurement]) -> None:
     comparison.print()
 
 
-def _print_instructions(timers: list[Timer], number: int, as_json: bool) -> None:
+def _print_instructions(timers: list[Timer], number: int, asked: Wanted, kept: list[Any]) -> None:
     """Print counts, the costliest functions, and for two statements what differs."""
     from photometer.report.instructions_text import render_counts, render_difference, render_top_functions
     from photometer.timing import counted_task
@@ -291,9 +346,9 @@ def _print_instructions(timers: list[Timer], number: int, as_json: bool) -> None
         with _failures_of(timer.task_spec.stmt):
             counted.append(counted_task(timer, number, REPEATS))
     counts = [each.instruction_counts() for each in counted]
-    if as_json:
-        for record in counts:
-            show_text(json.dumps(to_record(record)))
+    kept += counts
+    if asked.printed is not Shape.TERMINAL:
+        show_rendered(_rendered([*counts], asked.printed))
         return
     width = terminal_width()
     show_rendered(render_counts(counts, width) + "\n")

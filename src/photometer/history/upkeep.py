@@ -29,7 +29,7 @@ from photometer.history.nouns import Curve, StoredRun
 from photometer.history.store import Store, open_store
 from photometer.model.results_format import FILE_END, encode_header, encode_record
 from photometer.model.units import format_bytes
-from photometer.model.whole_file import not_written, write_text_whole, write_whole
+from photometer.model.whole_file import not_written, write_whole
 
 COLUMNS = (
     "project",
@@ -73,20 +73,17 @@ def _file_name(run: StoredRun) -> str:
     return f"run-{run.id:06d}-{commit}.json"
 
 
-def export_curves(store: Store, path: Path, *, as_json: bool = False, expression: str | None = None) -> int:
-    """Write every value of every curve; return how many."""
+def curves_text(store: Store, *, as_json: bool = False, expression: str | None = None) -> str:
+    """Return every value of every curve, as CSV or JSON."""
     ids = None if expression is None else [benchmark.id for benchmark in store.benchmarks(expression)]
     rows = [row for curve in store.all_curves(benchmark_ids=ids) for row in _rows(curve)]
     if as_json:
-        text = json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in rows], indent=0) + "\n"
-    else:
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([_harmless(cell) for cell in row] for row in rows)
-        text = buffer.getvalue()
-    write_text_whole(path, text)
-    return len(rows)
+        return json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in rows], indent=0) + "\n"
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([_harmless(cell) for cell in row] for row in rows)
+    return buffer.getvalue()
 
 
 def _rows(curve: Curve) -> Iterator[tuple[Any, ...]]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 
 from photometer.analysis.comparison_result import EnvironmentComparison
+from photometer.analysis.result_rows import rows_of
 from photometer.model.records import to_record
 from photometer.report import matrix_text, verdict_text
+from photometer.report.tables.as_csv import write_csv
 
 
 def render_comparison(comparison: EnvironmentComparison, width: int = 100, colour: bool = False) -> str:
@@ -29,6 +31,16 @@ def render_comparison_markdown(comparison: EnvironmentComparison) -> str:
 def headline(comparison: EnvironmentComparison) -> str:
     """Return the outcome in one line."""
     return matrix_text.headline(comparison) if comparison.has_many_sides else verdict_text.headline(comparison)
+
+
+def render_comparison_csv(comparison: EnvironmentComparison) -> str:
+    """Return a line per benchmark and side."""
+    rows = [
+        {**({"side": comparison.names[result.side]} if comparison.has_many_sides else {}), **row}
+        for result in comparison
+        for row in rows_of(result)
+    ]
+    return write_csv(list(dict.fromkeys(head for row in rows for head in row)), rows)
 
 
 def render_comparison_json(comparison: EnvironmentComparison) -> str:

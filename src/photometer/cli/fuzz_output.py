@@ -1,0 +1,57 @@
+"""What `fuzz` prints, and `show` of a folder that it wrote: the map of where statements are slow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from photometer.analysis.fuzz_map import FuzzMap
+    from photometer.execution.fuzz_run import FuzzRequest
+    from photometer.model.results_reader import Results
+
+# Of each end of the list.
+ROWS = 8
+
+
+def fuzz_header(request: FuzzRequest) -> dict[str, Any]:
+    """Return what a results file must know besides the trials, to make the map again."""
+    from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
+
+    return {
+        "statements": list(request.statements),
+        "seed": request.fuzzer.seed,
+        "count": request.count,
+        "explaining": sorted(explaining_parameters(request.fuzzer)),
+        "shown": list(shown_parameters(request.fuzzer)),
+    }
+
+
+def is_fuzz(results: Results) -> bool:
+    """Return whether `fuzz` wrote this file."""
+    return isinstance(results.header.get("fuzz"), Mapping) and "fuzz_trial" in results.kinds
+
+
+def show_fuzz(results: Results, width: int) -> str:
+    """Return a file of `fuzz` as `fuzz` printed it; of a run that was stopped, with how far it came."""
+    from photometer.report.fuzz_text import render_fuzz_text
+
+    about = results.header["fuzz"]
+    found = _map_of(results)
+    asked, done = about.get("count"), len(found.trials) + len(found.failed)
+    text = render_fuzz_text(found, width, ROWS)
+    return text if asked in (None, done) else f"{text}\n{done} of {asked} inputs were measured.\n"
+
+
+def _map_of(results: Results) -> FuzzMap:
+    from photometer.analysis.fuzz_map import make_map
+    from photometer.model.fuzz_trial import FuzzTrial
+
+    about = results.header["fuzz"]
+    explaining = about.get("explaining")
+    return make_map(
+        [str(each) for each in about.get("statements", ())],
+        results.of(FuzzTrial),
+        None if explaining is None else frozenset(map(str, explaining)),
+        tuple(map(str, about.get("shown", ()))),
+    )

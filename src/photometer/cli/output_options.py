@@ -1,0 +1,125 @@
+"""Where results go and in which shape, alike everywhere: `-o DIR`, `--json [FILE]`, `--csv`, `--markdown`, `--html`.
+
+Without a file's name, such an option prints in place of the table for people; with one, it writes beside it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from photometer.cli.optional_values import LEFT_OUT
+from photometer.cli.printing import say_aside, show_rendered, show_text
+from photometer.model.results_format import FORMAT
+
+Json = Annotated[str | None, typer.Option("--json", metavar="[FILE]", help="Print JSON, or write it to this file.")]
+Csv = Annotated[str | None, typer.Option("--csv", metavar="[FILE]", help="Print CSV, or write it to this file.")]
+Markdown = Annotated[
+    str | None, typer.Option("--markdown", metavar="[FILE]", help="Print Markdown, or write it to this file.")
+]
+Html = Annotated[
+    str | None, typer.Option("--html", metavar="[FILE]", help="Print a page of HTML, or write it to this file.")
+]
+
+# Where a command's output is no folder, it was meant for one of the options above.
+_FILE_ENDINGS = (".json", ".csv", ".md", ".html", ".htm", ".svg")
+# A results file says what it is in its first line.
+_FIRST_BYTES = 200
+
+
+class Shape(enum.Enum):
+    TERMINAL = "terminal"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    JSON = "json"
+    HTML = "html"
+
+
+class Service(str, enum.Enum):
+    """Services that keep results of many commits, by what `--format` calls them."""
+
+    GITHUB_ACTION_BENCHMARK = "github-action-benchmark"
+    BENCHER = "bencher"
+    PYTORCH_HUD = "pytorch-hud"
+
+
+ForService = Annotated[
+    Service | None,
+    typer.Option("--format", "-f", help="Print only figures for a service that keeps results of many commits."),
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What is printed, and which files are written."""
+
+    printed: Shape
+    files: tuple[tuple[Shape, Path], ...] = ()
+
+    def give(self, render: Callable[[Shape], str]) -> None:
+        """Print, and write the files."""
+        show_rendered(render(self.printed))
+        self.write(render)
+
+    def write(self, render: Callable[[Shape], str]) -> None:
+        """Write the files, if any are wanted."""
+        from photometer.model.whole_file import write_text_whole
+
+        for shape, path in self.files:
+            write_text_whole(path, render(shape))
+            say_aside(f"{shape.value}: {path}")
+
+
+def wanted(
+    *, json: str | None = None, csv: str | None = None, markdown: str | None = None, html: str | None = None
+) -> Wanted:
+    """Return what the options ask for; refuse two that are to be printed, and a results file that would be lost."""
+    given = {Shape.JSON: json, Shape.CSV: csv, Shape.MARKDOWN: markdown, Shape.HTML: html}
+    printed = [shape for shape, value in given.items() if value == LEFT_OUT]
+    if len(printed) > 1:
+        names = " and ".join(f"--{shape.value}" for shape in printed)
+        raise typer.BadParameter(f"{names} cannot both be printed; name a file for one of them")
+    files = tuple((shape, Path(value)) for shape, value in given.items() if value not in (None, LEFT_OUT))
+    for _, path in files:
+        _check_no_results(path)
+    return Wanted(printed[0] if printed else Shape.TERMINAL, files)
+
+
+def give_lines(json: str, lines: Iterable[str]) -> None:
+    """Print records of JSON, one per line, or write them to the file that is named."""
+    if json == LEFT_OUT:
+        for line in lines:
+            show_text(line)
+        return
+    from photometer.model.whole_file import write_text_whole
+
+    path = Path(json)
+    _check_no_results(path)
+    write_text_whole(path, "".join(f"{line}\n" for line in lines))
+    say_aside(f"json: {path}")
+
+
+def folder(value: Path | None) -> Path | None:
+    """Return the value of -o; refuse the name of a file."""
+    if value is not None and value.suffix in _FILE_ENDINGS and not value.is_dir():
+        raise typer.BadParameter(f"-o names a folder, and {value} looks like a file; --json and its like write files")
+    return value
+
+
+def folder_option(about: str) -> typer.models.OptionInfo:
+    """Return -o with what a command puts there."""
+    option = typer.Option("--output", "-o", metavar="DIR", callback=folder, help=about)
+    assert isinstance(option, typer.models.OptionInfo)
+    return option
+
+
+def _check_no_results(path: Path) -> None:
+    if path.is_file():
+        with path.open("rb") as file:
+            if FORMAT.encode() in file.read(_FIRST_BYTES):
+                raise typer.BadParameter(f"{path} is a results file; name another to write to")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer import load_suite, materialize
+from photometer.suites import load_suite, materialize
 from tests.photometer_command import photometer
 
 

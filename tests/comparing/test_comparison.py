@@ -9,12 +9,15 @@ import pytest
 
 from photometer.analysis.comparison_result import EnvironmentComparison
 from photometer.analysis.verdict import Verdict
+from photometer.comparing.decide import LOOK_SECONDS, Contests, RecordingSampler
 from photometer.comparing.environment_source import EnvironmentSource
 from photometer.comparing.environments import live_comparison
+from photometer.comparing.fork_sampler import ForkSampler
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings
 from photometer.comparing.source import Observer
 from photometer.definition import GroupedStmts, TimerArgs
 from photometer.errors import DefinitionError, ResultsFileError, WorkerStartError
+from photometer.instruments.replicate import Replicate
 from photometer.model.machine import Environment
 from photometer.model.results_reader import load_results
 from tests.session.fake_session import Behaviour, FakeServers
@@ -80,6 +83,25 @@ def test_everything_is_timed_if_asked_for_or_if_nothing_can_be_counted(servers: 
         suite = {"steady": TimerArgs("steady")}
         with live_comparison(request(settings=settings, suite=suite), make_session=servers.session) as live:
             assert [result.verdict for result in live.run()] == ["same"]
+
+
+def test_what_executes_the_same_is_only_looked_at(servers: FakeServers, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[float | None] = []
+    take = ForkSampler.take
+
+    def recording(self: ForkSampler, benchmark: int, turn: int, seconds: float | None = None) -> Replicate:
+        lengths.append(seconds)
+        return take(self, benchmark, turn, seconds)
+
+    monkeypatch.setattr(ForkSampler, "take", recording)
+    with live_comparison(request(suite={"steady": TimerArgs("steady")}), make_session=servers.session) as live:
+        checked = live.check()
+        contests = Contests.of(checked, 2)
+        sampler = RecordingSampler(live.sides, checked, contests, live.file, core=0)
+        sampler.sample(0, 0)
+        sampler.is_look = lambda _: True
+        sampler.sample(0, 1)
+    assert lengths == [None, LOOK_SECONDS]
 
 
 def test_nothing_is_timed_if_counts_are_all_that_is_asked_for(servers: FakeServers) -> None:

@@ -33,6 +33,9 @@ from photometer.stats.replicate import estimate_replicate
 
 # Most replicates while a benchmark may still be identical: enough to decide a change of a few per cent.
 REPLICATES_WHILE_COUNTING = 12
+# A replicate of a look at what executes the same instructions: 25 rounds of blocks tell times apart that differ by more
+# than APART, and with many unchanged benchmarks the looks are most of what a comparison measures.
+LOOK_SECONDS = 0.03
 # How long to wait for counts at a time, if nothing is left to measure.
 WAIT_SECONDS = 0.2
 
@@ -145,6 +148,7 @@ def decide(
             if counts:
                 underway = stack.enter_context(CountsUnderWay(sides, checked, observer.counted))
                 gate = CountGate(contests, underway, judge, settings, reports.decided, exact)
+                sampler.is_look = gate.is_look
             outcome = run_to_verdicts(
                 len(orders),
                 sampler,
@@ -285,6 +289,12 @@ class CountGate:
         enough = len(self._judge.estimates(index)) >= REPLICATES_WHILE_COUNTING
         return enough and self._counts.is_pending(order.id, contest)
 
+    def is_look(self, benchmark: int) -> bool:
+        """Return whether all sides of a benchmark execute the same instructions, so that a short look is enough."""
+        others = self._contests.others
+        mine = [index for index in self._contests.possible if index // others == benchmark]
+        return bool(mine) and all(index in self._identical for index in mine)
+
     def wait(self) -> bool:
         return self._counts.wait(WAIT_SECONDS)
 
@@ -333,11 +343,16 @@ class RecordingSampler:
         self._checked, self._contests, self._file = checked, contests, file
         contestants = checked.contestants(sides, checked.orders)
         # As many rounds of blocks as with two sides.
-        self._forks = ForkSampler(contestants, core=core, seconds=REPLICATE_SECONDS * len(sides) / 2)
+        self._scale = len(sides) / 2
+        self._forks = ForkSampler(contestants, core=core, seconds=REPLICATE_SECONDS * self._scale)
+        # Whether a benchmark needs no more than a look.
+        self.is_look: Callable[[int], bool] = lambda _: False
 
     def sample(self, benchmark: int, turn: int) -> Sample:
         order_id = self._checked.orders[benchmark].id
-        replicate = replicate_record(order_id, self._forks.take(benchmark, turn), self._checked.places(order_id))
+        seconds = LOOK_SECONDS * self._scale if self.is_look(benchmark) else None
+        taken = self._forks.take(benchmark, turn, seconds)
+        replicate = replicate_record(order_id, taken, self._checked.places(order_id))
         self._file.keep(replicate)
         return self._sample(benchmark, replicate)
 

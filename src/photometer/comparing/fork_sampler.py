@@ -91,8 +91,11 @@ class ForkSampler:
         replicate = self.take(benchmark, turn)
         return estimated(benchmark, replicate.seconds_per_run, replicate.measuring_seconds)
 
-    def take(self, benchmark: int, turn: int) -> Replicate:
-        """Take one replicate. `turn`, how many the benchmark has had, selects the lane."""
+    def take(self, benchmark: int, turn: int, seconds: float | None = None) -> Replicate:
+        """Take one replicate, of another length than the usual if `seconds` says so.
+
+        `turn`, how many the benchmark has had, selects the lane.
+        """
         contestants = self._benchmarks[benchmark]
         lanes = 1 if contestants.of_one_session else MOST_LANES
         lane = (turn // REPLICATES_PER_LANE) % lanes
@@ -105,7 +108,7 @@ class ForkSampler:
             kind=self._kind(contestants, lane),
             core=self._core,
             order=self._order,
-            seconds=DEVICE_REPLICATE_SECONDS if contestants.on_device else self._seconds,
+            seconds=DEVICE_REPLICATE_SECONDS if contestants.on_device else seconds or self._seconds,
             timeout_seconds=contestants.timeout_seconds,
             runs_per_block=self._sizes.get(benchmark, ()),
         )

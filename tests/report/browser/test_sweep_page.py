@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
-from tests.report.browser.conftest import PICTURES, Pages
+from photometer.report.page.page import render_report
+from photometer.report.page.view_report import report_view
+from tests.report.browser.conftest import PAGES, PICTURES, Pages
 from tests.report.browser.tab import Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -21,6 +26,18 @@ def test_a_line_per_variant_with_marks_that_open_the_benchmark(tab: Tab, page_of
     expect(tab.find("text=Compiled is faster than eager from")).to_be_visible()
     tab.find(".curves .figure .mark").first.click()
     expect(tab.find(".detail-body").first).to_be_visible()
+
+
+def test_a_doubtful_time_is_hollow_in_its_curve(tab: Tab, tmp_path: Path) -> None:
+    view = report_view(PAGES["sweep"]())
+    first, *others = view.benchmarks
+    marked = (dataclasses.replace(first, is_doubtful=True), *others)
+    page = tmp_path / "doubtful.html"
+    page.write_text(render_report(dataclasses.replace(view, benchmarks=marked)), encoding="utf-8")
+    tab.open(page)
+    expect(tab.find(".curves .figure .mark.doubtful")).to_have_count(1)
+    expect(tab.find(".curves .legend")).to_contain_text("doubtful")
+    expect(tab.find("#show-doubtful")).to_have_text("1 doubtful")
 
 
 def test_the_roofline_is_there_with_its_note(tab: Tab, page_of: Pages) -> None:

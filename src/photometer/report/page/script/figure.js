@@ -77,8 +77,8 @@ function pointText(axis, value) {
   return numberText(value);
 }
 
-function legend(figure) {
-  if (figure.kind === "lines") return lineLegend(figure);
+function legend(figure, doubtful = new Set()) {
+  if (figure.kind === "lines") return lineLegend(figure, doubtful);
   const shown = figure.series.filter((series) => series.points.length);
   if (shown.length < 2) return null;
   return h("p", { class: "legend" }, shown.map((series) => h("span", {},

@@ -39,12 +39,14 @@ function drawLinePoint(svg, figure, series, point, { x, y, open, doubtful }) {
   svg.append(group);
 }
 
-function lineLegend(figure) {
+function lineLegend(figure, doubtful) {
   const shown = figure.series.filter((series) => series.points.length);
-  if (shown.length < 2) return null;
+  const hollow = shown.some((series) => series.marked && series.points.some((point) => doubtful.has(point.id)));
+  if (shown.length < 2 && !hollow) return null;
   return h("p", { class: "legend" }, shown.map((series) => h("span", {},
     s("svg", { width: 22, height: 12, "aria-hidden": "true" },
       series.joined && s("path", { class: `curve is-${series.style}`, d: "M1 6L21 6" }),
       series.marked && s("path", { class: `mark is-${series.style}`, d: MARKS[series.shape](11, 6, 3.6) })),
-    series.name)));
+    series.name)),
+  hollow && h("span", {}, s("svg", { width: 12, height: 12, "aria-hidden": "true" }, s("path", { class: "mark doubtful", d: MARKS.circle(6, 6, 3.6) })), "doubtful"));
 }

@@ -198,7 +198,7 @@ function drawFigures() {
   const doubtful = new Set((page.run ? page.run.rows : []).flatMap((row) => Object.values(row.sides).filter((side) => side.doubtful).map((side) => side.id)));
   for (const place of document.querySelectorAll("[data-figure]")) {
     const figure = page.figures[Number(place.dataset.figure)];
-    const marks = figure.series ? legend(figure) : null;
+    const marks = figure.series ? legend(figure, doubtful) : null;
     if (marks) place.before(marks);
     keepDrawn(place, (width) => drawFigure(figure, width, openBenchmark, doubtful));
   }

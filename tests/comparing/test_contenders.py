@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import textwrap
 from typing import Any
 
 import pytest
 import torch
 
-from photometer.comparing.contenders import MOST, gather_contenders, name_of
+from photometer.comparing.contenders import MOST, clearing_gradients, gather_contenders, name_of
 from photometer.errors import DefinitionError
 
 
@@ -61,3 +62,28 @@ def test_globals_go_to_every_statement() -> None:
 def test_mistakes_are_told(statements: Any, options: dict[str, Any], said: str) -> None:
     with pytest.raises(DefinitionError, match=said):
         gather_contenders(statements, **options)
+
+
+@pytest.mark.parametrize(
+    ("stmt", "clears"),
+    [
+        ("(w * 2).sum().backward()", True),
+        ("layer(w).sum().backward()", True),
+        ("w.grad = None; (w * 2).sum().backward()", False),
+        ("optimizer.zero_grad(); w.sum().backward()", False),
+        ("torch.autograd.grad((w * 2).sum(), w)", False),
+    ],
+)
+def test_text_with_a_backward_pass_clears_gradients_before_each_run(stmt: str, clears: bool) -> None:
+    setup = "import math\nw = torch.ones(3, requires_grad=True)\nlayer = torch.nn.Linear(3, 3)"
+    plain = gather_contenders([stmt, "w.sum()"], setup=setup)
+    first, other = clearing_gradients(plain)
+    assert other == plain[1]
+    assert (first != plain[0]) is clears
+    # Tables show the user's own text.
+    assert first.name == plain[0].name
+    if clears:
+        names: dict[str, Any] = {"torch": torch}
+        exec(f"{first.setup}\nfor run in range(3):\n{textwrap.indent(first.stmt, '    ')}", names)
+        assert len(names["photometer_leaves"]) == 3
+        assert names["w"].grad.abs().max() == 2 or "layer" in stmt

@@ -63,6 +63,13 @@ def ab(
     global_setup: GlobalSetup = "",
     num_threads: NumThreads = 1,
     ranks: Ranks = None,
+    grad_to_none: Annotated[
+        bool,
+        typer.Option(
+            "--grad-to-none/--no-grad-to-none",
+            help="Clear gradients before each backward pass, as training does.",
+        ),
+    ] = True,
     budget: Annotated[
         float | None,
         typer.Option(
@@ -138,6 +145,7 @@ def ab(
                 cold=cold,
                 seed=seed,
                 ranks=ranks or 0,
+                grad_to_none=grad_to_none,
             )
         )
     rankings, statuses = [], []
@@ -189,10 +197,11 @@ def _request(
     cold: bool,
     seed: int | None,
     ranks: int,
+    grad_to_none: bool,
 ) -> AbRequest:
     """Return what the options say, checked."""
     from photometer.comparing.ab_findings import AbRequest, criteria_for, default_budget
-    from photometer.comparing.contenders import FEWEST, MOST, Contender, with_unique_names
+    from photometer.comparing.contenders import FEWEST, MOST, Contender, clearing_gradients, with_unique_names
     from photometer.comparing.device_statements import DeviceSettings
     from photometer.comparing.rank import Stopping
     from photometer.model.language import Language
@@ -209,8 +218,10 @@ def _request(
         contenders.append(Contender(code.name or tidy(code.stmt), tidy(code.stmt), tidy(joined(shared, code.setup))))
     budget = stopping["budget"] or default_budget(len(contenders), device)
     criteria = criteria_for(stopping["margin"], num_threads * max(ranks, 1))
+    chosen = with_unique_names(contenders)
+    chosen = clearing_gradients(chosen) if grad_to_none and language == "python" else chosen
     return AbRequest(
-        with_unique_names(contenders),
+        chosen,
         Stopping(budget, stopping["limit"], criteria, began, allowed),
         Language.parse(language),
         global_setup,

@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from photometer.definition.python_names import names_of
 from photometer.errors import DefinitionError
+from photometer.plan.codegen_python import CLEAR_GRADIENTS, gradient_leaves
 from photometer.statement_arguments import bind_call, tidy
 
 Stmt = str | Callable[..., Any]
@@ -113,6 +115,25 @@ def name_of(function: Callable[..., Any]) -> str:
     short = str(name).rpartition("<locals>.")[2]
     code = getattr(original, "__code__", None)
     return f"lambda at line {code.co_firstlineno}" if short == "<lambda>" and code is not None else short
+
+
+def clearing_gradients(contenders: Sequence[Contender]) -> tuple[Contender, ...]:
+    """Return the contenders such that text with a backward pass clears gradients before each run.
+
+    That is what a training step does. What clears or reads gradients by itself is left as it is.
+    """
+    return tuple(_clearing(each) if _accumulates(each) else each for each in contenders)
+
+
+def _accumulates(contender: Contender) -> bool:
+    words = contender.stmt
+    return not contender.names and ".backward(" in words and "zero_grad" not in words and ".grad" not in words
+
+
+def _clearing(contender: Contender) -> Contender:
+    leaves = gradient_leaves(sorted(names_of(contender.setup).bound))
+    setup = f"{contender.setup}\n{leaves}"
+    return dataclasses.replace(contender, stmt=f"{CLEAR_GRADIENTS}\n{contender.stmt}", setup=setup)
 
 
 def with_unique_names(contenders: Sequence[Contender]) -> tuple[Contender, ...]:

@@ -22,7 +22,7 @@ from photometer.ci.project_store import place_to_write, store_of
 from photometer.comparing.ab_findings import AbFindings, AbRequest, StatementCount, criteria_for, default_budget
 from photometer.comparing.comparison import Comparison
 from photometer.comparing.comparison_file import Destination
-from photometer.comparing.contenders import Contender, Stmt, gather_contenders
+from photometer.comparing.contenders import Contender, Stmt, clearing_gradients, gather_contenders
 from photometer.comparing.device_statements import DeviceSettings
 from photometer.comparing.rank import OnLook, Stopping
 from photometer.comparing.source import Contest, Observer
@@ -60,6 +60,7 @@ class AbOptions(TypedDict, total=False):
     callback: Callable[[Any], Any] | None
     seed: int | None
     ranks: int
+    grad_to_none: bool
     store: str | None
 
 
@@ -95,6 +96,7 @@ def ab(
     callback: Callable[[Any], Any] | None = None,
     seed: int | None = None,
     ranks: int = 0,
+    grad_to_none: bool = True,
     store: str | None = None,
 ) -> Verdict | Ranking:
     """Return whether the second statement is slower or faster than the first, or the same within the margin.
@@ -122,6 +124,8 @@ def ab(
             By default all sides of a replicate have the same data, and each replicate others.
         ranks: run each statement in a group of so many processes, joined by torch.distributed; its time is that of
             the slowest. Code sees `rank` and `world_size`.
+        grad_to_none: whether text with a backward pass clears the gradients of the set-up's tensors and modules before
+            each run, as a training step does; otherwise they add up. Callables clear their own.
         store: the history store to write to, a path or a URL; "none" for none. By default PHOTOMETER_STORE, or the
             project's, if it has one.
 
@@ -130,6 +134,9 @@ def ab(
         raise DefinitionError("cold is for device time", remedy='Give device="cuda" too.')
     seed = checked_seed(seed)
     contenders = gather_contenders(statements, setup=setup, setup_b=setup_b, args=args, kwargs=kwargs, globals=globals)
+    language = Language.parse(language)
+    if grad_to_none and language is Language.PYTHON:
+        contenders = clearing_gradients(contenders)
     request = AbRequest(
         contenders,
         Stopping(
@@ -137,7 +144,7 @@ def ab(
             limit,
             criteria_for(margin, num_threads * max(ranks, 1)),
         ),
-        Language.parse(language),
+        language,
         global_setup,
         whole_number("num_threads", num_threads),
         None if device is None else DeviceSettings(device, cold, source, seed),

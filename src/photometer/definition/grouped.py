@@ -60,6 +60,8 @@ class GroupedBenchmark:
     cpp_model_setup: str | None = None
     torchscript: bool = False
     autograd: bool = False
+    # Whether gradients are cleared before each backward pass, as in a training step, or add up.
+    grad_to_none: bool = True
     compiled: tuple[CompileVariant, ...] = ()
     num_threads: tuple[int, ...] = (1,)
     devices: tuple[str, ...] = ()
@@ -176,6 +178,7 @@ class GroupedBenchmark:
         compiled: CompiledArgument = False,
         dynamic: bool | None = None,
         fullgraph: bool = False,
+        grad_to_none: bool = True,
         devices: str | tuple[str, ...] | None = None,
         sizes: SizesArgument | None = None,
         ranks: int | tuple[int, ...] = (),
@@ -197,6 +200,7 @@ class GroupedBenchmark:
             signature=parse_signature(signature),
             torchscript=torchscript,
             autograd=autograd,
+            grad_to_none=grad_to_none,
             compiled=compile_variants(compiled, dynamic, fullgraph),
             num_threads=thread_counts(num_threads),
             devices=device_names(devices),
@@ -225,6 +229,7 @@ class GroupedBenchmark:
         compiled: CompiledArgument = False,
         dynamic: bool | None = None,
         fullgraph: bool = False,
+        grad_to_none: bool = True,
         devices: str | tuple[str, ...] | None = None,
         sizes: SizesArgument | None = None,
         ranks: int | tuple[int, ...] = (),
@@ -258,6 +263,7 @@ class GroupedBenchmark:
             signature=parsed,
             torchscript=torchscript,
             autograd=autograd,
+            grad_to_none=grad_to_none,
             compiled=compile_variants(compiled, dynamic, fullgraph),
             num_threads=thread_counts(num_threads),
             devices=device_names(devices),

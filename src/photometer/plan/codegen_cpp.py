@@ -12,6 +12,14 @@ from photometer.plan.codegen_python import SEED, WARM_UP_RUNS
 
 # torch/torch.h does not include TorchScript's loader.
 _TORCHSCRIPT_INCLUDES = "#include <string>\n#include <vector>\n#include <torch/script.h>"
+# Before each run, as in Python.
+_CLEAR_GRADIENTS = "for (auto& photometer_leaf : photometer_leaves) photometer_leaf.mutable_grad().reset();"
+_TAKE_LEAVES = """std::vector<torch::Tensor> photometer_leaves;
+auto photometer_take = [&photometer_leaves](const auto& given) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(given)>, torch::Tensor>) {
+        if (given.requires_grad() && given.is_leaf()) photometer_leaves.push_back(given);
+    }
+};"""
 _SIZE_INCLUDES = "#include <cstdint>\n#include <string>\n#include <vector>"
 
 
@@ -22,7 +30,8 @@ def cpp_statement(benchmark: GroupedBenchmark, auto: AutoLabels) -> str | None:
     forward = _forward(benchmark, auto.runtime)
     if forward is None or auto.autograd is not AutogradMode.FORWARD_BACKWARD:
         return forward
-    return f"{forward}\n{_output_tensor(benchmark, auto.runtime)}.backward(photometer_gradient);"
+    clear = f"{_CLEAR_GRADIENTS}\n" if benchmark.grad_to_none else ""
+    return f"{clear}{forward}\n{_output_tensor(benchmark, auto.runtime)}.backward(photometer_gradient);"
 
 
 def cpp_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model_path: str) -> str:
@@ -35,6 +44,7 @@ def cpp_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model_pa
         parts += [f"torch::manual_seed({SEED});", benchmark.cpp_model_setup]
         parts += [] if device is None else ["model->to(device);"]
     if auto.autograd is AutogradMode.FORWARD_BACKWARD:
+        parts += _leaves(benchmark, runtime) if benchmark.grad_to_none else []
         parts += _gradient(benchmark, runtime)
     if runtime is RuntimeMode.TORCHSCRIPT:
         counter = f"int photometer_run = 0; photometer_run < {WARM_UP_RUNS}; photometer_run++"
@@ -62,6 +72,14 @@ def _forward(benchmark: GroupedBenchmark, runtime: RuntimeMode) -> str | None:
 
 def _output_tensor(benchmark: GroupedBenchmark, runtime: RuntimeMode) -> str:
     return f"{benchmark.signature_output}{'.toTensor()' if runtime is RuntimeMode.TORCHSCRIPT else ''}"
+
+
+def _leaves(benchmark: GroupedBenchmark, runtime: RuntimeMode) -> list[str]:
+    """Return the code that finds the leaves whose gradients are cleared: of what the signature names, and the model."""
+    found = [f"photometer_take({name});" for name in benchmark.signature_args or ()]
+    models = ["jit_model."] if runtime is RuntimeMode.TORCHSCRIPT else ["model->"] if benchmark.cpp_model_setup else []
+    found += [f"for (const auto& parameter : {model}parameters()) photometer_take(parameter);" for model in models]
+    return [_TAKE_LEAVES, *found]
 
 
 def _gradient(benchmark: GroupedBenchmark, runtime: RuntimeMode) -> list[str]:

@@ -6,6 +6,7 @@ In come a GroupedBenchmark and the AutoLabels of the variant, out comes code. No
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 
 from photometer.definition.grouped import GroupedBenchmark
 from photometer.definition.python_names import definitions_in, names_of
@@ -18,6 +19,8 @@ WARM_UP_RUNS = 3
 SEED = 0
 # The set-up of a compiled variant stores the seconds of its first call in a global of this name.
 COMPILE_SECONDS_NAME = "photometer_compile_seconds"
+# Before each run, as `optimizer.zero_grad()` does it: otherwise a run would also add to the gradients of the last.
+CLEAR_GRADIENTS = "for photometer_leaf in photometer_leaves:\n    photometer_leaf.grad = None"
 
 
 def python_statement(benchmark: GroupedBenchmark, auto: AutoLabels) -> str | None:
@@ -31,7 +34,22 @@ def python_statement(benchmark: GroupedBenchmark, auto: AutoLabels) -> str | Non
         stmt = f"{'' if output is None else f'{output} = '}{model}({_arguments(benchmark)})"
     if auto.autograd is AutogradMode.FORWARD_BACKWARD:
         stmt = f"{stmt}\n{benchmark.signature_output}.backward(photometer_gradient)"
+        stmt = f"{CLEAR_GRADIENTS}\n{stmt}" if benchmark.grad_to_none else stmt
     return stmt
+
+
+def gradient_leaves(names: Iterable[str]) -> str:
+    """Return the line that finds the leaves whose gradients are cleared: tensors, and parameters of modules."""
+    listed = "".join(f"{name}, " for name in names)
+    parameters = f"for photometer_module in ({listed}) if isinstance(photometer_module, torch.nn.Module)"
+    leaves = f"({listed}*(photometer_leaf {parameters} for photometer_leaf in photometer_module.parameters()))"
+    wanted = 'if getattr(photometer_leaf, "requires_grad", False) and photometer_leaf.is_leaf'
+    return f"photometer_leaves = [photometer_leaf for photometer_leaf in {leaves} {wanted}]"
+
+
+def _leaves(benchmark: GroupedBenchmark, runtime: RuntimeMode) -> list[str]:
+    models = ("jit_model",) if runtime is RuntimeMode.TORCHSCRIPT else ("model",) if benchmark.py_model_setup else ()
+    return [gradient_leaves((*(benchmark.signature_args or ()), *models))] if benchmark.grad_to_none else []
 
 
 def python_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model_path: str) -> str:
@@ -47,7 +65,9 @@ def python_setup(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str, model
         parts += _eager_model(benchmark, device)
     if runtime is RuntimeMode.COMPILED:
         parts += _compiled_model(benchmark, auto)
-    gradient = _gradient(benchmark, stmt) if auto.autograd is AutogradMode.FORWARD_BACKWARD else []
+    backward = auto.autograd is AutogradMode.FORWARD_BACKWARD
+    parts += _leaves(benchmark, runtime) if backward else []
+    gradient = _gradient(benchmark, stmt) if backward else []
     parts += timed_first_call(gradient, stmt) if runtime is RuntimeMode.COMPILED else gradient
     if runtime is not RuntimeMode.EAGER:
         parts.append(f"for photometer_run in range({WARM_UP_RUNS}):\n{_indented(stmt)}")

@@ -17,6 +17,7 @@ from photometer.instruments.clock import choose_clock, timer
 from photometer.instruments.stopping import Precise, RunFor, SpreadBelow, StoppingRule
 from photometer.instruments.wall_time import Beforehand, BlindWatch, CoreWatch, take_blocks, warm_up
 from photometer.model.copy_if_callgrind import CopyIfCallgrind
+from photometer.model.diagnosis import ONE_BLOCK_ASKED_FOR
 from photometer.model.language import Language
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
@@ -188,7 +189,9 @@ class Timer:
             watch = self._make_watch()
             seconds = self._timeit(number)
             conditions = watch.conditions()
-        conditions = dataclasses.replace(conditions, warmup_runs=warm.runs, warmed_up=warm.settled)
+        conditions = dataclasses.replace(
+            conditions, warmup_runs=warm.runs, warmed_up=warm.settled, stopped_because=ONE_BLOCK_ASKED_FOR
+        )
         return Measurement(number, [seconds], self._task_spec, conditions=conditions)
 
     def blocked_autorange(

@@ -34,15 +34,15 @@ def test_rows_are_named_by_sub_label_else_stmt() -> None:
     assert [row.name for _, _, row in table.rows()] == ["s", "y"]
 
 
-def test_order_threads_ascend_the_rest_is_as_first_seen() -> None:
+def test_order_threads_ascend_and_environments_are_sorted_the_rest_is_as_first_seen() -> None:
     cells = [(4, "z"), (1, "z"), (1, "a"), (4, "a"), (1, None)]
     [table] = tabulate(
         [made(1, row, column, num_threads=n, env=env) for n, env in cells for row in "qp" for column in ("10", "9")]
     )
     assert table.columns == ("10", "9")
     assert [block.num_threads for block in table.blocks] == [1, 4]
-    assert [group.env for group in table.blocks[0].groups] == ["z", "a", None]
-    assert [group.env for group in table.blocks[1].groups] == ["z", "a"]
+    assert [group.env for group in table.blocks[0].groups] == [None, "a", "z"]
+    assert [group.env for group in table.blocks[1].groups] == ["a", "z"]
     assert [row.name for row in table.blocks[0].groups[0].rows] == ["q", "p"]
 
 

@@ -18,7 +18,7 @@ from photometer.model.callgrind_stats import CallgrindStats
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.instruction_counts import InstructionCounts
-from photometer.model.measurement import Measurement
+from photometer.model.measurement import PERCENTILES, Measurement
 from photometer.model.processor_counts import ProcessorCounts
 from photometer.model.records import to_record
 from photometer.model.task import TaskSpec
@@ -81,6 +81,8 @@ def _measurement(m: Measurement) -> Iterator[Row]:
         "mean_seconds": m.mean,
         "minimum_seconds": m.minimum,
         "iqr_seconds": m.iqr,
+        **{f"p{percent}_seconds": m.percentile(percent) for percent in PERCENTILES},
+        "percentiles_of": m.percentiles_are_of,
         "samples": len(m.raw_times),
         "number_per_run": m.number_per_run,
         "warnings": " ".join(suspicion.kind.value for suspicion in m.warnings),

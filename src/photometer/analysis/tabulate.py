@@ -309,7 +309,8 @@ def _table(
     label: str | None, measurements: Sequence[Tabled], request: TableRequest, unit: str, unit_size: float
 ) -> Table:
     columns = ordered_unique(m.description for m in measurements)
-    envs = ordered_unique(m.env for m in measurements)
+    # As in torch; what has none comes first.
+    envs = sorted(ordered_unique(m.env for m in measurements), key=lambda env: (env is not None, env or ""))
     by_threads = _place(measurements, {description: i for i, description in enumerate(columns)})
     blocks = []
     for num_threads in sorted(by_threads):

@@ -50,6 +50,9 @@ def show(
         bool,
         typer.Option("--variants", help="One line per variant of a run: sizes, times, rates, metrics (CSV or JSON)."),
     ] = False,
+    percentiles: Annotated[
+        bool, typer.Option("--percentiles", help="Show the 50, 90, 95 and 99 % of each measurement's runs or blocks.")
+    ] = False,
     recover: Annotated[bool, typer.Option("--recover", help="Use the intact records of a damaged file.")] = False,
 ) -> None:
     from photometer.model.results_reader import load_results
@@ -63,6 +66,9 @@ def show(
         return
     if variants:
         asked.give(lambda shape: _variants(loaded, shape))
+        return
+    if percentiles:
+        asked.give(lambda shape: _percentiles(loaded, shape))
         return
     layout = _Layout(by_file, relative, baseline, baseline_env, transpose)
     asked.give(lambda shape: _shown(loaded, shape, layout, colour=shape is Shape.TERMINAL and _shows_colour()))
@@ -213,6 +219,26 @@ def _variants(loaded: list[Results], shape: Shape) -> str:
         for row in variant_rows(results.records_by_suite)
     ]
     return render_variants_json(rows) if shape is Shape.JSON else render_variants_csv(rows)
+
+
+def _percentiles(loaded: list[Results], shape: Shape) -> str:
+    from photometer.report.percentile_table import table_of_percentiles
+    from photometer.report.tables.as_csv import render_csv, render_json
+    from photometer.report.tables.as_html import render_html
+    from photometer.report.tables.as_markdown import render_markdown
+    from photometer.report.tables.as_text import render_text
+
+    measured = [m for results in loaded for m in _with_samples(results.path, results.measurements)]
+    table = table_of_percentiles(measured)
+    if shape is Shape.TERMINAL:
+        return render_text(table, terminal_width())
+    render = {
+        Shape.CSV: render_csv,
+        Shape.HTML: render_html,
+        Shape.JSON: render_json,
+        Shape.MARKDOWN: render_markdown,
+    }
+    return render[shape](table)
 
 
 def _measurements(results: Results, name: str | None) -> list[Measurement]:

@@ -83,6 +83,10 @@ _REMEDIES = {
 }
 
 
+# Why measuring ended, if one block of a given number of runs was asked for.
+ONE_BLOCK_ASKED_FOR = "one block was asked for"
+
+
 @dataclasses.dataclass(frozen=True)
 class Suspicion:
     """One reason to doubt a measurement. Data, not text on a terminal."""
@@ -102,7 +106,10 @@ def diagnose(times: Sequence[float], number_per_run: int, conditions: Conditions
     """Return every reason to doubt these times per run; finding none is a good sign, not a proof."""
     found = [_coarse_clock(times, number_per_run, conditions), _may_do_nothing(times, conditions)]
     found.append(_left_processes(conditions))
-    if len(times) < FEWEST_SAMPLES:
+    if conditions is not None and conditions.stopped_because == ONE_BLOCK_ASKED_FOR:
+        # Whoever calls `timeit` knows that there is one.
+        pass
+    elif len(times) < FEWEST_SAMPLES:
         found.append(_too_few(times))
     else:
         found += [_busy_core(conditions), _wide_spread(times)]

@@ -32,6 +32,8 @@ MOST_SIGNIFICANT_FIGURES = 4
 # Below this no clock of a usual machine resolves a difference, however many samples agree. torch says 25 ns for one
 # sample; the interval of a block of n runs is n times finer, so ours is the clock's step.
 SMALLEST_INTERVAL_SECONDS = 1e-10
+# Those that tables have: the middle, and how slow the slowest tenth, twentieth and hundredth are at least.
+PERCENTILES = (50, 90, 95, 99)
 _Item = TypeVar("_Item")
 
 
@@ -146,6 +148,21 @@ class Measurement:
     def iqr(self) -> float:
         """Return the interquartile range, in seconds per run."""
         return quantile(self._ordered, 0.75) - quantile(self._ordered, 0.25)
+
+    def percentile(self, percent: float) -> float:
+        """Return the seconds per run below which this share of the samples is, in per cent: 50, 99, 99.9.
+
+        They are of single runs if a block is one run, otherwise of blocks of several, which scatter less than runs do:
+        `percentiles_are_of` says which.
+        """
+        if not 0.0 <= percent <= 100.0:
+            raise MeasurementError(f"{percent} is no percentile", remedy="Give a number from 0 to 100.")
+        return quantile(self._ordered, percent / 100.0)
+
+    @property
+    def percentiles_are_of(self) -> str:
+        """Return what `percentile` sorts: "runs", or "blocks of 100 runs"."""
+        return "runs" if self.number_per_run == 1 else f"blocks of {self.number_per_run} runs"
 
     @cached_property
     def visits(self) -> tuple[tuple[float, ...], ...]:

@@ -7,6 +7,7 @@ names, such as those that somebody else is writing, are put under "Guides".
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,10 @@ FROM_ROOT = {
     "contributing.md": "CONTRIBUTING.md",
     "security.md": "SECURITY.md",
 }
+
+FIGURES = ROOT / "docs" / "figures"
+# The comment before a table that tests/guards/test_figures.py asks for; readers see it as a line.
+SOURCE_OF_TABLE = re.compile(r"^<!-- (measured|printed|figures): ([^#\n]+?)(?:#\w+)? -->\n(?=\|)", re.MULTILINE)
 
 # Which public names stand together, by the module that they live in; the first that fits.
 PARTS = (
@@ -84,8 +89,22 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Take off the mark of blocks that tests do not run: the renderer knows no such word."""
-    return re.sub(r"^( *```\w+) no-run$", r"\1", markdown, flags=re.MULTILINE)
+    """Take off the mark of blocks that tests do not run, and say above each table of figures where it is from."""
+    plain = re.sub(r"^( *```\w+) no-run$", r"\1", markdown, flags=re.MULTILINE)
+    return SOURCE_OF_TABLE.sub(lambda found: f"*{source_text(found[1], found[2])}*\n\n", plain)
+
+
+def source_text(kind: str, named: str) -> str:
+    """Return where the figures of the table below a comment are from: script and day, and what else was kept."""
+    if kind == "measured":
+        return f"Measured by {named}." if named.startswith("by hand") else f"Measured by `{named.replace(', ', '`, ')}."
+    if kind == "printed":
+        command, about, *_ = (FIGURES / f"{named}.txt").read_text(encoding="utf-8").splitlines()
+        if not (command.startswith("$ ") and about.startswith("# ")):
+            return f"Printed by a script; kept in docs/figures/{named}.txt."
+        return f"Printed by `{command[2:]}`: {about[2:]}."
+    kept = json.loads((FIGURES / f"{named}.json").read_text(encoding="utf-8"))
+    return f"Measured by `{kept['script']}`, {kept['taken']}: {kept['machine']}."
 
 
 def _from_root(path: Path) -> str:

@@ -35,6 +35,7 @@ from photometer.definition import TimerArgs
 from photometer.definition.loading import load_suite
 from photometer.execution.executor import Done, Executor, MeasureOrder, Work, describe
 from photometer.execution.local_executor import LocalExecutor
+from photometer.execution.record_writer import RecordWriter
 from photometer.execution.run_file import kept_visits, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
@@ -50,7 +51,6 @@ from photometer.remote.cluster import Cluster, import_ray
 from photometer.remote.node_actors import Wanted
 from photometer.remote.node_worker import NodeFacts, NodeOutcome, NodeRequest, NodeWorker, own_code_digest
 from photometer.remote.ray_workplace import RayWorkplace
-from photometer.remote.record_writer import RecordWriter
 from photometer.session.cores import usable_cores
 from photometer.session.session import Session
 from photometer.worker.messages import TorchFacts

@@ -10,7 +10,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from photometer.analysis.check_results import CheckedBenchmark, check_results
 from photometer.analysis.ladder import Ladder
@@ -26,31 +26,64 @@ from photometer.execution.import_check import check_imports
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.observer import NullObserver, RunObserver, RunState
 from photometer.execution.probe_plan import probe_plan
+from photometer.execution.record_writer import RecordWriter
 from photometer.execution.run_file import RunFile, kept_visits, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
+from photometer.execution.workplace import Workplace
 from photometer.model.folder_lock import hold_folder
-from photometer.model.machine import Environment
+from photometer.model.machine import Environment, Machine
+from photometer.model.node import Node
 from photometer.model.results_folder import RESULTS_FOLDER, check_results_folder
 from photometer.model.results_reader import load_results
 from photometer.model.visit_journal import with_unfinished
 from photometer.plan import materialize, select
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrders
-from photometer.remote.record_writer import RecordWriter
-from photometer.remote.stages import import_stage, stages_elsewhere
 from photometer.session.session import Session
 from photometer.worker.messages import TorchFacts
 
 if TYPE_CHECKING:
     from photometer.history.writing import Origin
     from photometer.model.results_format import Recordable
-    from photometer.remote.ray_workplace import OpenPlace
 
     Keep = Callable[[Recordable | Mapping[str, Any]], object]
 
 
 SuiteLike = str | Suite | Mapping[Any, Any]
 OnPlan = Callable[[WorkOrders, WorkOrders], object]
+
+
+class ClusterPlace(Workplace, Protocol):
+    """A workplace on other machines, which does there what a run needs a session for: remote/ray_workplace.py."""
+
+    @property
+    def facts(self) -> TorchFacts:
+        """What the nodes' torch is, with all kinds of accelerator on any of them."""
+
+    @property
+    def timing_machine(self) -> Machine | None:
+        """The machine that times are measured on."""
+
+    def keep_nodes(self, keep: Callable[[Node], object]) -> None:
+        """From now on, keep a record of each node before any of its results."""
+
+    def check_imports(self, plan: WorkOrders) -> None:
+        """Raise if a module is missing and nothing in the plan can run without it."""
+
+    def measure_stages(
+        self,
+        plan: WorkOrders,
+        settings: RunSettings,
+        facts: TorchFacts,
+        results: Path,
+        keep: Callable[[Any], object],
+        observer: RunObserver,
+    ) -> Ladder | None:
+        """Measure what follows the orders, rungs and speed-ups, and return the ladder if there is one."""
+
+
+OpenPlace = Callable[[], contextlib.AbstractContextManager[ClusterPlace]]
+"""A function that opens the workplace of a cluster."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,7 +248,7 @@ def run_suite(
         if place is None:
             check_imports(plan, executor.session)
         else:
-            place.call(import_stage, plan)
+            place.check_imports(plan)
         with hold_folder(folder):
             measured = {} if origin is None else origin.as_header()
             machine = None if place is None else place.timing_machine
@@ -246,7 +279,7 @@ def run_suite(
                 elif place is None:
                     ladder = _stages(plan, settings, executor.session, facts, file, keep, observer)
                 else:
-                    ladder = stages_elsewhere(place, plan, settings, facts, file.path, keep, observer)
+                    ladder = place.measure_stages(plan, settings, facts, file.path, keep, observer)
             results = with_unfinished(load_results(file.path))
     return RunReport(plan, file.path, tabulate_run(results, {order.id for order in plan}, plan.suite), ladder)
 

@@ -12,14 +12,14 @@ from photometer.cli.printing import complain
 
 if TYPE_CHECKING:
     from photometer.analysis.comparison_result import EnvironmentComparison
+    from photometer.commits.lane import CommitNodes
     from photometer.comparing.request import ComparisonRequest
     from photometer.comparing.source import Observer
     from photometer.execution.observer import NodeState
     from photometer.model.machine import Environment
+    from photometer.pipeline import OpenPlace
     from photometer.remote.cluster import Cluster
-    from photometer.remote.commits import CommitNodes
     from photometer.remote.node_actors import Wanted
-    from photometer.remote.ray_workplace import OpenPlace
 
 On = Annotated[
     str | None,
@@ -66,9 +66,9 @@ def commit_nodes(on: str | None, nodes: int | None, environment: Environment) ->
         if cluster is None:
             yield None
             return
-        from photometer.remote.commits import CommitNodes
+        from photometer.remote.commits import RayCommitNodes
 
-        yield CommitNodes(cluster, _wanted(environment, nodes), complain)
+        yield RayCommitNodes(cluster, _wanted(environment, nodes), complain)
 
 
 def _wanted(environment: Environment, nodes: int | None) -> Wanted:
@@ -93,15 +93,15 @@ def compare_on(on: str, nodes: int | None, request: ComparisonRequest, observer:
     """Compare on a cluster; flame graphs are not drawn there."""
     from photometer.model.machine import Environment
     from photometer.remote.comparisons import compare_on_cluster, pinned_sides
+    from photometer.remote.ray_workplace import RayWorkplace
 
     # What cannot travel is said before anything is started.
     pinned_sides(request)
     observer.stage("starting nodes")
     environment = Environment.current()
     with joined(on, nodes, environment.importable) as cluster:
-        open_place = place_on(cluster, nodes, environment)
-        assert open_place is not None
-        with open_place() as place:
+        assert cluster is not None
+        with RayWorkplace(cluster, _wanted(environment, nodes), complain) as place:
             observer.stage(f"comparing on nodes: {', '.join(place.nodes)}")
             return compare_on_cluster(request, place, observer)
 

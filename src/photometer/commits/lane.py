@@ -7,20 +7,25 @@ torch, serve them all: importing torch under Valgrind takes 15 s. Commits that a
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import EnvironmentSpec, GitSource, parse_environment
 from photometer.environments.worktree import Checkout, Worktrees
+from photometer.errors import PhotometerError
 from photometer.git import run_git
-from photometer.model.machine import Environment
+from photometer.model.machine import Environment, Machine
 from photometer.session.layout import of_fixed_length
 from photometer.session.session import Session
 
 if TYPE_CHECKING:
-    from photometer.remote.ray_workplace import OpenPlace
+    from photometer.analysis.comparison_result import EnvironmentComparison
+    from photometer.comparing.request import ComparisonRequest
+    from photometer.pipeline import OpenPlace
 
 REMEDY = "Check it out yourself to see why."
 
@@ -53,6 +58,37 @@ class CommitSource(Protocol):
     """Whatever makes commits ready to be measured, here (CommitLane) or on a node (remote/commits.py)."""
 
     def at(self, sha: str) -> Session | OnNode: ...
+
+
+class NodeSource(CommitSource, Protocol):
+    """One node of a cluster, which compares commits, too."""
+
+    def compare(self, request: ComparisonRequest) -> EnvironmentComparison: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """The outcome of a commit: what the caller's function returned, or why it could not be measured."""
+
+    sha: str
+    outcome: Any = None
+    error: PhotometerError | None = None
+
+
+class CommitNodes(Protocol):
+    """Several nodes that measure commits: those of a Ray cluster are remote/commits.py."""
+
+    def machines(self) -> list[Machine]:
+        """Return the machines that would measure."""
+
+    def ship(self, repository: Path, shas: Sequence[str], install: str | None) -> None:
+        """Put the files of these commits where nodes can fetch them."""
+
+    def any_lane(self) -> AbstractContextManager[NodeSource]:
+        """Return one node that measures commits one by one."""
+
+    def measure_all(self, shas: Sequence[str], measure: Callable[[CommitSource, str], Any]) -> Iterator[Measured]:
+        """Yield what `measure(lane, sha)` returns for each commit as it completes."""
 
 
 class CommitLane:

@@ -34,7 +34,7 @@ from photometer.plan.selection import parse_expression
 from photometer.session.session import Session
 
 if TYPE_CHECKING:
-    from photometer.remote.commits import CommitNodes
+    from photometer.commits.lane import CommitNodes
 
 from functools import cached_property
 
@@ -188,8 +188,6 @@ def _range_over(
     request: RangeRequest,
     on_commit: Callable[[int, int, Commit], RunObserver | None],
 ) -> Iterator[CommitOutcome]:
-    from photometer.remote.commits import over_nodes
-
     missing = _missing(repository, request, nodes.machines())
     nodes.ship(repository.top, missing, request.install)
     begun = itertools.count()
@@ -199,7 +197,7 @@ def _range_over(
         observer = on_commit(next(begun), len(missing), commit)
         return measure_commit(lane, repository, commit, request, observer)
 
-    for measured in over_nodes(nodes, missing, measure):
+    for measured in nodes.measure_all(missing, measure):
         if measured.error is not None:
             yield CommitOutcome(repository.commit(measured.sha), error=measured.error.message)
         else:

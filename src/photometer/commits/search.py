@@ -30,7 +30,7 @@ from photometer.model.results_folder import RESULTS_FOLDER
 from photometer.model.results_reader import load_results
 
 if TYPE_CHECKING:
-    from photometer.remote.commits import CommitNodes
+    from photometer.commits.lane import CommitNodes
 from photometer.history.nouns import Metric
 from photometer.history.points import UNDISTURBED
 from photometer.history.text import FUNCTIONS_SHOWN, format_change, format_day, format_value, visible_block
@@ -136,16 +136,9 @@ def find_first(
     if nodes is None:
         with CommitLane(repository.top, install=request.install, code=planned.folders) as lane:
             return _Search(request, repository, good, commits, lane, on_step, compare_requested).run()
-    from photometer.remote.comparisons import compare_on_cluster
-
     nodes.ship(repository.top, (good, *commits), request.install)
     with nodes.any_lane() as there:
-        place = there.place
-
-        def compare(asked: ComparisonRequest) -> EnvironmentComparison:
-            return compare_on_cluster(asked, place)
-
-        return _Search(request, repository, good, commits, there, on_step, compare).run()
+        return _Search(request, repository, good, commits, there, on_step, there.compare).run()
 
 
 class _Search:

@@ -15,12 +15,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from photometer.commits.lane import CommitSource, OnNode
-from photometer.errors import EnvironmentSpecError, NodesGone, PhotometerError
+from photometer.analysis.comparison_result import EnvironmentComparison
+from photometer.commits.lane import CommitSource, Measured, OnNode
+from photometer.comparing.request import ComparisonRequest
+from photometer.errors import EnvironmentSpecError, NodesGone
 from photometer.execution.executor import Failure
 from photometer.execution.scheduler import MOST_LOSSES
 from photometer.model.machine import Machine
 from photometer.remote.cluster import Cluster, import_ray
+from photometer.remote.comparisons import compare_on_cluster
 from photometer.remote.node_actors import Wanted
 from photometer.remote.node_worker import ShippedCommits
 from photometer.remote.ray_workplace import RayWorkplace
@@ -31,7 +34,7 @@ POLL_SECONDS = 0.2
 JOIN_SECONDS = 10.0
 
 
-class CommitNodes:
+class RayCommitNodes:
     """The nodes of a cluster that measure commits of a repository. Commits are sent only once."""
 
     def __init__(
@@ -69,6 +72,10 @@ class CommitNodes:
             raise NodesGone("the cluster has no node with a CPU", remedy="See what it has: `ray status`.")
         return self.lane(names[0])
 
+    def measure_all(self, shas: Sequence[str], measure: Callable[[CommitSource, str], Any]) -> Iterator[Measured]:
+        """Yield what `measure(lane, sha)` returns for each commit as it completes, with one thread per node."""
+        return over_nodes(self, shas, measure)
+
 
 class NodeLane:
     """One node that measures commits one by one; `at(sha)` is valid until the next call."""
@@ -82,6 +89,9 @@ class NodeLane:
             raise EnvironmentSpecError(failure.message, log=failure.log, remedy=failure.remedy)
         return OnNode(lambda: contextlib.nullcontext(self.place))
 
+    def compare(self, request: ComparisonRequest) -> EnvironmentComparison:
+        return compare_on_cluster(request, self.place)
+
     def __enter__(self) -> NodeLane:
         self.place.__enter__()
         return self
@@ -92,17 +102,8 @@ class NodeLane:
         self.place.__exit__(kind, value, trace)
 
 
-@dataclasses.dataclass(frozen=True)
-class Measured:
-    """The outcome of a commit: what the caller's function returned, or why it could not be measured."""
-
-    sha: str
-    outcome: Any = None
-    error: PhotometerError | None = None
-
-
 def over_nodes(
-    nodes: CommitNodes, shas: Sequence[str], measure: Callable[[CommitSource, str], Any]
+    nodes: RayCommitNodes, shas: Sequence[str], measure: Callable[[CommitSource, str], Any]
 ) -> Iterator[Measured]:
     """Yield what `measure(lane, sha)` returns for each commit as it completes, with one thread per node."""
     with _NodeThreads(nodes, shas, measure) as threads:
@@ -117,7 +118,7 @@ def over_nodes(
 class _NodeThreads:
     """One thread per node, each of which takes the next waiting commit. Use as a context manager."""
 
-    def __init__(self, nodes: CommitNodes, shas: Sequence[str], measure: Callable[[CommitSource, str], Any]) -> None:
+    def __init__(self, nodes: RayCommitNodes, shas: Sequence[str], measure: Callable[[CommitSource, str], Any]) -> None:
         self._nodes, self._measure = nodes, measure
         self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         for sha in shas:

@@ -11,25 +11,27 @@ import dataclasses
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from photometer.analysis.ladder import Ladder
 from photometer.execution.agenda import Job
 from photometer.execution.executor import BuildSnippets, Done, Failure, Work
-from photometer.execution.observer import NodeState
+from photometer.execution.observer import NodeState, RunObserver
+from photometer.execution.run_settings import RunSettings
 from photometer.execution.workplace import Slot
 from photometer.model.machine import Machine
 from photometer.model.node import Node
+from photometer.plan.work_order import WorkOrders
 from photometer.remote.cluster import Cluster, import_ray
 from photometer.remote.node_actors import POLL_SECONDS, NodeActors, Wanted
 from photometer.remote.node_slots import NodeSlots
 from photometer.remote.node_worker import NodeFacts, NodeOutcome, ShippedCommits
 from photometer.remote.same_software import differing_counts
 from photometer.remote.shared_files import SharedFiles
+from photometer.remote.stages import import_stage, stages_elsewhere
 from photometer.worker.messages import TorchFacts
-
-OpenPlace = Callable[[], "contextlib.AbstractContextManager[RayWorkplace]"]
-"""A function that opens the workplace of a cluster."""
 
 
 class RayWorkplace:
@@ -166,6 +168,20 @@ class RayWorkplace:
                 raise (error.cause if isinstance(error.cause, Exception) else error) from None
             except self._ray.exceptions.RayError:
                 self.actors.report(names[0], actor)
+
+    def check_imports(self, plan: WorkOrders) -> None:
+        self.call(import_stage, plan)
+
+    def measure_stages(
+        self,
+        plan: WorkOrders,
+        settings: RunSettings,
+        facts: TorchFacts,
+        results: Path,
+        keep: Callable[[Any], object],
+        observer: RunObserver,
+    ) -> Ladder | None:
+        return stages_elsewhere(self, plan, settings, facts, results, keep, observer)
 
     def enter_commit(self, commits: ShippedCommits, pack: list[Any], sha: str) -> Failure | None:
         """Switch the only node of this workplace to a commit; return why it cannot be measured, if so."""

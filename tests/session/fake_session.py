@@ -214,7 +214,7 @@ class FakeServer:
         self.strays = 0
         self._fails = fails
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, start_seconds: float = 0.0) -> None:
         if self._fails is not None:
             self.alive = False
             raise self._fails

@@ -59,7 +59,7 @@ def test_kill_reaches_those_that_are_lent_and_those_that_start() -> None:
     made: list[FakeServer] = []
 
     class SlowServer(FakeServer):
-        def wait_until_ready(self) -> None:
+        def wait_until_ready(self, start_seconds: float = 0.0) -> None:
             begun.set()
             go_on.wait(10)
             super().wait_until_ready()

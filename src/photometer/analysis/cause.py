@@ -6,6 +6,7 @@ joins both: real work, or memory, layout and machine.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from photometer.instruments.callgrind.figures import function_name
 from photometer.instruments.callgrind.layout_dependent import bare_name, is_allocator, is_layout_dependent
 from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts
-from photometer.model.units import percent
+from photometer.model.units import format_count, percent
 
 # Two builds lie in memory differently; outside the allocator that moved counts by up to 0.05 %.
 INSTRUCTION_TOLERANCE = 0.0005
@@ -219,6 +220,13 @@ def place_words(code: ChangedCode) -> str:
     if more or less:
         return f"{'new' if more else 'gone'} {where}: {more or less}"
     return f"{where}{f', most in {code.native}' if code.native else ''}"
+
+
+def own_sentence(figure: FigureChange) -> str:
+    """Say how a figure changed that has a verdict of its own: `+1.2 % instructions to compile, 90,004,528 before`."""
+    size = f"{percent(figure.share, signed=True)} " if math.isfinite(figure.share) else ""
+    said = f"{size}{figure.words}: {format_count(figure.base)} → {format_count(figure.branch)}"
+    return "; ".join([said, *map(code_words, figure.code)])
 
 
 def layout_words(layout_ratios: Sequence[float]) -> str:

@@ -1,7 +1,7 @@
 """FigureChange: an exact figure of an instrument on both sides of a comparison, and where in the code it changed.
 
 Like instructions, it decides whether something changed, not what that costs. Two builds lie in memory differently: what
-moves a figure by less than its tolerance is no change.
+moves a figure by less than its tolerance, or by less than repeats of one side differ, is no change.
 
 MemoryChange: whether the branch allocates more or less than the base. Figures are exact: any difference counts.
 """
@@ -9,6 +9,7 @@ MemoryChange: whether the branch allocates more or less than the base. Figures a
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
@@ -112,10 +113,17 @@ class FigureChange:
     branch: float
     has_changed: bool = False
     code: tuple[ChangedCode, ...] = ()
+    # Whether it is said by itself, not only where it may explain a change of time.
+    own_verdict: bool = False
 
     @property
     def difference(self) -> float:
         return self.branch - self.base
+
+    @property
+    def is_found(self) -> bool:
+        """Whether it changed and has a verdict of its own."""
+        return self.own_verdict and self.has_changed
 
     @property
     def verdict(self) -> Literal["more", "fewer", "equal"]:
@@ -128,6 +136,11 @@ class FigureChange:
         size = format_count(abs(self.difference))
         return f"{size} {self.verdict} {self.words}, {format_count(self.branch)} in all{where}"
 
+    @property
+    def share(self) -> float:
+        """The change as a share of what the base has; infinite if that has nothing."""
+        return self.difference / abs(self.base) if self.base else math.copysign(math.inf, self.difference)
+
 
 def figure_changes(instrument: Instrument, base: Any, branch: Any) -> tuple[FigureChange, ...]:
     """Return the change of every figure that both records have."""
@@ -136,14 +149,15 @@ def figure_changes(instrument: Instrument, base: Any, branch: Any) -> tuple[Figu
         ours, theirs = figure.of(base), figure.of(branch)
         if ours is None or theirs is None:
             continue
-        tolerance = max(figure.tolerance * max(ours, theirs), figure.least)
-        changes.append(
-            FigureChange(figure.name, figure.head or figure.name, ours, theirs, abs(theirs - ours) > tolerance)
-        )
+        scatter = sum(high - low for low, high in (figure.bounds(base), figure.bounds(branch)))
+        tolerance = max(figure.tolerance * max(ours, theirs), figure.least, scatter)
+        has_changed = abs(theirs - ours) > tolerance
+        words = figure.head or figure.name
+        changes.append(FigureChange(figure.name, words, ours, theirs, has_changed, own_verdict=figure.own_verdict))
     return tuple(changes)
 
 
 def likely_cause(changes: tuple[FigureChange, ...], word: str) -> FigureChange | None:
     """Return what may have made a time change with the same instructions: of the figures declared last first."""
     wanted = {"slower": "more", "faster": "fewer"}.get(word.removeprefix("probably "))
-    return next((change for change in reversed(changes) if change.verdict == wanted), None)
+    return next((each for each in reversed(changes) if each.verdict == wanted and not each.own_verdict), None)

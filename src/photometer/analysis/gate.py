@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 from photometer.analysis.cause import InstructionChange
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison, Outcome
-from photometer.analysis.figure_change import MemoryChange
+from photometer.analysis.figure_change import FigureChange, MemoryChange
 from photometer.analysis.verdict import Verdict
 from photometer.model.compile_report import CompileReport
-from photometer.model.fail_rules import COMPILE_WORDS, WATCHED, FailRule, parse_rules
+from photometer.model.fail_rules import COMPILE_WORDS, WATCHED, FailRule, Watched, parse_rules
 from photometer.model.units import change, format_bytes, percent, span
 from photometer.plan.selection import names_benchmark
 from photometer.plan.work_order import WorkOrder
@@ -196,12 +196,14 @@ def _breaches(result: ComparisonResult, rules: tuple[FailRule, ...]) -> Iterator
 
 def _sentence(result: ComparisonResult, rule: FailRule, rules: tuple[FailRule, ...]) -> str:
     """Return how a rule is broken; empty if it is not."""
-    if rule.watched == "memory":
-        return _memory_breach(result.memory, rule)
-    if rule.watched == "instructions":
-        return _instructions_breach(result.instructions, rule)
-    if rule.watched == "slower":
-        return _slower_breach(result.judged, rule)
+    by_itself: dict[Watched, str] = {
+        "memory": _memory_breach(result.memory, rule),
+        "instructions": _instructions_breach(result.instructions, rule),
+        "compile": _compile_breach(result.changed_figures, rule),
+        "slower": _slower_breach(result.judged, rule),
+    }
+    if rule.watched in by_itself:
+        return by_itself[rule.watched]
     if rule.watched == "probable":
         return _probable_breach(result.judged, rule, next((each for each in rules if each.watched == "slower"), SLOWER))
     if rule.watched == "undecided":
@@ -254,6 +256,15 @@ def _instructions_breach(changed: InstructionChange | None, rule: FailRule) -> s
     return f"{percent(changed.ratio - 1.0)} more instructions{_beyond(rule)}"
 
 
+def _has_compilation(result: ComparisonResult) -> bool:
+    return any(figure.own_verdict for figure in result.figures)
+
+
+def _compile_breach(changed: tuple[FigureChange, ...], rule: FailRule) -> str:
+    grown = [each for each in changed if each.share > rule.share]
+    return "; ".join(f"{percent(each.share)} more {each.words}{_beyond(rule)}" for each in grown)
+
+
 def _memory_breach(memory: MemoryChange | None, rule: FailRule) -> str:
     """Return how much more memory is used than allowed; empty if it is not. If mixed, the largest growth counts."""
     if memory is None or memory.verdict not in ("more", "mixed"):
@@ -281,5 +292,7 @@ def _unjudged(comparison: EnvironmentComparison, rules: set[FailRule]) -> Iterat
     for rule in sorted(rules, key=str):
         if rule.watched == "instructions" and all(each.instructions is None for each in comparison.results):
             yield f"{rule}: no instructions were counted"
+        if rule.watched == "compile" and not any(map(_has_compilation, comparison.results)):
+            yield f"{rule}: no compilation was counted"
         if rule.watched == "memory" and all(each.memory is None for each in comparison.results):
             yield f"{rule}: no memory was measured"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from photometer.analysis.cause import own_sentence
 from photometer.analysis.comparison_result import ComparisonResult
 from photometer.analysis.gate import Breach
 from photometer.ci.acceptance import acceptance_line
@@ -112,6 +113,7 @@ def is_changed(result: ComparisonResult) -> bool:
         result.verdict in _CHANGED
         or (result.memory is not None and result.memory.has_changed)
         or (result.instructions is not None and result.instructions.has_changed)
+        or bool(result.changed_figures)
     )
 
 
@@ -160,6 +162,7 @@ def _row(result: ComparisonResult, fails: bool) -> Row:
 def _why(result: ComparisonResult) -> str:
     parts = [result.cause.rstrip(".")] if result.cause else []
     parts += [result.memory.sentence] if result.memory is not None and result.memory.has_changed else []
+    parts += [own_sentence(figure) for figure in result.changed_figures]
     return "; ".join(parts)
 
 

@@ -35,7 +35,7 @@ FailOn = Annotated[
         "--fail-on",
         metavar="RULES",
         help="What makes the exit status other than 0: slower, slower:5%, probable, undecided, instructions:1%, "
-        "memory:0, memory:64KiB, or never; several with commas.",
+        "memory:0, memory:64KiB, compile:1%, or never; several with commas.",
     ),
 ]
 EXIT_OF = {
@@ -74,13 +74,21 @@ def commands_held(variables: Mapping[str, str]) -> Iterator[None]:
         say_aside(f"::{word}::")
 
 
-def gate_of(fail_on: list[str] | None, project: ProjectSettings, *, instructions: bool, memory: bool) -> Gate:
+def gate_of(
+    fail_on: list[str] | None,
+    project: ProjectSettings,
+    *,
+    instructions: bool,
+    memory: bool,
+    compilation: bool = False,
+) -> Gate:
     """Return the rules of the options, then the project's, then the usual one; what is not measured cannot fail."""
     from photometer.analysis.gate import SLOWER, Gate
     from photometer.errors import DefinitionError
     from photometer.model.fail_rules import parse_rules
 
-    measured = {"slower", "probable", "undecided", *(["instructions"] * instructions), *(["memory"] * memory)}
+    taken = {"instructions": instructions, "memory": memory, "compile": compilation}
+    measured = {"slower", "probable", "undecided", *(name for name, is_taken in taken.items() if is_taken)}
     try:
         rules = parse_rules(fail_on) if fail_on else (SLOWER,) if project.rules is None else project.rules
     except DefinitionError as error:

@@ -214,7 +214,7 @@ def compare(
         sides = default_sides(project, os.environ)
     if len(sides) < 2:
         raise typer.BadParameter("give BASE and BRANCH, or --matrix, or no side at all")
-    gate = gate_of(fail_on, project, instructions=instructions, memory=memory)
+    gate = gate_of(fail_on, project, instructions=instructions, memory=memory, compilation=options["compile_counts"])
     from photometer.comparing.request import DEFAULT_LAYOUTS, ComparisonRequest, ComparisonSettings
 
     settings = ComparisonSettings(

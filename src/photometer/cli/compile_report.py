@@ -37,19 +37,31 @@ def compile_report(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="S", callback=seconds, help="Give up after this many seconds.")
     ] = 600.0,
+    instructions: Annotated[
+        bool,
+        typer.Option(
+            "--instructions", help="Also count the instructions of a cold compilation and of a call (needs Valgrind)."
+        ),
+    ] = False,
+    backend: Annotated[
+        str, typer.Option("--backend", metavar="NAME", help="Backend of torch.compile, such as aot_eager.")
+    ] = "",
     fail_on: FailOnCompile = None,
     json: Json = None,
 ) -> None:
     gate = compile_gate(fail_on)
     code = read_code(statement)
     check_syntax([code], read_setup(setup))
-    from photometer.definition.compile_variant import compile_variants
+    from photometer.definition.compile_variant import BACKEND, DEFAULT_MODE, compile_variants
+    from photometer.instruments.callgrind.compile_counts import count_statement_compilation
     from photometer.instruments.compile_report import report_statement
     from photometer.model.records import to_record
     from photometer.plan.compiled_statement import compiled_statement
     from photometer.report.runtime_text import render_compile_report
 
-    (variant,) = compile_variants(mode, dynamic, fullgraph)
+    if backend and mode != DEFAULT_MODE:
+        raise typer.BadParameter("--mode is for torch's default backend; leave it out, or --backend")
+    (variant,) = compile_variants(f"{BACKEND}{backend}" if backend else mode, dynamic, fullgraph)
     sizes = chosen_points(axes, where)
     order = compiled_statement(
         code.stmt,
@@ -60,9 +72,10 @@ def compile_report(
         timeout_seconds=timeout,
     )
     report = report_statement(order)
+    counts = count_statement_compilation(order) if instructions else None
     if json is not None:
-        give_lines(json, [dumps(to_record(report))])
+        give_lines(json, [dumps(to_record(record)) for record in (report, counts) if record is not None])
     else:
         show_text(visible(code.stmt))
-        show_rendered(render_compile_report(report, terminal_width()))
+        show_rendered(render_compile_report(report, terminal_width(), counts))
     raise typer.Exit(exit_status(gate, [report], measured=True, failed=False))

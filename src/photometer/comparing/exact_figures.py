@@ -84,11 +84,12 @@ def located(
     checked: CheckedPlan,
     observer: Observer,
 ) -> ExactSuite:
-    """Return the changes with the user's functions below which they are, of the one that may explain each verdict."""
-    causes = {key: likely_cause(suite.of(*key), word) for key, word in verdicts.items()}
-    wanted = {key: cause for key, cause in causes.items() if cause is not None}
+    """Return the changes with the functions in which they are: those that have a verdict, or may explain one."""
+    causes = [(key, likely_cause(suite.of(*key), word)) for key, word in verdicts.items()]
+    causes += [(key, each) for key, all_of_it in suite.changes.items() for each in all_of_it if each.is_found]
+    wanted = [(key, cause) for key, cause in causes if cause is not None]
     changes = dict(suite.changes)
-    for done, (key, cause) in enumerate(wanted.items()):
+    for done, (key, cause) in enumerate(wanted):
         observer.stage(f"looking for the {cause.words}")
         observer.step(done, len(wanted))
         found = dataclasses.replace(cause, code=_code(cause, key, sides, checked))

@@ -88,6 +88,8 @@ class Figure:
     # memory differently.
     tolerance: float = 0.0
     least: float = 0.0
+    # Whether a change is said by itself there; otherwise it is only what may explain a change of time.
+    own_verdict: bool = False
 
     def bounds(self, record: Any) -> tuple[float, float]:
         value = self.of(record)

@@ -86,7 +86,8 @@ def kind_of(order: WorkOrder) -> ServerKind:
     """Return the kind of server that an order runs in: one that has imported what it imports, the compiler too."""
     if order.args.language is not Language.PYTHON:
         return ServerKind()
-    kind = compiling(order.auto.device) if is_compiled(order) else ServerKind()
+    # What another backend imports is found in the set-up: not Inductor.
+    kind = compiling(order.auto.device) if is_compiled(order) and not order.auto.compile.backend else ServerKind()
     return kind.importing(Prepare(order.args.stmt, order.args.setup, preload=order.preload))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from photometer.instruments.callgrind.compile_counts import COMPILE_COUNTS
 from photometer.instruments.callgrind.count_order import INSTRUCTIONS
 from photometer.instruments.callgrind.simulated_caches import SIMULATED_CACHES
 from photometer.instruments.cold_caches import COLD_CACHES
@@ -34,6 +35,7 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     MEMORY,
     INSTRUCTIONS,
     SIMULATED_CACHES,
+    COMPILE_COUNTS,
     COLD_CACHES,
 )
 

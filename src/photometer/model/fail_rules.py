@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from photometer.errors import DefinitionError
 from photometer.model.units import format_bytes
 
-Watched = Literal["slower", "probable", "undecided", "instructions", "memory", "recompile", "graph-break"]
+Watched = Literal["slower", "probable", "undecided", "instructions", "memory", "compile", "recompile", "graph-break"]
 WATCHED: tuple[Watched, ...] = get_args(Watched)
 # What compiled statements can fail on; they have no threshold.
 COMPILE_WORDS: tuple[Watched, ...] = ("recompile", "graph-break")
@@ -22,8 +22,8 @@ NEVER = "never"
 _NUMBER = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>%|B|KiB|MiB|GiB)?")
 _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 _FORMS = (
-    "Write slower, slower:5%, probable, undecided, instructions:1%, memory:0, memory:64KiB, recompile, graph-break, "
-    "or never."
+    "Write slower, slower:5%, probable, undecided, instructions:1%, memory:0, memory:64KiB, compile:1%, recompile, "
+    "graph-break, or never."
 )
 
 

@@ -45,8 +45,9 @@ def compile_words(options: object) -> tuple[str, ...]:
     """Return what tells a call of torch.compile from a plain one, from its recorded options: `reduce-overhead`."""
     if not isinstance(options, Mapping):
         return ()
-    mode, dynamic = options.get("mode"), options.get("dynamic")
+    mode, dynamic, backend = options.get("mode"), options.get("dynamic"), options.get("backend")
     words = [] if mode in (None, "", "default") else [str(mode)]
+    words += [f"backend:{backend}"] if backend else []
     words += ["dynamic" if dynamic else "static"] if isinstance(dynamic, bool) else []
     return (*words, *(["fullgraph"] if options.get("fullgraph") is True else []))
 

@@ -21,6 +21,8 @@ SEED = 0
 COMPILE_SECONDS_NAME = "photometer_compile_seconds"
 # Before each run, as `optimizer.zero_grad()` does it: otherwise a run would also add to the gradients of the last.
 CLEAR_GRADIENTS = "for photometer_leaf in photometer_leaves:\n    photometer_leaf.grad = None"
+# What a worker that counts a compilation gives to the set-up (worker/compile_counts.py).
+COUNT_COMPILE_NAME = "photometer_count_compile"
 
 
 def python_statement(benchmark: GroupedBenchmark, auto: AutoLabels) -> str | None:
@@ -121,15 +123,32 @@ def _gradient(benchmark: GroupedBenchmark, stmt: str) -> list[str]:
     return [forward, gradient, f"del {output}"]
 
 
+# What the first call of a compiled variant begins and ends with, each a line of its own.
+FIRST_CALL_BEGINS = "photometer_start = photometer_time.perf_counter()"
+FIRST_CALL_ENDS = f'globals()["{COMPILE_SECONDS_NAME}"] = photometer_time.perf_counter() - photometer_start'
+
+
 def timed_first_call(gradient: list[str], stmt: str) -> list[str]:
     """Return the timed first call. The forward run for the gradient compiles too, so the clock starts before it."""
     return [
         "import time as photometer_time",
-        "photometer_start = photometer_time.perf_counter()",
+        FIRST_CALL_BEGINS,
         *gradient,
         stmt,
-        f'globals()["{COMPILE_SECONDS_NAME}"] = photometer_time.perf_counter() - photometer_start',
+        FIRST_CALL_ENDS,
     ]
+
+
+def counted_first_call(setup: str, *, twice: bool = False) -> str:
+    """Return the set-up of a compiled variant with its first call counted by the worker (compile_counts.py).
+
+    With `twice`, it is compiled once before, for the worker to see which functions the compiler calls.
+    """
+    before, _, rest = setup.partition(FIRST_CALL_BEGINS)
+    call, _, after = rest.partition(FIRST_CALL_ENDS)
+    seen = [f"{COUNT_COMPILE_NAME}.watch()", call.strip("\n")] if twice else []
+    counted = [f"{COUNT_COMPILE_NAME}.begin()", call.strip("\n"), f"{COUNT_COMPILE_NAME}.end()"]
+    return before + "\n".join([*seen, *counted]) + after
 
 
 def _function(benchmark: GroupedBenchmark, name: str, first_lines: list[str]) -> str:

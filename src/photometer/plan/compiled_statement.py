@@ -24,6 +24,7 @@ from photometer.definition.timer_args import TimerArgs
 from photometer.model.language import Language
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.codegen_python import SEED, python_setup, python_statement, timed_first_call
+from photometer.plan.expand import eager_args
 from photometer.plan.work_order import WorkOrder
 
 
@@ -83,14 +84,16 @@ def compiled_statement(
     )
     if _compiles_itself(setup) or _compiles_itself(stmt):
         args, later = _as_it_is(stmt, setup, auto, sizes)
+        eager = None
     else:
         benchmark = _benchmark(stmt, setup, variant, sizes)
         text = python_statement(benchmark, auto) or ""
         args = TimerArgs(text, python_setup(benchmark, auto, text, ""), "", num_threads, Language.PYTHON, check=False)
         later = other_sizes(benchmark, auto, text)
+        eager = eager_args(benchmark, auto)
     identity = content_hash([args.stmt, args.setup, num_threads])
     order = WorkOrder(identity, (stmt.strip().splitlines()[0],), auto, args, timeout_seconds=timeout_seconds)
-    return dataclasses.replace(order, recompile_with=later)
+    return dataclasses.replace(order, recompile_with=later, eager_args=eager)
 
 
 def _compiles_itself(code: str) -> bool:

@@ -65,7 +65,8 @@ def materialize(
             if probe:
                 order = dataclasses.replace(order, args=probe_args(benchmark, auto, args))
             others = other_sizes(benchmark, auto, args.stmt)
-            order = dataclasses.replace(order, recompile_with=others, preload=suite.preload)
+            eager = eager_args(benchmark, auto)
+            order = dataclasses.replace(order, recompile_with=others, eager_args=eager, preload=suite.preload)
             if job is not None:
                 jobs[job.id] = job
                 order = dataclasses.replace(order, model_id=job.id)
@@ -110,6 +111,13 @@ def _timer_args(benchmark: GroupedBenchmark, auto: AutoLabels, model_path: str) 
     setup = (python_setup if python else cpp_setup)(benchmark, auto, stmt, model_path)
     global_setup = "" if python else cpp_global_setup(benchmark, auto)
     return TimerArgs(stmt, setup, global_setup, auto.num_threads, auto.language, check=False)
+
+
+def eager_args(benchmark: GroupedBenchmark, auto: AutoLabels) -> TimerArgs | None:
+    """Return the code of the eager variant beside a compiled one."""
+    if auto.runtime is not RuntimeMode.COMPILED:
+        return None
+    return _timer_args(benchmark, dataclasses.replace(auto, runtime=RuntimeMode.EAGER, compile=CompileVariant()), "")
 
 
 def _order(entry: SuiteEntry, auto: AutoLabels, args: TimerArgs, *, timeout_seconds: float, retries: int) -> WorkOrder:

@@ -86,6 +86,8 @@ class WorkOrder:
     figures: OrderFigures | None = None
     # Of the first compiled size of a sweep: code that calls it with the others.
     recompile_with: tuple[str, ...] = ()
+    # Of a compiled order: the same benchmark without torch.compile, of which it is an overhead.
+    eager_args: TimerArgs | None = None
     # Modules that are imported before its set-up runs, once for all forks: its suite's PRELOAD.
     preload: tuple[str, ...] = ()
     # Of its random numbers, if the user chose one; it is not part of the id.

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from photometer.analysis.speedup import RuntimeRow, Speedup
+from photometer.instruments.callgrind.compile_counts import CompileCounts
 from photometer.model.compile_report import CompileReport
-from photometer.model.units import format_interval, format_ratio, format_seconds
+from photometer.model.units import format_count, format_interval, format_ratio, format_seconds
 from photometer.model.visible_text import visible_line
 from photometer.report.tables.as_text import note_lines, render_text
 from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, Table, Value, row_of, table_of
@@ -49,7 +50,7 @@ def render_runtimes(rows: Sequence[RuntimeRow], width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def render_compile_report(report: CompileReport, width: int) -> str:
+def render_compile_report(report: CompileReport, width: int, counts: CompileCounts | None = None) -> str:
     """Return what one statement's compilation took and met, a fact per line."""
     graphs = "1 graph" if report.graphs == 1 else f"{report.graphs} graphs"
     lines = [f"  {graphs}, {_times(report.break_count, 'graph break')}"]
@@ -62,6 +63,11 @@ def render_compile_report(report: CompileReport, width: int) -> str:
         lines.append(f"  {_times(len(report.recompilations), 'recompilation')} over the other sizes")
     elif report.recompilations:
         lines.append(f"  {_times(len(report.recompilations), 'recompilation')}")
+    if counts is not None:
+        beyond = counts.overhead_per_call
+        more = "" if beyond is None else f", {format_count(beyond)} more than without torch.compile"
+        lines.append(f"  {format_count(counts.compilation)} instructions to compile")
+        lines.append(f"  {format_count(counts.per_call)} instructions per call{more}")
     return "\n".join([*lines, *trouble_lines(report, width)]) + "\n"
 
 

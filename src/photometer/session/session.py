@@ -27,7 +27,7 @@ from photometer.errors import WorkerError
 from photometer.model.machine import Environment
 from photometer.session.child_process import ChildProcess
 from photometer.session.cores import allowed_cores, on_cores, pin
-from photometer.session.fork_server import ForkServer, ImportNotShared, PathShadows
+from photometer.session.fork_server import START_SECONDS, ForkServer, ImportNotShared, PathShadows
 from photometer.session.layout import Layout
 from photometer.session.left_behind import make_folder
 from photometer.session.policy import Policy, limit_memory, memory_limit_bytes
@@ -89,6 +89,8 @@ class CompileCaches:
 
 # A kept zygote that is ready needs 10 ms for a fork, 0.3 s under Valgrind, and ten times that on a busy machine.
 WARM_SECONDS = 20.0
+# Importing Inductor and compiling with it under Valgrind took four minutes on two busy cores.
+COMPILER_SECONDS = 1200.0
 # A suite in which every benchmark has imports of its own would otherwise have as many servers, of 10 MB to 200 MB each.
 MOST_IDLE = 16
 
@@ -118,6 +120,8 @@ class ServerKind:
     imports: tuple[str, ...] = ()
     # Under Callgrind: whether its children load TorchScript models.
     scripts: bool = False
+    # Under Callgrind: whether its children count compilations, so that it compiles something before it forks.
+    compiles: bool = False
     # Nothing is measured beside its children, so that their threads may wait for work by spinning.
     spins: bool = False
 
@@ -162,7 +166,7 @@ class Server(Protocol):
     @property
     def alive(self) -> bool: ...
 
-    def wait_until_ready(self) -> None: ...
+    def wait_until_ready(self, start_seconds: float = START_SECONDS) -> None: ...
 
     def child(self) -> contextlib.AbstractContextManager[ChildProcess]: ...
 
@@ -218,7 +222,7 @@ class Session:
             kind = self._with_shared_imports(kind)
             server = self._take(kind) or self._begin(kind, cores)
             try:
-                self._make_ready(server)
+                self._make_ready(server, COMPILER_SECONDS if kind.compiles else START_SECONDS)
                 return kind, server
             except ImportNotShared as refused:
                 self._give_back(kind, server)
@@ -360,12 +364,12 @@ class Session:
                 server.kill()
         return server
 
-    def _make_ready(self, server: Server) -> None:
+    def _make_ready(self, server: Server, start_seconds: float) -> None:
         if server.greeting is None:
             if isinstance(server, ForkServer) and server.is_of_ready_zygote:
                 server.wait_until_ready(WARM_SECONDS)
             else:
-                server.wait_until_ready()
+                server.wait_until_ready(start_seconds)
             limit_memory(server.pid, self._limit_bytes)
 
     def _give_back(self, kind: ServerKind, server: Server) -> None:
@@ -404,7 +408,7 @@ class Session:
             variables=tuple(variables.items()),
             search_path=path if first else (),
             wrapper=() if counting is None else _callgrind(counting),
-            translate="" if counting is None else "with scripts" if kind.scripts else "plain",
+            translate=_translated(kind),
             small_pages=self.policy.small_pages,
             width=kind.width,
             side_path=() if first else path,
@@ -416,6 +420,13 @@ class Session:
             # Other layouts are drawn anew each time.
             may_be_kept=kind.layout == Layout(),
         )
+
+
+def _translated(kind: ServerKind) -> str:
+    """Return what a zygote runs under Callgrind before it forks, in the words of `worker/zygote.py`."""
+    if kind.counting is None:
+        return ""
+    return "with compiler" if kind.compiles else "with scripts" if kind.scripts else "plain"
 
 
 def _callgrind(counting: Counting) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ SIBLINGS = (
     "valgrind_requests",
     "memory",
     "compile_report",
+    "compile_counts",
     "seeds",
     "device_modes",
     "scatter",

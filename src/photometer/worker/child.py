@@ -18,6 +18,7 @@ from time import perf_counter, thread_time
 from typing import Any, cast
 
 from .accelerators import device_in_use, device_names, open_device
+from .compile_counts import COUNT_COMPILE, CompileCount
 from .compile_report import report_compile, use_compile_cache
 from .device_blocks import DeviceBlocks
 from .device_modes import measure_modes
@@ -207,6 +208,8 @@ class Child:
             return native.open_blocks()
         seen = torch_or_missing() if torch is None else torch
         self._namespace = {"torch": seen, "__name__": "__main__", **self._names}
+        if request.counts_compile:
+            self._namespace[COUNT_COMPILE] = CompileCount(self._python_frames, request.compile_cache)
         exec(compile(request.globals_text, "<globals>", "exec"), self._namespace)
         clock = synchronized_clock(torch) if request.synchronize else perf_counter
         loop = self._loop = PythonLoop(request.stmt, request.setup, clock, self._namespace)

@@ -237,8 +237,10 @@ class Prepare(Request[Prepared]):
     by_graph: bool = False
     # The folder for what torch.compile keeps, if not the user's own.
     compile_cache: str = ""
-    # Under Callgrind: whether Python's frames are to be seen in its call tree.
+    # Under Callgrind: whether the set-up says what of it is counted (compile_counts.py), and whether Python's frames
+    # are to be seen in its call tree.
     counts: bool = False
+    counts_compile: bool = False
     python_frames: bool = False
     # Draws where heap, mappings and stack lie (see scatter.py); 0 leaves them as they are.
     layout_seed: int = 0

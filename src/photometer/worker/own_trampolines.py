@@ -69,6 +69,8 @@ class CallPaths:
     def __init__(self) -> None:
         self.paths: list[CallPath] = [CallPath((lambda: None).__code__, -1)]
         self.runs = 0
+        # Whether each is a function, on whatever path it is called.
+        self.are_functions = False
 
     def watch(self, run: Callable[[int], object], number: int) -> None:
         """Run it `number` times, and keep every path that it takes."""
@@ -102,6 +104,36 @@ class CallPaths:
         return children[id(code)]
 
 
+class CalledFunctions:
+    """The functions that are called, on whatever path: a compiler is too large, and too recursive, for its paths."""
+
+    def __init__(self) -> None:
+        self._paths = CallPaths()
+
+    def watch_on(self) -> None:
+        """Note every call of a Python function from now on, until `paths` is asked for."""
+        functions, number_of = self._paths.paths, self._paths.paths[0].children
+
+        def on_event(frame: FrameType, event: str, argument: object) -> None:
+            if event != "call":
+                return
+            code, caller = frame.f_code, frame.f_back
+            if id(code) not in number_of:
+                number_of[id(code)] = len(functions)
+                functions.append(CallPath(code, 0))
+            if caller is not None and id(caller.f_code) in number_of:
+                functions[number_of[id(caller.f_code)]].calls[qualified_name(code), caller.f_lineno or 0] += 1
+
+        sys.setprofile(on_event)
+
+    def paths(self) -> CallPaths:
+        """Return each function as a path of its own that is below none."""
+        sys.setprofile(None)
+        self._paths.runs = 1
+        self._paths.are_functions = True
+        return self._paths
+
+
 class TooManyPaths(Exception):
     """A recursion without an end in sight, or a statement that should be a smaller one."""
 
@@ -118,7 +150,7 @@ class Trampolines:
         self._api._PyInterpreterState_GetEvalFrameFunc.argtypes = [ctypes.c_void_p]
         self._api._PyInterpreterState_SetEvalFrameFunc.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
         self._loop = ctypes.cast(self._api._PyEval_EvalFrameDefault, ctypes.c_void_p).value or 0
-        self._table = _Table(paths.paths)
+        self._table = _Table(paths)
 
     def install(self) -> bool:
         """Whether it could be done: not if something else evaluates frames (torch.compile), or the address is taken."""
@@ -145,7 +177,7 @@ class Trampolines:
         rows = [
             {
                 "address": trampoline_address(number),
-                "parent": trampoline_address(path.parent),
+                "parent": 0 if self._paths.are_functions else trampoline_address(path.parent),
                 "function": qualified_name(path.code),
                 "file": shown_file(path.code.co_filename),
                 "line": path.code.co_firstlineno,
@@ -160,7 +192,8 @@ class Trampolines:
 class _Table:
     """Trampoline and path by code object and path above, hashed with linear probing. Before it: the path we are on."""
 
-    def __init__(self, paths: list[CallPath]) -> None:
+    def __init__(self, call_paths: CallPaths) -> None:
+        paths = call_paths.paths
         size = 64
         while size < 4 * len(paths):
             size *= 2
@@ -172,7 +205,9 @@ class _Table:
             index = ((id(path.code) >> 4) + path.parent * _MULTIPLIER) & self.mask
             while entries[index][0]:
                 index = (index + 1) & self.mask
-            entries[index] = (id(path.code), path.parent, trampoline_address(number), number)
+            # Below a function one is still on no path: all functions are looked up from there.
+            below = 0 if call_paths.are_functions else number
+            entries[index] = (id(path.code), path.parent, trampoline_address(number), below)
         state = struct.pack("<QQ", 0, trampoline_address(0))
         self._bytes = ctypes.create_string_buffer(state + b"".join(_ENTRY.pack(*entry) for entry in entries))
         self.address = ctypes.addressof(self._bytes) + len(state)
@@ -187,15 +222,18 @@ def trampoline_address(number: int) -> int:
 
 def make_trampolines(run: Callable[[int], object], number: int) -> Trampolines | None:
     """Return trampolines for the paths that `run(number)` takes, in use from now on; None if there cannot be any."""
-    if sys.implementation.name != "cpython" or platform.machine() not in ("x86_64", "AMD64"):
-        return None
-    offset = code_offset(sys._getframe())
-    if offset is None:
-        return None
     paths = CallPaths()
     try:
         paths.watch(run, number)
     except TooManyPaths:
+        return None
+    return trampolines_of(paths)
+
+
+def trampolines_of(paths: CallPaths) -> Trampolines | None:
+    """Return trampolines for these paths, in use from now on; None if there cannot be any."""
+    offset = code_offset(sys._getframe())
+    if sys.implementation.name != "cpython" or platform.machine() not in ("x86_64", "AMD64") or offset is None:
         return None
     trampolines = Trampolines(paths, offset)
     return trampolines if trampolines.install() else None

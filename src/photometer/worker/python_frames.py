@@ -11,7 +11,7 @@ import platform
 import sys
 from collections.abc import Callable
 
-from .own_trampolines import Trampolines, make_trampolines, shown_file
+from .own_trampolines import CalledFunctions, Trampolines, make_trampolines, shown_file, trampolines_of
 
 # What happens once only, such as an import, is over then.
 RUNS_BEFORE = 2
@@ -25,11 +25,24 @@ class PythonFrames:
     def __init__(self) -> None:
         self._are_pythons = platform.machine() not in ("x86_64", "AMD64") and _activate()
         self._own: Trampolines | None = None
+        self._functions: CalledFunctions | None = None
 
     def before_counting(self, run_block: Callable[[int], float]) -> None:
         if not self._are_pythons and self._own is None:
             run_block(RUNS_BEFORE)
             self._own = make_trampolines(run_block, RUNS_TO_SEE)
+
+    def watch_functions(self) -> None:
+        """See which functions are called from now on, until `show_functions`; for what cannot be run several times."""
+        if not self._are_pythons:
+            self._functions = CalledFunctions()
+            self._functions.watch_on()
+
+    def show_functions(self) -> None:
+        """Give each function that was called a trampoline, on whatever path it is called."""
+        if self._functions is not None:
+            self._own = trampolines_of(self._functions.paths())
+            self._functions = None
 
     def take_map(self) -> str:
         """Return the trampolines' names, as own_trampolines or CPython write them; nothing if there are none."""

@@ -96,6 +96,28 @@ def stop_instrumentation() -> None:
     _request(_STOP)
 
 
+class CallgrindSwitch:
+    """`begin` and `end` stand around what is counted; `end` writes it to a file, the second that this process writes.
+
+    The first has nothing that matters: see count_blocks.
+    """
+
+    def __init__(self) -> None:
+        if not running_on_valgrind():
+            raise RuntimeError("instructions of a compilation are counted in a server under Valgrind")
+        self._request = _request_function()
+        numbers = (_START, _DUMP_STATS, _ZERO_STATS, _TOGGLE_COLLECT)
+        self._start, self._dump, self._zero, self._toggle = ((ctypes.c_uint64 * 6)(number) for number in numbers)
+
+    def begin(self) -> None:
+        for words in (self._start, self._toggle, self._toggle, self._dump, self._zero, self._toggle):
+            self._request(ctypes.addressof(words), 0)
+
+    def end(self) -> None:
+        for words in (self._toggle, self._dump):
+            self._request(ctypes.addressof(words), 0)
+
+
 def count_blocks(
     run_block: Callable[[int], float], number: int, *, warmup_runs: int, toggles_itself: bool = False
 ) -> int:

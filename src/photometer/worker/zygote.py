@@ -27,6 +27,7 @@ import traceback
 from typing import Any
 
 from .child_life import read_nothing_from
+from .compile_counts import compile_before_counting
 from .imports import NotShared, import_all, shadowed
 from .messages import PROTOCOL_VERSION, Failed, Prepare, decode_request, encode_reply, encode_request
 from .protocol import NO_PATH, Disconnected, Garbled, receive_message, send_message
@@ -124,6 +125,8 @@ def get_ready(request: dict[str, Any]) -> Failed | None:
             run_common_operations(torch)
         if request["translate"] == "with scripts" and torch is not None:
             run_scripted_model(torch)
+        if request["translate"] == "with compiler" and torch is not None:
+            compile_before_counting(f"{request['folder']}/compile", request["imports"])
     except NotShared as refused:
         return Failed(NOT_SHARED, json.dumps([refused.statement, refused.reason]), "")
     except Exception as error:

@@ -91,8 +91,9 @@ OnOutcome = Callable[[int, Outcome], object]
 
 
 # The servers of a counter in the frozen layout, without and with `python_frames`, for callers that start them ahead.
+FRAMED = Counting(callgrind_options=FRAME_OPTIONS)
 COUNTS = ServerKind(counting=Counting())
-SHOWS_FRAMES = ServerKind(counting=Counting(callgrind_options=FRAME_OPTIONS))
+SHOWS_FRAMES = ServerKind(counting=FRAMED)
 
 
 class InstructionCounter:
@@ -174,7 +175,7 @@ class InstructionCounter:
         )
         child.ask(prepare, task.timeout_seconds)
         counted = child.ask(Count(task.number, task.warmup_runs), task.timeout_seconds)
-        return _dumps(server, child.pid, [2]), counted.frame_map
+        return read_dumps(server, child.pid, [2]), counted.frame_map
 
     def _count_compiled(self, child: ChildProcess, server: Server, task: CountTask) -> tuple[list[str], str]:
         """Return a compiled statement's texts: first a block of no runs (only the clock is between the toggles)."""
@@ -190,7 +191,7 @@ class InstructionCounter:
         child.ask(Count(0, task.warmup_runs), task.timeout_seconds)
         child.ask(Count(task.number, task.warmup_runs), task.timeout_seconds)
         # 1 and 3 are the warm-ups'.
-        return _dumps(server, child.pid, [2, 4]), ""
+        return read_dumps(server, child.pid, [2, 4]), ""
 
     def _loop_profile(self, server: Server, number: int) -> CallgrindProfile:
         """Return the profile of `number` empty runs: what the Python loop, the clock and the toggles cost."""
@@ -202,22 +203,28 @@ class InstructionCounter:
             return self._loop_profiles[number]
 
     def _in_child(self, server: Server, talk: Callable[[ChildProcess], tuple[list[str], str]]) -> tuple[list[str], str]:
-        with server.child() as child:
-            try:
-                return talk(child)
-            except WorkerCrashed as crash:
-                raise _explained(crash, server.dumps / f"log.{child.pid}") from None
-            finally:
-                # Killed, not asked to exit: Callgrind would write another, useless file.
-                child.kill()
-                self._tidy(server, child.pid)
+        with child_to_count(server) as child:
+            return talk(child)
 
-    def _tidy(self, server: Server, pid: int) -> None:
-        files = [server.dumps.glob(pattern) for pattern in (f"callgrind.{pid}", f"callgrind.{pid}.*", f"log.{pid}")]
-        for path in itertools.chain(server.folder.glob("global-*"), *files):
-            path.unlink(missing_ok=True)
-        if self._python_frames:
-            frame_map_path(pid).unlink(missing_ok=True)
+
+@contextlib.contextmanager
+def child_to_count(server: Server) -> Iterator[ChildProcess]:
+    """Lend a child under Callgrind, and remove its files afterwards."""
+    with server.child() as child:
+        try:
+            yield child
+        except WorkerCrashed as crash:
+            raise _explained(crash, server.dumps / f"log.{child.pid}") from None
+        finally:
+            # Killed, not asked to exit: Callgrind would write another, useless file.
+            child.kill()
+            _tidy(server, child.pid)
+
+
+def _tidy(server: Server, pid: int) -> None:
+    files = [server.dumps.glob(pattern) for pattern in (f"callgrind.{pid}", f"callgrind.{pid}.*", f"log.{pid}")]
+    for path in itertools.chain(server.folder.glob("global-*"), *files, [frame_map_path(pid)]):
+        path.unlink(missing_ok=True)
 
 
 def counter_of(
@@ -324,7 +331,8 @@ def start_counting(task_spec: TaskSpec) -> bool:
     return process_session().is_warm(kind)
 
 
-def _dumps(server: Server, pid: int, numbers: Iterable[int]) -> list[str]:
+def read_dumps(server: Server, pid: int, numbers: Iterable[int]) -> list[str]:
+    """Return the text of some of the files that Callgrind has written for a child, by their numbers."""
     try:
         return [(server.dumps / f"callgrind.{pid}.{number}").read_text() for number in numbers]
     except OSError as error:

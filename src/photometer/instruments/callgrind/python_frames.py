@@ -142,7 +142,10 @@ def _frame_tree(tree: Any) -> FrameMap:
         address, parent = int(path["address"]), int(path["parent"])
         if parent >= address:
             raise ValueError("a path is below itself")
-        frames.names[address], frames.parents[address] = frame, parent
+        frames.names[address] = frame
+        if parent:
+            # Without one it is a function, on whatever path it is called.
+            frames.parents[address] = parent
         frames.lines[frame] = int(path["line"])
         calls = frames.calls.setdefault(frame, {})
         for callee, line, times in path["calls"]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from photometer.definition import GroupedModules, GroupedSetup, GroupedStmts
 from photometer.definition.compile_variant import CompileVariant, compile_variants
 from photometer.definition.suite import Suite
 from photometer.errors import DefinitionError
+from photometer.model.order_name import compile_words
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,8 @@ def test_modes(compiled: Any, modes: tuple[str, ...]) -> None:
     ("arguments", "said"),
     [
         (("fast",), "the mode 'fast'"),
+        (("backend:",), "the mode 'backend:'"),
+        (('backend:a", mode="b',), "or a backend: backend:aot_eager"),
         ((["default", "default"],), "twice"),
         ((False, True), "without compiled="),
         ((True, "yes"), "dynamic='yes'"),
@@ -44,6 +48,15 @@ def test_its_call_and_its_word() -> None:
     assert told.call_text("f") == 'torch.compile(f, mode="reduce-overhead", dynamic=True, fullgraph=True)'
     assert told.word == "reduce-overhead dynamic fullgraph"
     assert CompileVariant(dynamic=False).word == "static"
+
+
+def test_a_backend_takes_the_place_of_a_mode() -> None:
+    default, (backend,) = compile_variants(True), compile_variants("backend:aot_eager", dynamic=True)
+    assert (default[0].backend, backend.backend) == ("", "aot_eager")
+    assert backend.call_text("f") == 'torch.compile(f, backend="aot_eager", dynamic=True)'
+    assert backend.word == "backend:aot_eager dynamic"
+    recorded = dataclasses.asdict(backend)
+    assert compile_words(recorded) == tuple(backend.word.split())
 
 
 SETUP = GroupedSetup("x = torch.ones(4)")

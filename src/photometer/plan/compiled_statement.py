@@ -24,8 +24,17 @@ from photometer.definition.timer_args import TimerArgs
 from photometer.model.language import Language
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.codegen_python import SEED, python_setup, python_statement, timed_first_call
-from photometer.plan.expand import eager_args
 from photometer.plan.work_order import WorkOrder
+
+
+def eager_args(benchmark: GroupedBenchmark, auto: AutoLabels) -> TimerArgs | None:
+    """Return the code of the eager variant beside a compiled one; None for other variants."""
+    if auto.runtime is not RuntimeMode.COMPILED or auto.language is not Language.PYTHON:
+        return None
+    eager = dataclasses.replace(auto, runtime=RuntimeMode.EAGER, compile=CompileVariant())
+    text = python_statement(benchmark, eager) or ""
+    setup = python_setup(benchmark, eager, text, "")
+    return TimerArgs(text, setup, "", auto.num_threads, Language.PYTHON, check=False)
 
 
 def other_sizes(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str) -> tuple[str, ...]:

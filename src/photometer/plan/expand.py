@@ -21,7 +21,7 @@ from photometer.model.records import to_record
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.codegen_cpp import cpp_global_setup, cpp_setup, cpp_statement
 from photometer.plan.codegen_python import python_setup, python_statement, scripting_source
-from photometer.plan.compiled_statement import other_sizes
+from photometer.plan.compiled_statement import eager_args, other_sizes
 from photometer.plan.order_figures import order_figures
 from photometer.plan.probe import probe_args
 from photometer.plan.work_order import DEFAULT_RETRIES, DEFAULT_TIMEOUT_SECONDS, ScriptingJob, WorkOrder, WorkOrders
@@ -111,13 +111,6 @@ def _timer_args(benchmark: GroupedBenchmark, auto: AutoLabels, model_path: str) 
     setup = (python_setup if python else cpp_setup)(benchmark, auto, stmt, model_path)
     global_setup = "" if python else cpp_global_setup(benchmark, auto)
     return TimerArgs(stmt, setup, global_setup, auto.num_threads, auto.language, check=False)
-
-
-def eager_args(benchmark: GroupedBenchmark, auto: AutoLabels) -> TimerArgs | None:
-    """Return the code of the eager variant beside a compiled one."""
-    if auto.runtime is not RuntimeMode.COMPILED:
-        return None
-    return _timer_args(benchmark, dataclasses.replace(auto, runtime=RuntimeMode.EAGER, compile=CompileVariant()), "")
 
 
 def _order(entry: SuiteEntry, auto: AutoLabels, args: TimerArgs, *, timeout_seconds: float, retries: int) -> WorkOrder:

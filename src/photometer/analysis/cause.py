@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from photometer.analysis.changed_code import ChangedCode
-from photometer.analysis.figure_change import FigureChange, likely_cause
+from photometer.analysis.figure_change import FigureChange, changed_by_themselves, likely_cause
 from photometer.analysis.verdict import CHANGED_WORDS, PROBABLE_WORDS, Verdict
 from photometer.instruments.callgrind.figures import function_name
 from photometer.instruments.callgrind.layout_dependent import bare_name, is_allocator, is_layout_dependent
@@ -222,8 +222,12 @@ def place_words(code: ChangedCode) -> str:
     return f"{where}{f', most in {code.native}' if code.native else ''}"
 
 
-def own_sentence(figure: FigureChange) -> str:
-    """Say how a figure changed that has a verdict of its own: `+1.2 % instructions to compile, 90,004,528 before`."""
+def own_sentences(figures: tuple[FigureChange, ...]) -> list[str]:
+    """Say how figures changed that have verdicts of their own: `+1.2 % instructions to compile: 90,004 → 91,084`."""
+    return [_own_sentence(figure) for figure in changed_by_themselves(figures)]
+
+
+def _own_sentence(figure: FigureChange) -> str:
     size = f"{percent(figure.share, signed=True)} " if math.isfinite(figure.share) else ""
     said = f"{size}{figure.words}: {format_count(figure.base)} → {format_count(figure.branch)}"
     return "; ".join([said, *map(code_words, figure.code)])

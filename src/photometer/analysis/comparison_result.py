@@ -96,11 +96,6 @@ class ComparisonResult:
         return self.judged.difference_seconds
 
     @property
-    def changed_figures(self) -> tuple[FigureChange, ...]:
-        """Return the exact figures that changed and have a verdict of their own."""
-        return tuple(each for each in self.figures if each.is_found)
-
-    @property
     def latest(self) -> Verdict:
         """Return the verdict against the side before it."""
         return self.judged if self.step is None else self.step

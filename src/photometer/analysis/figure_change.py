@@ -121,11 +121,6 @@ class FigureChange:
         return self.branch - self.base
 
     @property
-    def is_found(self) -> bool:
-        """Whether it changed and has a verdict of its own."""
-        return self.own_verdict and self.has_changed
-
-    @property
     def verdict(self) -> Literal["more", "fewer", "equal"]:
         return "equal" if not self.has_changed else "more" if self.difference > 0 else "fewer"
 
@@ -155,6 +150,11 @@ def figure_changes(instrument: Instrument, base: Any, branch: Any) -> tuple[Figu
         words = figure.head or figure.name
         changes.append(FigureChange(figure.name, words, ours, theirs, has_changed, own_verdict=figure.own_verdict))
     return tuple(changes)
+
+
+def changed_by_themselves(changes: tuple[FigureChange, ...]) -> tuple[FigureChange, ...]:
+    """Return those that changed and have a verdict of their own."""
+    return tuple(each for each in changes if each.own_verdict and each.has_changed)
 
 
 def likely_cause(changes: tuple[FigureChange, ...], word: str) -> FigureChange | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 from photometer.analysis.cause import InstructionChange
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison, Outcome
-from photometer.analysis.figure_change import FigureChange, MemoryChange
+from photometer.analysis.figure_change import FigureChange, MemoryChange, changed_by_themselves
 from photometer.analysis.verdict import Verdict
 from photometer.model.compile_report import CompileReport
 from photometer.model.fail_rules import COMPILE_WORDS, WATCHED, FailRule, Watched, parse_rules
@@ -199,7 +199,7 @@ def _sentence(result: ComparisonResult, rule: FailRule, rules: tuple[FailRule, .
     by_itself: dict[Watched, str] = {
         "memory": _memory_breach(result.memory, rule),
         "instructions": _instructions_breach(result.instructions, rule),
-        "compile": _compile_breach(result.changed_figures, rule),
+        "compile": _compile_breach(changed_by_themselves(result.figures), rule),
         "slower": _slower_breach(result.judged, rule),
     }
     if rule.watched in by_itself:

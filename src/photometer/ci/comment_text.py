@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from photometer.analysis.cause import own_sentence
+from photometer.analysis.cause import own_sentences
 from photometer.analysis.comparison_result import ComparisonResult
+from photometer.analysis.figure_change import changed_by_themselves
 from photometer.analysis.gate import Breach
 from photometer.ci.acceptance import acceptance_line
 from photometer.ci.github_run import LARGEST_SUMMARY
@@ -113,7 +114,7 @@ def is_changed(result: ComparisonResult) -> bool:
         result.verdict in _CHANGED
         or (result.memory is not None and result.memory.has_changed)
         or (result.instructions is not None and result.instructions.has_changed)
-        or bool(result.changed_figures)
+        or bool(changed_by_themselves(result.figures))
     )
 
 
@@ -162,7 +163,7 @@ def _row(result: ComparisonResult, fails: bool) -> Row:
 def _why(result: ComparisonResult) -> str:
     parts = [result.cause.rstrip(".")] if result.cause else []
     parts += [result.memory.sentence] if result.memory is not None and result.memory.has_changed else []
-    parts += [own_sentence(figure) for figure in result.changed_figures]
+    parts += own_sentences(result.figures)
     return "; ".join(parts)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.changed_code import ChangedCode, changed_code
-from photometer.analysis.figure_change import FigureChange, figure_changes, likely_cause
+from photometer.analysis.figure_change import FigureChange, changed_by_themselves, figure_changes, likely_cause
 from photometer.analysis.verdict import VerdictWord
 from photometer.comparing.source import CheckedPlan, Contest, Observer, StartedSide
 from photometer.errors import PhotometerError
@@ -86,7 +86,7 @@ def located(
 ) -> ExactSuite:
     """Return the changes with the functions in which they are: those that have a verdict, or may explain one."""
     causes = [(key, likely_cause(suite.of(*key), word)) for key, word in verdicts.items()]
-    causes += [(key, each) for key, all_of_it in suite.changes.items() for each in all_of_it if each.is_found]
+    causes += [(key, each) for key, every in suite.changes.items() for each in changed_by_themselves(every)]
     wanted = [(key, cause) for key, cause in causes if cause is not None]
     changes = dict(suite.changes)
     for done, (key, cause) in enumerate(wanted):

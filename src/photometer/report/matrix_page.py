@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from photometer.analysis.cause import own_sentence
+from photometer.analysis.cause import own_sentences
 from photometer.analysis.comparison_result import ComparisonRow, EnvironmentComparison
 from photometer.analysis.verdict import style_name
 from photometer.model.units import change, format_seconds, span
@@ -127,7 +127,7 @@ def _cell(row: ComparisonRow, side: int, names: list[str]) -> CellView:
         format_seconds(judged.base_seconds + judged.difference_seconds, 3),
         span(judged.interval),
         f"{step.words}, {change(step.ratio)} against {names[cell.before]}",
-        "; ".join(part for part in (cell.cause.rstrip("."), memory, *map(own_sentence, cell.changed_figures)) if part),
+        "; ".join(part for part in (cell.cause.rstrip("."), memory, *own_sentences(cell.figures)) if part),
     )
 
 

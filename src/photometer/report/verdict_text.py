@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from photometer.analysis.cause import own_sentence
+from photometer.analysis.cause import own_sentences
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
 from photometer.analysis.failing_line import with_failing_line
 from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS, Verdict
@@ -149,7 +149,7 @@ def detail_lines(result: ComparisonResult) -> list[str]:
     lines = [f"accepted: {result.accepted}"] if result.accepted else []
     lines += [result.cause] if result.cause else []
     lines += [f"memory: {result.memory.sentence}"] if result.memory is not None and result.memory.sentence else []
-    lines += [own_sentence(figure) for figure in result.changed_figures]
+    lines += own_sentences(result.figures)
     lines += [f"! {warning}" for warning in result.warnings]
     if result.verdict in ("undecided", *PROBABLE_WORDS):
         lines.append(result.judged.reason)

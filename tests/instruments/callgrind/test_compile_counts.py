@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.analysis.cause import own_sentence
+from photometer.analysis.cause import own_sentences
 from photometer.analysis.changed_code import changed_code
 from photometer.analysis.declared_figures import values_of
 from photometer.analysis.figure_change import figure_changes, likely_cause
@@ -67,7 +67,7 @@ def test_what_repeats_differ_by_is_no_change_and_more_is() -> None:
 def test_a_change_has_a_sentence_of_its_own_and_explains_no_time() -> None:
     slower = dataclasses.replace(COUNTS, compilations=(1_100_110,) * 3)
     found = figure_changes(COMPILE_COUNTS, COUNTS, slower)
-    assert own_sentence(found[0]) == "+10 % instructions to compile: 1,000,100 → 1,100,110"
+    assert own_sentences(found) == ["+10 % instructions to compile: 1,000,100 → 1,100,110"]
     assert likely_cause(found, "slower") is None
 
 

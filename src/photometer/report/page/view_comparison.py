@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.analysis.cause import own_sentence, place_words
+from photometer.analysis.cause import own_sentences, place_words
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
 from photometer.analysis.failing_line import with_failing_line
 from photometer.analysis.verdict import VERDICT_WORDS, VerdictWord
@@ -138,7 +138,7 @@ def comparison_remarks(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 def _own_notes(result: ComparisonResult) -> tuple[str, ...]:
     memory = "" if result.memory is None else result.memory.sentence
     notes = (f"accepted: {result.accepted}" if result.accepted else "", f"memory: {memory}" if memory else "")
-    return (*(note for note in notes if note), *map(own_sentence, result.changed_figures))
+    return (*(note for note in notes if note), *own_sentences(result.figures))
 
 
 def comparison_skips(records: Sequence[Mapping[str, Any]]) -> tuple[SkipView, ...]:

@@ -19,6 +19,9 @@ WARM_UP_RUNS = 3
 SEED = 0
 # The set-up of a compiled variant stores the seconds of its first call in a global of this name.
 COMPILE_SECONDS_NAME = "photometer_compile_seconds"
+# What the first call of a compiled variant begins and ends with, each a line of its own.
+FIRST_CALL_BEGINS = "photometer_start = photometer_time.perf_counter()"
+FIRST_CALL_ENDS = f'globals()["{COMPILE_SECONDS_NAME}"] = photometer_time.perf_counter() - photometer_start'
 # Before each run, as `optimizer.zero_grad()` does it: otherwise a run would also add to the gradients of the last.
 CLEAR_GRADIENTS = "for photometer_leaf in photometer_leaves:\n    photometer_leaf.grad = None"
 # What a worker that counts a compilation gives to the set-up (worker/compile_counts.py).
@@ -121,11 +124,6 @@ def _gradient(benchmark: GroupedBenchmark, stmt: str) -> list[str]:
     forward = stmt.rsplit("\n", 1)[0]
     gradient = f"photometer_gradient = None if {output}.numel() == 1 else torch.ones_like({output})"
     return [forward, gradient, f"del {output}"]
-
-
-# What the first call of a compiled variant begins and ends with, each a line of its own.
-FIRST_CALL_BEGINS = "photometer_start = photometer_time.perf_counter()"
-FIRST_CALL_ENDS = f'globals()["{COMPILE_SECONDS_NAME}"] = photometer_time.perf_counter() - photometer_start'
 
 
 def timed_first_call(gradient: list[str], stmt: str) -> list[str]:

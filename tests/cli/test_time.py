@@ -110,3 +110,10 @@ def test_device_without_an_accelerator_is_a_clear_message() -> None:
     assert done.returncode == 1
     assert "no accelerator" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_limit_ends_it_with_what_is_known() -> None:
+    done = photometer("time", "time.sleep(0.01)", "-s", "import time", "--min-run-time", "10000", "--limit", "6")
+    assert done.returncode == 1, done.stderr
+    assert "the time of --limit is over" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -15,10 +15,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from types import FrameType
 
+from photometer.cli.exit_codes import ExitCode
 from photometer.errors import PhotometerError
 
-# Windows has no SIGHUP.
-ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+# Windows has neither SIGHUP nor SIGALRM, which is what `limited` sends.
+ENDING_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM") if hasattr(signal, name)
+)
 # For pytest, which has its own way with Ctrl-C: a second one ends a fixture that does not end.
 BESIDES_CTRL_C = tuple(number for number in ENDING_SIGNALS if number != signal.SIGINT)
 # What a shell reports for a program that Ctrl-C ended; `Ending.status` has that of the signal that came.
@@ -50,11 +53,20 @@ class Ending:
 
     @property
     def status(self) -> int:
-        """128 and the signal's number, as shells count: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP."""
+        """128 and the signal's number, as shells count: 130 for Ctrl-C, 143 for SIGTERM; 1 at the end of --limit."""
+        if self.is_limit:
+            return ExitCode.FAILED
         return STOPPED if self.signal is None else 128 + self.signal
 
     @property
+    def is_limit(self) -> bool:
+        """Return whether the time of --limit is over."""
+        return self.signal is not None and self.signal.name == "SIGALRM"
+
+    @property
     def words(self) -> str:
+        if self.is_limit:
+            return "stopped: the time of --limit is over"
         return "stopped" if self.signal in (None, signal.SIGINT) else f"stopped by {self.signal.name}"
 
     def _arrive(self, number: int, frame: FrameType | None) -> None:
@@ -81,6 +93,19 @@ def ending_by_signals(numbers: Sequence[signal.Signals] = ENDING_SIGNALS) -> Ite
         for number, handler in before.items():
             # After a signal the process ends; what it still tidies at its exit must not be stopped either.
             signal.signal(number, handler if ending.signal is None else signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def limited(seconds: float | None) -> Iterator[None]:
+    """End what is done meanwhile as a signal does, once so many seconds have passed; None for no limit."""
+    if seconds is None or not hasattr(signal, "setitimer"):
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def check_open_files() -> None:

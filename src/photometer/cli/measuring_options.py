@@ -42,7 +42,12 @@ Repeats = Annotated[
 ]
 Limit = Annotated[
     float | None,
-    typer.Option("--limit", metavar="S", callback=seconds, help="Most seconds in all, start included (default: none)."),
+    typer.Option(
+        "--limit",
+        metavar="S",
+        callback=seconds,
+        help="Most seconds in all, the start and the making of environments included (default: none).",
+    ),
 ]
 Seed = Annotated[
     int | None,

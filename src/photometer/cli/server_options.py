@@ -1,4 +1,4 @@
-"""Options of every command that measures: whether servers stay warm, and whether they import what set-ups import.
+"""Options of every command that measures: its time limit, whether servers stay warm, whether set-ups are preloaded.
 
 They are declared here once, and added to those commands by `cli/__init__.py`. Their values travel in environment
 variables, so that whatever a command starts has them, too.
@@ -15,7 +15,9 @@ from typing import Annotated, Any
 
 import typer
 
+from photometer.cli.ending import limited
 from photometer.cli.help_page import FOR_EXPERTS
+from photometer.cli.measuring_options import Limit
 
 # By the name that is typed after `photometer`, and after `photometer history`.
 MEASURING_HISTORY_COMMANDS = frozenset(("measure",))
@@ -40,24 +42,29 @@ _OPTIONS = {"no_keep": NoKeep, "no_preload": NoPreload}
 
 def with_server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with these options added to its own."""
+    # Evaluated in the command's own module: typer does not look there for those of a wrapper.
+    signature = inspect.signature(command, eval_str=True)
+    # Some look at their limit themselves, and end with verdicts.
+    own_limit = "limit" in signature.parameters
 
     @functools.wraps(command)
     def wrapper(*arguments: Any, no_keep: bool = False, no_preload: bool = False, **options: Any) -> Any:
-        with _chosen(no_keep, no_preload):
+        seconds = None if own_limit else options.pop("limit", None)
+        with _chosen(no_keep, no_preload), limited(seconds):
             return command(*arguments, **options)
 
-    # Evaluated in the command's own module: typer does not look there for those of a wrapper.
-    signature = inspect.signature(command, eval_str=True)
+    hints = {**_OPTIONS, **({} if own_limit else {"limit": Limit})}
+    defaults = {"limit": None}
     added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=hint)
-        for name, hint in _OPTIONS.items()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, False), annotation=hint)
+        for name, hint in hints.items()
     ]
     wrapper.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*signature.parameters.values(), *added]
     )
     wrapper.__annotations__ = {
         **{name: parameter.annotation for name, parameter in signature.parameters.items()},
-        **_OPTIONS,
+        **hints,
     }
     return wrapper
 

@@ -46,7 +46,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["current", "nowhere", "--suite", "standard"], 1, "names no environment"),
         (["current", "current", "--suite", "standard", "-k", "nothing_like_this"], 5, "Nothing ran"),
         (["current", "current", "--suite", "standard", "--budget", "0"], 2, "more than 0"),
-        (["current", "current", "--suite", "standard", "--fdr", "2"], 2, "between 0 and 1"),
+        (["current", "current", "--suite", "standard", "--fdr", "2"], 2, "give a share such as"),
         (["current", "--calibrate"], 2, "--calibrate is now a command: photometer calibrate"),
         (["current", "current", "--suite", "standard", "--fail-on", "slower:5"], 2, "Write 5% for per cent"),
         (["current", "current", "--suite", "standard", "--fail-on", "memory:0", "--no-memory"], 2, "is not measured"),

@@ -101,6 +101,46 @@ def plan(device: str) -> tuple[Step, ...]:
         Step("compiled", 240, (run(f"{SUITES}:COMPILED"), PAGE)),
         Step("figures", 70, (run(f"{SUITES}:FIGURES", "--memory", "--rates", "--energy"), PAGE)),
         Step("models", 70, (run("models", "-k", small_step, "--rates"), PAGE)),
+        Step(
+            "ranks",
+            60,
+            (
+                photometer("time", "--ranks", "1", "torch.distributed.all_reduce(x)", "-s", matrix),
+                photometer("time", "--ranks", "2", "torch.distributed.all_reduce(x)", "-s", matrix),
+                run(f"{SUITES}:RANKS"),
+            ),
+        ),
+        Step(
+            "timeline",
+            75,
+            (
+                photometer("flame", "--device", "torch.softmax(x @ x.t(), -1)", "-s", matrix, "-o", "statement"),
+                photometer("flame", "--device", device, f"{SUITES}:KERNELS", "-o", "suite"),
+            ),
+        ),
+        Step(
+            "clocks",
+            60,
+            (
+                photometer("time", "--device", "--min-run-time", "1", "x @ x.t()", "-s", matrix),
+                photometer("time", "--device", "--min-run-time", "1", "--lock-clocks", "x @ x.t()", "-s", matrix),
+                ("nvidia-smi", "--query-gpu=clocks.sm,clocks.max.sm", "--format=csv"),
+            ),
+        ),
+        Step(
+            "backward",
+            40,
+            (
+                photometer(
+                    "ab",
+                    "(w * x).sum().backward()",
+                    "(w * x).sum().backward(); w.grad.mul_(1)",
+                    "-s",
+                    f"{matrix}; w = torch.randn_like(x).requires_grad_()",
+                    "--device",
+                ),
+            ),
+        ),
         Step("memory", 20, (photometer("time", "y = torch.softmax(x, -1)", "-s", matrix, "--memory"),)),
         Step(
             "cpp",

@@ -85,3 +85,16 @@ CPP = {
 }
 
 BENCHMARKS = FIGURES
+
+# A group of one: NCCL itself, on a machine with one card.
+RANKS = {
+    "all_reduce": GroupedStmts(
+        "torch.distributed.all_reduce(x)",
+        setup=GroupedSetup("x = torch.rand(nbytes // 4, device=device)"),
+        ranks=1,
+        sizes={"nbytes": (1 << 12, 1 << 18, 1 << 24)},
+        devices=DEVICE,
+        bytes="nbytes",
+        collective="all_reduce",
+    )
+}

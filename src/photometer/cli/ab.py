@@ -22,7 +22,7 @@ from photometer.cli.ab_output import (
 from photometer.cli.ci_output import EXIT_OF, FailOn, gate_of, tell_gate
 from photometer.cli.code_options import Cpp, GlobalSetup, NumThreads, Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.measuring_options import Device, Limit, Memory, Ranks, Seed
+from photometer.cli.measuring_options import Device, Limit, LockClocks, Memory, Ranks, Seed
 from photometer.cli.numbers import margin_share, seconds
 from photometer.cli.optional_values import LEFT_OUT
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
@@ -99,6 +99,7 @@ def ab(
     ] = False,
     memory: Memory = False,
     seed: Seed = None,
+    lock_clocks: LockClocks = False,
     output: Annotated[Path | None, folder_option("Folder for the results; `show DIR` prints them again.")] = None,
     json: Json = None,
     csv: Csv = None,

@@ -29,7 +29,7 @@ from photometer.cli.ci_output import (
 from photometer.cli.cluster_option import Nodes, On, compare_on, refuse_on_cluster
 from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.instrument_options import is_comparable, with_instruments
-from photometer.cli.measuring_options import Install, Limit, Seed
+from photometer.cli.measuring_options import Install, Limit, LockClocks, Seed
 from photometer.cli.numbers import MOST_REPEATS, seconds, share
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
 from photometer.cli.printing import complain, say_aside, show_rendered, terminal_width
@@ -154,6 +154,7 @@ def compare(
         int | None, typer.Option("--ranks", metavar="N", min=1, help="Compare only what runs in groups of N processes.")
     ] = None,
     seed: Seed = None,
+    lock_clocks: LockClocks = False,
     fail_on: FailOn = None,
     accepted: Annotated[
         Path | None,

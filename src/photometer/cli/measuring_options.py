@@ -34,6 +34,23 @@ Ranks = Annotated[
         help="Run each statement in a group of N processes, joined by torch.distributed; the slowest counts.",
     ),
 ]
+
+
+def _lock(context: typer.Context, value: bool) -> bool:
+    if value:
+        from photometer.instruments.device.clock_lock import locked_clocks
+
+        # Until the command ends.
+        context.with_resource(locked_clocks())
+    return value
+
+
+LockClocks = Annotated[
+    bool,
+    typer.Option(
+        "--lock-clocks", callback=_lock, help="Lock the clocks of NVIDIA's GPUs while the command runs (as root)."
+    ),
+]
 MinRunTime = Annotated[
     float, typer.Option("--min-run-time", metavar="S", callback=seconds, help="Seconds to measure each variant.")
 ]

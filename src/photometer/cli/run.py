@@ -15,7 +15,7 @@ from photometer.cli.ending import STOPPED
 from photometer.cli.fail_on_compile import FailOnCompile, compile_gate, exit_status
 from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.instrument_options import with_instruments
-from photometer.cli.measuring_options import MinRunTime, Python, Repeats, Seed
+from photometer.cli.measuring_options import LockClocks, MinRunTime, Python, Repeats, Seed
 from photometer.cli.output_options import (
     Csv,
     ForService,
@@ -91,6 +91,7 @@ def run(
     on: On = None,
     nodes: Nodes = None,
     seed: Seed = None,
+    lock_clocks: LockClocks = False,
     json: Json = None,
     csv: Csv = None,
     markdown: Markdown = None,

@@ -23,7 +23,7 @@ from photometer.cli.code_options import (
     read_setup,
 )
 from photometer.cli.ending import check_address_space
-from photometer.cli.measuring_options import Device, Memory, Ranks, Seed
+from photometer.cli.measuring_options import Device, LockClocks, Memory, Ranks, Seed
 from photometer.cli.numbers import seconds, share
 from photometer.cli.optional_values import LEFT_OUT
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
@@ -91,6 +91,7 @@ def time_statements(
     axes: Axes = None,
     where: Where = None,
     seed: Seed = None,
+    lock_clocks: LockClocks = False,
     output: Annotated[Path | None, folder_option("Folder for the results; `show DIR` prints them again.")] = None,
     json: Json = None,
     csv: Csv = None,

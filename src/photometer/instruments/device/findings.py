@@ -17,6 +17,7 @@ from photometer.model.device_measurement import DeviceWarning, DeviceWarningKind
 from photometer.model.device_mode import DeviceMode, Source
 from photometer.model.diagnosis import WIDE_INTERVAL
 from photometer.model.units import format_seconds
+from photometer.stats.summary import median
 
 # A side limits a statement if it takes this many times as long as the other one; below that, both do.
 CLEARLY_LONGER = 1.1
@@ -130,6 +131,8 @@ LONG_FIRST_CALL_SECONDS = 0.1
 LONG_FIRST_CALL_FACTOR = 20.0
 # The cache matters if cold takes this many times as long as hot.
 CACHE_MATTERS = 1.1
+# A card's clock has steps of 15 MHz, which are 1 % of it or less.
+CLOCK_CHANGED = 1.02
 # Containers are searched to this depth: a list of tensors, a dict of lists.
 DEEPEST = 2
 # A scalar or a tiny tensor of one value (an epsilon, a step counter) is not reported.
@@ -183,6 +186,7 @@ def _found(noticed: Noticed, hot: DeviceMode, cold: DeviceMode) -> Iterator[tupl
             f"cold {format_seconds(cold.median, 3)}.",
         )
     yield from _throttling(noticed.blocks)
+    yield from _changed_clock(hot)
     if not noticed.launch_hidden and hot.source is Source.EVENTS:
         yield DeviceWarningKind.LAUNCH_NOT_HIDDEN, "The launch could not be hidden: device time holds host time too."
     if noticed.profiler_was_attached:
@@ -207,6 +211,21 @@ def _throttling(blocks: Sequence[KeptBlocks]) -> Iterator[tuple[DeviceWarningKin
         yield DeviceWarningKind.THROTTLED, f"The device was held back ({reasons}) in most blocks; they are kept."
     elif set_aside:
         yield DeviceWarningKind.THROTTLED, f"{set_aside} blocks were set aside: the device was held back ({reasons})."
+
+
+def _changed_clock(mode: DeviceMode) -> Iterator[tuple[DeviceWarningKind, str]]:
+    """Yield a warning with the figure at the highest clock, if all of it follows the clock, as arithmetic does."""
+    readings = [reading.sm_megahertz for reading in mode.clocks]
+    clocks = [megahertz for megahertz in readings if megahertz]
+    if len(clocks) != len(mode.seconds_per_run) or not clocks or max(clocks) <= CLOCK_CHANGED * min(clocks):
+        return
+    highest = max(clocks)
+    at_highest = median([t * clock / highest for t, clock in zip(mode.seconds_per_run, clocks, strict=True)])
+    yield (
+        DeviceWarningKind.CLOCK_CHANGED,
+        f"The clock was {min(clocks):,} to {highest:,} MHz: {format_seconds(mode.median, 3)}, which would be down to "
+        f"{format_seconds(at_highest, 3)} at the highest.",
+    )
 
 
 def _clearly_longer(cold: DeviceMode, hot: DeviceMode) -> bool:

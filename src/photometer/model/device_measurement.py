@@ -74,7 +74,7 @@ _REMEDIES = {
     DeviceWarningKind.CACHE_HOT: "Take the cold figure if the program does other work between two such runs.",
     DeviceWarningKind.FIRST_CALL: "It is not in the figures. Count it apart if the program pays it often.",
     DeviceWarningKind.THROTTLED: "Compare such figures only with others taken under the same load, side by side.",
-    DeviceWarningKind.CLOCK_CHANGED: "Lock it (--lock-clocks, as root), or compare side by side (photometer ab --device).",
+    DeviceWarningKind.CLOCK_CHANGED: "Lock it (--lock-clocks, as root), or compare side by side (ab --device).",
     DeviceWarningKind.LAUNCH_NOT_HIDDEN: "Let the profiler give the device time (source='profiler').",
     DeviceWarningKind.PROFILER_ATTACHED: "For the host's own time, measure in a fresh process.",
     DeviceWarningKind.PROFILER_FAILED: "Times are from events. End other profilers in this process.",

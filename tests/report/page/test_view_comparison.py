@@ -74,3 +74,8 @@ def test_a_benchmark_that_failed_names_its_side() -> None:
     failure = ComparisonFailure("1", "maths › add", "branch", "it died", "log")
     [skip] = comparison_skips([to_record(failure)])
     assert (skip.title, skip.reason, skip.log) == ("maths › add", "on the branch side: it died", "log")
+
+
+@pytest.mark.parametrize("about", [{"base": "main"}, {"branch": "b"}, {"names": ["one"]}, {"names": 3, "base": "x"}])
+def test_a_header_that_names_one_side_only_has_the_files_title(about: dict[str, object]) -> None:
+    assert "against" not in report_view([loaded(run_records(), comparison=about)]).title

@@ -298,7 +298,9 @@ def _names(results: Results) -> list[str]:
     names = about.get("names") if isinstance(about, Mapping) else None
     if isinstance(names, list) and len(names) > 1:
         return [str(name) for name in names]
-    return [text for _, text in sides_of(results.header)]
+    sides = [text for _, text in sides_of(results.header)]
+    # A damaged header may name one side only.
+    return sides if len(sides) > 1 else []
 
 
 def _bare(name: str) -> str:

@@ -255,10 +255,11 @@ def _loaded_torch() -> Any:
     check_address_space()
     try:
         return find_torch()
-    except ModuleNotFoundError:
+    except MemoryError:
         raise
-    except ImportError as error:
-        # A library of it does not load: too little memory, another glibc, a driver that is missing.
+    except Exception as error:
+        # A library of it does not load: too little memory, another glibc, a driver that is missing. If those of CUDA
+        # are not installed, torch 2.13 raises ValueError.
         raise ToolMissing(
             f"torch cannot be imported: {error}",
             remedy="See what `python -c 'import torch'` says; a limit of memory (`ulimit -v`) can be the reason.",

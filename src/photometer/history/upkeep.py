@@ -8,10 +8,8 @@ Out of a store again: runs as the results files they came from, or all curves as
 from __future__ import annotations
 
 import contextlib
-import csv
 import dataclasses
 import datetime
-import io
 import json
 import sqlite3
 from collections import Counter
@@ -30,6 +28,7 @@ from photometer.history.store import Store, open_store
 from photometer.model.results_format import FILE_END, encode_header, encode_record
 from photometer.model.units import format_bytes
 from photometer.model.whole_file import not_written, write_whole
+from photometer.report.tables.as_csv import write_csv
 
 COLUMNS = (
     "project",
@@ -79,11 +78,7 @@ def curves_text(store: Store, *, as_json: bool = False, expression: str | None =
     rows = [row for curve in store.all_curves(benchmark_ids=ids) for row in _rows(curve)]
     if as_json:
         return json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in rows], indent=0) + "\n"
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([_harmless(cell) for cell in row] for row in rows)
-    return buffer.getvalue()
+    return write_csv(COLUMNS, (dict(zip(COLUMNS, row, strict=True)) for row in rows))
 
 
 def _rows(curve: Curve) -> Iterator[tuple[Any, ...]]:
@@ -103,11 +98,6 @@ def _rows(curve: Curve) -> Iterator[tuple[Any, ...]]:
             curve.environment.fingerprint,
             point.run_id,
         )
-
-
-def _harmless(cell: Any) -> Any:
-    """Return a cell that a spreadsheet does not take for a formula."""
-    return "'" + cell if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
 
 
 # Variables of one statement; SQLite allows 32,766.

@@ -179,7 +179,7 @@ def _frame(
 
 def _colour_of_kind(node: FlameNode) -> str:
     """Return one hue each for Python, torch and other native code, in a shade that depends only on the name."""
-    shade = hashlib.sha256(node.name.encode()).digest()[0] % 14
+    shade = hashlib.sha256(node.name.encode("utf-8", "backslashreplace")).digest()[0] % 14
     name, _, place = node.name.rpartition(" (")
     # py-spy adds the file of a function; Callgrind has only its name.
     if place in _OF_PYTHON or place.endswith(".py)"):

@@ -162,8 +162,8 @@ def commands(text: str) -> object:
 
 
 def page(folder: Path, text: str) -> str:
-    shown(folder, text, "report", "-o", str(folder / "page.html"))
-    return (folder / "page.html").read_text()
+    shown(folder, text, "report", "-o", str(folder / "page"))
+    return (folder / "page" / "report.html").read_text()
 
 
 def site(folder: Path, text: str) -> str:
@@ -231,7 +231,7 @@ def test_no_script_of_a_text_runs_in_a_browser(tmp_path: Path) -> None:
             folder.mkdir()
             page(folder, text)
             site(folder, text)
-            for place in (folder / "page.html", folder / "site" / "index.html"):
+            for place in (folder / "page" / "report.html", folder / "site" / "index.html"):
                 with new_tab(browser) as tab:
                     tab.open(place)
                     tab.settle()

@@ -172,6 +172,19 @@ def test_a_name_that_is_too_long_is_said_in_words() -> None:
         assert "name" in done.stderr
 
 
+def test_a_package_that_is_not_installed_is_named_with_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # None in the list of modules is how an import is forbidden.
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(SystemExit) as ended:
+        photometer.cli.main(["ab", "--device", "x", "y"])
+    assert ended.value.code == 1
+    error = capsys.readouterr().err
+    assert error.startswith("photometer: this needs torch, which")
+    assert error.endswith("pip install torch\n")
+
+
 def test_what_is_lacking_names_the_file() -> None:
     assert "/scratch/x: No space left" in str(lacking_words(OSError(28, "No space left on device", "/scratch/x")))
     assert "ulimit" in str(lacking_words(OSError(24, "Too many open files")))

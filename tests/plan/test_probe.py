@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import math
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -106,6 +108,10 @@ def test_values_of_all_kinds(tmp_path: Path) -> None:
             "truth": True,
             "nothing": None,
             "text": "left out",
+            # These have a method `detach`, too: a class of tensors, a file, a container of tensors.
+            "class": torch.Tensor,
+            "file": io.BytesIO(),
+            "container": SimpleNamespace(detach=lambda: "another container"),
             "nested": (torch.ones(2), [torch.tensor(2, dtype=torch.int64), (torch.tensor([True]),)]),
             "complex": torch.tensor([1 + 2j]),
             "odd": torch.tensor([math.nan, math.inf]),
@@ -118,7 +124,7 @@ def test_values_of_all_kinds(tmp_path: Path) -> None:
         sys.modules.pop("photometer_result", None)
     assert found["number"] == [{"shape": [], "values": [3.0]}]
     assert found["truth"] == [{"shape": [], "values": [1.0]}]
-    assert found["nothing"] == found["text"] == []
+    assert all(found[name] == [] for name in ("nothing", "text", "class", "file", "container"))
     assert [entry["shape"] for entry in found["nested"]] == [[2], [], [1]]
     assert found["complex"] == [{"shape": [1, 2], "values": [1.0, 2.0]}]
     assert math.isnan(found["odd"][0]["values"][0])

@@ -7,10 +7,13 @@ import sys
 import pytest
 import torch
 
+from photometer.worker.cold_runs import TimeCold
+from photometer.worker.figure_messages import CountWork
 from photometer.worker.scatter import move_end, scatter_memory
 from photometer.worker.seeds import seed_everything
 from photometer.worker.threads import set_torch_threads
 from photometer.worker.torch_here import MISSING, NoTorch, find_torch, needed_torch, torch_or_missing
+from photometer.worker.work_counter import count_work
 
 
 @pytest.fixture
@@ -61,3 +64,11 @@ def test_what_surrounds_a_statement_needs_none() -> None:
     assert [len(block) for block in move_end(7, None)] == [block.numel() for block in move_end(7, torch)]  # type: ignore
     with set_torch_threads(3):
         assert find_torch() is None
+
+
+@pytest.mark.usefixtures("without_torch")
+def test_instruments_that_use_it_say_so() -> None:
+    with pytest.raises(NoTorch, match="timing with cold caches needs torch"):
+        TimeCold(rounds=5, seconds=0.01).perform(lambda runs: 0.0)
+    with pytest.raises(NoTorch, match="counting FLOPs and bytes needs torch"):
+        count_work(lambda runs: 0.0, CountWork())

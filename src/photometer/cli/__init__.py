@@ -39,6 +39,13 @@ SECTIONS = {
 COMMANDS = tuple(command for commands in SECTIONS.values() for command in commands)
 
 # \b keeps its lines as they are.
+# What a command may need that is not installed with photometer.
+INSTALLED_BY = {
+    "torch": "torch",
+    "sqlalchemy": "'photometer[history]'",
+    "alembic": "'photometer[history]'",
+    "ruptures": "'photometer[history]'",
+}
 EPILOG = """\b
 Examples:
   photometer time "x + 1" -s "x = torch.ones(64)"
@@ -134,19 +141,25 @@ def _status_of(arguments: Sequence[str] | None) -> int:
         return _flushed(end.code if isinstance(end.code, int) else ExitCode.FAILED if end.code else ExitCode.FINE)
     except KeyboardInterrupt:
         return STOPPED
-    except PhotometerError as error:
-        complain(str(error))
-        return ExitCode.FAILED
-    except OSError as error:
-        words = lacking_words(error)
+    except (PhotometerError, ModuleNotFoundError, MemoryError, OSError) as error:
+        words = _words_for(error)
         if words is None:
             raise
         complain(words)
         return ExitCode.FAILED
-    except MemoryError:
-        complain(OUT_OF_MEMORY)
-        return ExitCode.FAILED
     return ExitCode.FINE
+
+
+def _words_for(error: PhotometerError | ModuleNotFoundError | MemoryError | OSError) -> str | None:
+    """Return what to say of an error that is no mistake of ours; None if it may be one."""
+    if isinstance(error, PhotometerError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return OUT_OF_MEMORY
+    if isinstance(error, OSError):
+        return lacking_words(error)
+    package = INSTALLED_BY.get((error.name or "").partition(".")[0])
+    return package and f"this needs {error.name}, which {sys.executable} does not have\npip install {package}"
 
 
 def _needed_commands(arguments: Sequence[str]) -> Sequence[str]:

@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
 from .messages import LoopRequest, Reply
+from .torch_here import needed_torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,8 +49,7 @@ class TimeCold(LoopRequest[ColdSeconds]):
     seconds: float
 
     def perform(self, run_block: Callable[[int], float]) -> ColdSeconds:
-        import torch
-
+        torch = needed_torch("timing with cold caches")
         cache_bytes = last_cache_bytes()
         buffer = torch.ones(TIMES_THE_CACHE * cache_bytes // 4, dtype=torch.float32, device="cpu")
         cold: list[float] = []

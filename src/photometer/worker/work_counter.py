@@ -13,12 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .figure_messages import CountWork, Observe, Observed, Work
+from .torch_here import needed_torch
 
 # A metric beyond this is a mistake, and no file of numbers has room for infinity.
 LARGEST = 1e30
 
 
 def count_work(run_block: Callable[[int], float], request: CountWork) -> Work:
+    needed_torch("counting FLOPs and bytes")
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils.flop_counter import FlopCounterMode
 

@@ -8,6 +8,7 @@ large tensor some thousand values are written, evenly spread: JSON of a hundred 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,17 @@ def write_result(path: str, named: dict[str, Any]) -> None:
 def _leaves(value: Any) -> list[Any]:
     if isinstance(value, (tuple, list)):
         return [leaf for item in value for leaf in _leaves(item)]
-    return [value] if isinstance(value, (bool, int, float)) or hasattr(value, "detach") else []
+    return [value] if isinstance(value, (bool, int, float)) or _is_tensor(value) else []
+
+
+def _is_tensor(value: Any) -> bool:
+    """Whether it is a tensor. Files and other containers of tensors have some of its methods."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
 
 
 def _entry(leaf: Any) -> dict[str, Any]:
-    if not hasattr(leaf, "detach"):
+    if not _is_tensor(leaf):
         return {"shape": [], "values": [float(leaf)]}
     tensor = leaf.detach()
     shape = [*tensor.shape, *([2] if tensor.is_complex() else [])]

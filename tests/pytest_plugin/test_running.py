@@ -49,11 +49,38 @@ def test_options_of_a_real_pytest_benchmark_are_its_own() -> None:
     """Its --benchmark-max-time is text, and there even if nobody gave it."""
     options = SimpleNamespace(photometer_off=False, photometer_min_time=None, benchmark_max_time="1.0")
     manager = SimpleNamespace(hasplugin=lambda name: name == "benchmark")
-    config: Any = SimpleNamespace(option=options, pluginmanager=manager)
+    config: Any = SimpleNamespace(option=options, pluginmanager=manager, stash={})
     test: Any = SimpleNamespace()
     engine = BenchmarkRun(config).make_engine(test, Asked())
     assert isinstance(engine, Measuring)
     assert engine._min_time_seconds == DEFAULT_MIN_TIME_SECONDS
+
+
+# What pytest-benchmark does if the fixture `benchmark` is of another plugin.
+REFUSING = """
+import pytest
+
+@pytest.fixture
+def benchmark():
+    raise TypeError("pytest-benchmark's own")
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    yield
+    raise TypeError("must be a fixture of pytest-benchmark")
+"""
+
+
+def test_pytest_benchmark_has_no_part_in_a_session_with_photometers_fixture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Its plugin has this name, too.
+    (tmp_path / "benchmark.py").write_text(REFUSING)
+    monkeypatch.syspath_prepend(tmp_path)
+    code = "def test_it(benchmark): assert benchmark(sum, [1, 2]) == 3"
+    done = run_nested(tmp_path, code, "-p", "benchmark", "--photometer-benchmark", FAST)
+    sys.modules.pop("benchmark")
+    assert done.outcomes == {"test_it": "passed"}, done.output
 
 
 def test_nothing_is_written_or_shown_without_benchmarks(tmp_path: Path) -> None:

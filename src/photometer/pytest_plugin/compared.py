@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .fixtures import BenchmarkFixtures, Engine, Fixtures, Once
-from .options import Asked, asked_of, has_pytest_benchmark, is_benchmark
+from .options import Asked, asked_of, is_benchmark, replace_pytest_benchmark
 
 if TYPE_CHECKING:
     from photometer.pytest_plugin.paired import JudgedTest, PairedTests
@@ -35,8 +35,8 @@ class ComparedRun:
         make_importable(config.rootpath)
         manager = config.pluginmanager
         manager.register(Fixtures(_once), "photometer-fixtures")
-        if config.option.photometer_benchmark or not has_pytest_benchmark(config):
-            manager.register(BenchmarkFixtures(_once), "photometer-benchmark")
+        replace_pytest_benchmark(config)
+        manager.register(BenchmarkFixtures(_once), "photometer-benchmark")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

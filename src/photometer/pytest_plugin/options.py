@@ -57,6 +57,8 @@ IGNORED_EITHER = ("warmup", "histogram", "netrc", "cprofile-dump")
 REFUSED = ("compare", "compare-fail")
 # What asks for a file in pytest-benchmark's format.
 FILES = ("json", "save", "autosave")
+# Set if pytest-benchmark is installed and has no part in this session.
+REPLACED = pytest.StashKey[bool]()
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -171,10 +173,11 @@ def refuse_gates(config: pytest.Config) -> None:
         return [f"--benchmark-{name}" for name, value in values.items() if value or value == ""]
 
     if has_pytest_benchmark(config):
-        if given["photometer_benchmark"] and (wrong := asked((*REFUSED, *FILES))):
+        replaced = given["photometer_benchmark"] or given["photometer_compare"]
+        if replaced and (wrong := asked((*REFUSED, *FILES))):
             raise pytest.UsageError(
-                f"{', '.join(wrong)}: pytest-benchmark measures nothing with --photometer-benchmark. Uninstall it, or "
-                "use --photometer-json and --photometer-compare BASE."
+                f"{', '.join(wrong)}: pytest-benchmark measures nothing with --photometer-benchmark and "
+                "--photometer-compare. Uninstall it, or use --photometer-json and --photometer-compare BASE."
             )
         return
     if wrong := asked(REFUSED):
@@ -204,7 +207,15 @@ def register_marks(config: pytest.Config) -> None:
 
 
 def has_pytest_benchmark(config: pytest.Config) -> bool:
-    return config.pluginmanager.hasplugin("benchmark")
+    """Return whether the options and marks of pytest-benchmark are its own."""
+    return config.pluginmanager.hasplugin("benchmark") or config.stash.get(REPLACED, False)
+
+
+def replace_pytest_benchmark(config: pytest.Config) -> None:
+    """Take pytest-benchmark out of this session, if it is installed: it refuses a fixture `benchmark` of others."""
+    if config.pluginmanager.hasplugin("benchmark"):
+        config.stash[REPLACED] = True
+        config.pluginmanager.unregister(name="benchmark")
 
 
 def is_given(config: pytest.Config, name: str) -> bool:

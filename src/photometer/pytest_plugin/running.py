@@ -25,6 +25,7 @@ from .options import (
     is_benchmark,
     is_given,
     refuse_gates,
+    replace_pytest_benchmark,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def register_plugins(config: pytest.Config) -> None:
 def register_fixtures(config: pytest.Config, run: BenchmarkRun) -> None:
     manager = config.pluginmanager
     manager.register(Fixtures(run.make_engine), "photometer-fixtures")
-    if config.option.photometer_benchmark or not has_pytest_benchmark(config):
+    if config.option.photometer_benchmark:
+        replace_pytest_benchmark(config)
+    if not manager.hasplugin("benchmark"):
         manager.register(BenchmarkFixtures(run.make_engine), "photometer-benchmark")
 
 

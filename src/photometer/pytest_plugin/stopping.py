@@ -28,7 +28,7 @@ from ..worker.seeds import seed_everything
 from ..worker.server import CONTROL, STATUS, dying_with, greeting, leave
 from ..worker.valgrind_requests import running_on_valgrind, start_instrumentation, stop_instrumentation
 from .fixtures import NEXT_ARGUMENTS, Arguments, BenchmarkFixtures, Call, Fixtures, Stats, statement_of
-from .options import Asked, add_hooks, add_options, register_marks
+from .options import Asked, add_hooks, add_options, register_marks, replace_pytest_benchmark
 from .stop_messages import FORK, GO_ON, Ended, SideSettings, Stopped
 
 # Kept from the end of a report, which says what failed.
@@ -200,6 +200,7 @@ class Side:
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
         register_marks(config)
+        replace_pytest_benchmark(config)
         # Registered now, after all installed plugins: of several fixtures with one name, pytest uses the last.
         config.pluginmanager.register(Fixtures(self.make_engine), "photometer-fixtures")
         config.pluginmanager.register(BenchmarkFixtures(self.make_engine), "photometer-benchmark")

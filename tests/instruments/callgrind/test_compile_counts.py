@@ -120,8 +120,8 @@ def side(folder: Path, rounds: int) -> Environment:
 @pytest.mark.valgrind
 @pytest.mark.nightly
 def test_two_processes_agree_and_one_more_pass_is_found(tmp_path: Path) -> None:
-    # 64 visits of this graph are a little more than one per cent of compiling it.
-    folders = {"base": 2, "the same, in a folder with a longer name": 2, "one": 66}
+    # 34 visits of this graph are about one per cent of compiling it.
+    folders = {"base": 2, "the same, in a folder with a longer name": 2, "one": 36}
     counted, framed = {}, {}
     for name, rounds in folders.items():
         with Session(side(tmp_path / name, rounds)) as session:

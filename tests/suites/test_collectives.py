@@ -46,6 +46,6 @@ def test_a_run_has_ranks_rates_and_curves(tmp_path: Path) -> None:
     taken = [record for record in records if record["kind"] == "rank_times"]
     assert len(taken) == 3
     assert all(len(record["seconds"]) == 2 and record["collective"] == "all_reduce" for record in taken)
-    page = photometer("report", str(tmp_path / "out"), "-o", str(tmp_path / "page.html"))
+    page = photometer("report", str(tmp_path / "out"), "-o", str(tmp_path / "page"))
     assert page.returncode == 0, page.stderr
-    assert "bus bandwidth (GB/s) against n" in (tmp_path / "page.html").read_text()
+    assert "bus bandwidth (GB/s) against n" in (tmp_path / "page" / "report.html").read_text()

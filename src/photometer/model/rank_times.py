@@ -80,9 +80,6 @@ class RankTimes:
     @property
     def bus_bytes_per_second(self) -> float | None:
         """What crosses the slowest link per second: it can be compared with the hardware, whatever the ranks."""
-        rate = self.bytes_per_second
-        return (
-            None
-            if rate is None or self.collective not in BUS_FACTORS
-            else rate * BUS_FACTORS[self.collective](self.ranks)
-        )
+        rate, factor = self.bytes_per_second, BUS_FACTORS.get(self.collective)
+        # A group of one has no bus.
+        return None if rate is None or factor is None or self.ranks == 1 else rate * factor(self.ranks)

@@ -45,6 +45,7 @@ def render_report(view: ReportView) -> str:
             view=view,
             figure_numbers={name: number for number, name in enumerate(figures)},
             figures=figures,
+            most_open_rows=MOST_OPEN_ROWS,
             light_json=script_json(data.light),
             chunk_jsons=[script_json(chunk) for chunk in data.chunks],
             script=script,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
-from benchmarks.fuzz_inputs import CONTROL, _run_command
+from benchmarks.fuzz_inputs import CONTROL, EXAMPLE_RECORDS, _run_command
 
 from photometer.analysis.comparison_result import ComparisonFailure
 from photometer.ci.comment_text import render_comment, render_summary
@@ -237,3 +237,12 @@ def test_no_script_of_a_text_runs_in_a_browser(tmp_path: Path) -> None:
                     tab.settle()
                     assert tab.page.title() != "bad"
                     assert tab.problems == [], (name, place.name)
+
+
+@pytest.mark.parametrize(
+    "about", [{}, {"statements": 3}, {"statements": []}, {"explaining": 1, "shown": 2, "count": []}]
+)
+def test_a_fuzz_run_whose_header_is_damaged_is_shown(about: dict[str, Any], tmp_path: Path) -> None:
+    trials = [record for record in EXAMPLE_RECORDS if record["kind"] == "fuzz_trial"]
+    (tmp_path / "results.json").write_text(json.dumps({**EXAMPLE, "fuzz": about, "records": trials}))
+    assert "a statement" in _run_command(["show", str(tmp_path / "results.json")])

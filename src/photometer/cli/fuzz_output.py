@@ -46,12 +46,13 @@ def show_fuzz(results: Results, width: int) -> str:
 def _map_of(results: Results) -> FuzzMap:
     from photometer.analysis.fuzz_map import make_map
     from photometer.model.fuzz_trial import FuzzTrial
+    from photometer.report.page.view_fuzz import listed_texts, statements_of
 
-    about = results.header["fuzz"]
-    explaining = about.get("explaining")
+    about, trials = results.header["fuzz"], results.of(FuzzTrial)
+    explaining = listed_texts(about, "explaining")
     return make_map(
-        [str(each) for each in about.get("statements", ())],
-        results.of(FuzzTrial),
-        None if explaining is None else frozenset(map(str, explaining)),
-        tuple(map(str, about.get("shown", ()))),
+        statements_of(about, trials),
+        trials,
+        None if explaining is None else frozenset(explaining),
+        tuple(listed_texts(about, "shown") or ()),
     )

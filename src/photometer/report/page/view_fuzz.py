@@ -59,11 +59,20 @@ def fuzz_view_of(records: Sequence[Mapping[str, Any]], header: Mapping[str, Any]
         return None
     about = header.get("fuzz")
     about = about if isinstance(about, Mapping) else {}
-    given = about.get("statements")
-    count = max((len(trial.seconds_per_run) for trial in trials), default=1)
-    statements = [str(s) for s in given] if isinstance(given, list) and given else ["a statement", "another"][:count]
     notes = [f"{len(trials)} inputs" + (f", seed {about['seed']}" if "seed" in about else "")]
-    return fuzz_view(make_map(statements, trials), notes)
+    return fuzz_view(make_map(statements_of(about, trials), trials), notes)
+
+
+def statements_of(about: Mapping[str, Any], trials: Sequence[FuzzTrial]) -> list[str]:
+    """Return the statements that a file's header names; other words if it is damaged and names none."""
+    count = max((len(trial.seconds_per_run) for trial in trials), default=1)
+    return listed_texts(about, "statements") or ["a statement", "another"][: max(count, 1)]
+
+
+def listed_texts(about: Mapping[str, Any], name: str) -> list[str] | None:
+    """Return a list of a header as texts; None if there is none."""
+    given = about.get(name)
+    return [str(each) for each in given] if isinstance(given, list) else None
 
 
 def _failure(trial: FuzzTrial) -> FuzzFailure:

@@ -246,3 +246,10 @@ def test_a_fuzz_run_whose_header_is_damaged_is_shown(about: dict[str, Any], tmp_
     trials = [record for record in EXAMPLE_RECORDS if record["kind"] == "fuzz_trial"]
     (tmp_path / "results.json").write_text(json.dumps({**EXAMPLE, "fuzz": about, "records": trials}))
     assert "a statement" in _run_command(["show", str(tmp_path / "results.json")])
+
+
+@pytest.mark.parametrize("value", [1e15, -1e15])
+def test_a_fuzz_run_with_impossible_ratios_is_refused(value: float, tmp_path: Path) -> None:
+    trials = [{**record, "log_ratio": value} for record in EXAMPLE_RECORDS if record["kind"] == "fuzz_trial"]
+    (tmp_path / "results.json").write_text(json.dumps({**EXAMPLE, "records": trials}))
+    assert "the log of the ratio" in _run_command(["show", str(tmp_path / "results.json")])

@@ -325,7 +325,8 @@ def figure_of(trial: FuzzTrial) -> float:
         return trial.log_ratio
     if not trial.seconds_per_run or not 0.0 < trial.seconds_per_run[0] < math.inf:
         raise MeasurementError(f"input {trial.index} of a fuzz run has neither times nor a failure")
-    return math.log(trial.seconds_per_run[0] / max(trial.elements, 1))
+    # Not the log of the quotient: a damaged file may have more elements than a float can hold.
+    return math.log(trial.seconds_per_run[0]) - math.log(max(trial.elements, 1))
 
 
 def verdict_of(trial: FuzzTrial) -> int:

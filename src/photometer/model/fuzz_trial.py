@@ -10,7 +10,11 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
+from photometer.errors import MeasurementError
+
 Plain = bool | int | float | str
+# No two times differ more: a century and a femtosecond by e**56.
+LARGEST_LOG_RATIO = 100.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +65,10 @@ class FuzzTrial:
     log_ratio: float | None = None
     standard_error: float | None = None
     failure: TrialFailure | None = None
+
+    def __post_init__(self) -> None:
+        if self.log_ratio is not None and not abs(self.log_ratio) <= LARGEST_LOG_RATIO:
+            raise MeasurementError(f"the log of the ratio of input {self.index} is {self.log_ratio:g}")
 
     @property
     def elements(self) -> int:

@@ -8,19 +8,17 @@ from pathlib import Path
 import pytest
 
 from photometer.pytest_plugin.options import add_options
+from tests.guards.sources import ROOT, shown_files
 from tests.pytest_plugin.nested_session import run_nested
 
 pytestmark = pytest.mark.lengthy
 
-PAGE = (Path(__file__).parents[2] / "docs" / "pytest.md").read_text()
-
-
-def shown_tests() -> dict[str, str]:
-    return dict(re.findall(r'Path\("(\w+\.py)"\)\.write_text\("""\n(.*?)"""\)', PAGE, re.DOTALL))
+PATH = ROOT / "docs" / "pytest.md"
+PAGE = PATH.read_text()
 
 
 def test_the_shown_tests_pass_and_make_the_table(tmp_path: Path) -> None:
-    shown = shown_tests()
+    shown = shown_files(PATH)
     assert set(shown) == {"test_speed.py", "test_choice.py"}
     done = run_nested(tmp_path, shown["test_speed.py"], "--photometer-min-time=0.01")
     assert done.outcomes == dict.fromkeys(("test_sum", "test_product[16]", "test_product[128]"), "passed"), done.texts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +16,8 @@ PACKAGE = ROOT / "src" / "photometer"
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# A block of code that is a file: <!-- file: my_suite.py --> stands on the line before it.
+SHOWN_FILE = re.compile(r"^<!-- file: (\S+) -->\n```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @functools.cache
@@ -40,6 +43,18 @@ def imported_from(node: ast.ImportFrom, path: Path) -> list[str]:
     if node.module == "photometer":
         return [f"photometer.{alias.name}" for alias in node.names]
     return [node.module or ""]
+
+
+def shown_files(page: Path) -> dict[str, str]:
+    """Return the files that a page shows, by name."""
+    return dict(SHOWN_FILE.findall(page.read_text()))
+
+
+def write_files(page: Path, folder: Path) -> None:
+    """Write the files that a page shows, as its reader would."""
+    for name, text in shown_files(page).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
 
 
 def place(path: Path, line: int | None = None) -> str:

@@ -1,7 +1,8 @@
 """Every example runs, and so does every code block of the README and the docs.
 
-Python blocks of a page share one namespace and run in order, in an empty folder. Lines of ```console blocks that start
-with `$ photometer` run too, unless the fence says no-run. ```text blocks are output and are not run.
+A block after a line `<!-- file: NAME -->` is a file; it lies in the folder in which the other blocks run. Python blocks
+of a page share one namespace and run in order. Lines of ```console blocks that start with `$ photometer` run too,
+unless the fence says no-run. ```text blocks are output and are not run.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.guards.sources import ROOT, none_of, place
+from tests.guards.sources import ROOT, SHOWN_FILE, none_of, place, write_files
 
 pytestmark = pytest.mark.warm
 
@@ -28,7 +29,8 @@ FENCE = re.compile(r"^```(\w+)?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: Path, language: str) -> list[tuple[int, str]]:
-    text = page.read_text()
+    # Files keep their lines, so that tracebacks name those of the page.
+    text = SHOWN_FILE.sub(lambda found: "\n" * found[0].count("\n"), page.read_text())
     return [
         (text[: match.start()].count("\n") + 2, match.group(3))
         for match in FENCE.finditer(text)
@@ -65,6 +67,7 @@ def unless_nightly(files: list[Path], nightly: tuple[str, ...]) -> list[Any]:
 @pytest.mark.parametrize("page", unless_nightly(pages_with("python"), NIGHTLY_PYTHON))
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    write_files(page, tmp_path)
     namespace = {"__name__": "__main__"}
     for line, code in blocks(page, "python"):
         padded = "\n" * (line - 1) + code
@@ -75,6 +78,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.slow
 @pytest.mark.parametrize("page", unless_nightly(pages_with("console"), NIGHTLY_COMMANDS))
 def test_console_blocks_run(page: Path, tmp_path: Path) -> None:
+    write_files(page, tmp_path)
     for line, text in blocks(page, "console"):
         for command in re.findall(r"^\$ (photometer .*)$", text, re.MULTILINE):
             done = subprocess.run(

@@ -32,7 +32,7 @@ from photometer.model.order_name import label_text
 from photometer.model.packed_stacks import ComparisonStacks
 from photometer.model.whole_file import not_written, write_whole
 from photometer.plan import materialize, select
-from photometer.plan.work_order import WorkOrder, WorkOrders
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrder, WorkOrders
 from photometer.report.flame_graph import INSTRUCTIONS, render_flame_difference, render_flame_graph
 from photometer.report.timeline_page import render_timeline_page
 from photometer.session.session import Session
@@ -80,6 +80,7 @@ def draw_suite(
     settings: ProfileSettings = ProfileSettings(),  # noqa: B008 - frozen, so sharing it is safe
     environment: Environment | None = None,
     seed: int | None = None,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
     pictures: bool = False,
     on_work: OnWork = lambda _: None,
 ) -> FlameFiles:
@@ -87,7 +88,8 @@ def draw_suite(
     loaded = load_suite(suite) if isinstance(suite, str) else suite
     with Session((environment or Environment.current()).with_code(loaded.folders)) as session:
         devices = session.facts().devices if settings.watched else ("cpu",)
-        plan = select(materialize(loaded, available_devices=devices), expression, tags).seeded(seed)
+        planned = materialize(loaded, available_devices=devices, timeout_seconds=timeout)
+        plan = select(planned, expression, tags).seeded(seed)
         check_imports(plan, session)
         profiles = profile(session, plan, settings, on_order=on_work) if len(plan) else {}
     names = flame_names(plan)

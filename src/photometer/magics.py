@@ -38,7 +38,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the options of both magics."""
     made = _Parser(prog="%photometer", add_help=False, allow_abbrev=False)
     made.add_argument("-s", "--setup", default="pass", metavar="CODE", help="Code that runs before, untimed.")
-    made.add_argument("-t", "--num-threads", type=int, default=1, metavar="N", help="Size of torch's thread pool.")
+    made.add_argument(
+        "-t", "--threads", dest="num_threads", type=int, default=1, metavar="N", help="Size of torch's thread pool."
+    )
     made.add_argument("--min-run-time", type=float, default=0.2, metavar="S", help="Seconds to measure (default: 0.2).")
     made.add_argument("--precision", type=float, metavar="SHARE", help="Measure until ± this share of the median.")
     made.add_argument("--ab", action="store_true", help="Compare the parts of the cell, separated by lines '# ---'.")

@@ -183,7 +183,7 @@ def test_time_prints_what_its_blocks_say(more: list[str], tmp_path: Path, scratc
     )
     stmt = "time.time() > late and mark.touch()"
     # A precision that no measurement has.
-    words = ["time", stmt, "-s", setup, "--precision", "0.0000001", "--max-run-time", "600", *more]
+    words = ["time", stmt, "-s", setup, "--precision", "0.0000001", "--budget", "600", *more]
     ended = stopped_amid(words, tmp_path, scratch, mark, signal.SIGTERM)
     assert ended.status == 143, ended.told
     if more:

@@ -29,10 +29,12 @@ from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, fo
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered, terminal_width
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
+from photometer.cli.suite_options import Timeout
 from photometer.cli.sweep_options import Axes, Where, chosen_points, show_point, show_summaries, sizes_code
 from photometer.model.fail_rules import NEVER
 from photometer.model.records import to_record
 from photometer.model.results_folder import RESULT_FILES, check_results_folder, make_results_folder
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from photometer.analysis.ranking import Ranking
@@ -80,6 +82,7 @@ def ab(
         ),
     ] = None,
     limit: Limit = None,
+    timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
     margin: Annotated[
         float | None,
         typer.Option(
@@ -115,6 +118,8 @@ def ab(
         raise typer.BadParameter("--cold flushes the cache of a device; give --device too")
     if device is not None and instructions:
         raise typer.BadParameter("--instructions counts those of the host; leave --device out")
+    if device is not None and timeout != DEFAULT_TIMEOUT_SECONDS:
+        raise typer.BadParameter("on a device, statements run in this process, which --limit ends; leave --timeout out")
     asked = wanted(json=json, csv=csv, markdown=markdown)
     language = "cpp" if cpp else "python"
     if not cpp:
@@ -147,6 +152,7 @@ def ab(
                 seed=seed,
                 ranks=ranks or 0,
                 grad_to_none=grad_to_none,
+                timeout_seconds=timeout,
             )
         )
     rankings, statuses = [], []
@@ -199,6 +205,7 @@ def _request(
     seed: int | None,
     ranks: int,
     grad_to_none: bool,
+    timeout_seconds: float,
 ) -> AbRequest:
     """Return what the options say, checked."""
     from photometer.comparing.ab_findings import AbRequest, criteria_for, default_budget
@@ -230,6 +237,7 @@ def _request(
         None if device is None else DeviceSettings(device, cold, seed=seed),
         seed=seed,
         ranks=ranks,
+        timeout_seconds=timeout_seconds,
     )
 
 

@@ -14,7 +14,8 @@ from photometer.cli.measuring_options import Install
 from photometer.cli.numbers import seconds
 from photometer.cli.printing import complain, say_aside, show_rendered
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
-from photometer.cli.suite_options import Expression, OneSuite, Tags, chosen_suite
+from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, chosen_suite
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from photometer.history.nouns import Commit
@@ -47,6 +48,7 @@ def bisect(
             "--budget", metavar="S", callback=seconds, help="Most seconds to measure in each comparison by time."
         ),
     ] = 20.0,
+    timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
     store: WriteStore = None,
     on: On = None,
     nodes: Nodes = None,
@@ -74,6 +76,7 @@ def bisect(
         install,
         store_to_write(store_of(store)),
         seconds=compare_seconds,
+        timeout_seconds=timeout,
     )
     try:
         with commit_nodes(on, nodes, Environment.current()) as there:

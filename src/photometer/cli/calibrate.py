@@ -9,7 +9,8 @@ import typer
 from photometer.cli.measuring_options import Install
 from photometer.cli.numbers import margin_share, seconds
 from photometer.cli.printing import show_text
-from photometer.cli.suite_options import Expression, OneSuite, Tags, chosen_suite
+from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, chosen_suite
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from photometer.comparing.calibrate import Calibration
@@ -32,6 +33,7 @@ def calibrate(
         float | None,
         typer.Option("--budget", metavar="S", callback=seconds, help="Seconds to measure (default: 120)."),
     ] = None,
+    timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
     margin: Annotated[
         float | None,
         typer.Option(
@@ -54,6 +56,7 @@ def calibrate(
             chosen.only,
             expression=expression,
             tags=chosen.tags,
+            timeout=timeout,
             install=install,
             observer=observer,
             **{name: value for name, value in given.items() if value is not None},

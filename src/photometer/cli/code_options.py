@@ -29,7 +29,6 @@ Cpp = Annotated[bool, typer.Option("--cpp", help="The statements and the setup a
 NumThreads = Annotated[
     int,
     typer.Option(
-        "--num-threads",
         "--threads",
         "-t",
         metavar="N",

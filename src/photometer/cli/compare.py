@@ -34,7 +34,8 @@ from photometer.cli.numbers import MOST_REPEATS, seconds, share
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
 from photometer.cli.printing import complain, say_aside, show_rendered, terminal_width
 from photometer.cli.store_option import WriteStore, hidden, store_of, store_to_write
-from photometer.cli.suite_options import Expression, OneSuite, Tags, load_if_named
+from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, load_if_named
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from photometer.analysis.comparison_result import EnvironmentComparison
@@ -107,6 +108,7 @@ def compare(
         ),
     ] = None,
     limit: Limit = None,
+    timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
     margin: Annotated[
         list[str] | None,
         typer.Option(
@@ -231,6 +233,7 @@ def compare(
         project.margin_by_benchmark,
         options=options,
         seed=seed,
+        timeout_seconds=timeout,
         gate=gate,
     )
     if len(sides) > 2 and flame is Flames.ALL:

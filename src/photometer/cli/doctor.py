@@ -55,7 +55,7 @@ def doctor(
         show_peaks(num_threads or [1], dtype or ElementType.FLOAT32, device, python, again=again, json=json)
         return
     if num_threads or dtype or device or again or python:
-        raise typer.BadParameter("--num-threads, --dtype, --device, --again and --python are for --peaks")
+        raise typer.BadParameter("--threads, --dtype, --device, --again and --python are for --peaks")
     from photometer.doctor.examine import examine
 
     asked = wanted(json=json)

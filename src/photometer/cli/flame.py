@@ -16,7 +16,8 @@ from photometer.cli.optional_values import LEFT_OUT
 from photometer.cli.output_options import folder_option
 from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_text
-from photometer.cli.suite_options import Expression, OneSuite, Tags, chosen_suite, saying_selection
+from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, chosen_suite, saying_selection
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from photometer.definition.suite import Suite
@@ -59,6 +60,7 @@ def flame(
     setup: Setup = "pass",
     python: Python = None,
     seed: Seed = None,
+    timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
 ) -> None:
     if subject is not None and suite is not None:
         raise typer.BadParameter("give a statement, or a suite; not both")
@@ -91,6 +93,7 @@ def flame(
         settings=ProfileSettings(device is None, instructions, duration, native, device is not None),
         environment=None if python is None else Environment(python, importable=folders),
         seed=seed,
+        timeout=timeout,
         pictures=png,
         on_work=lambda title: say_aside(f"recording {title}") if sys.stderr.isatty() else None,
     )

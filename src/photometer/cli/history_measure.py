@@ -22,7 +22,8 @@ from photometer.cli.measuring_options import (
 from photometer.cli.output_options import Json, give_lines
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.store_option import ReadStore
-from photometer.cli.suite_options import Cores, Expression, OneSuite, Tags, chosen_suite
+from photometer.cli.suite_options import Cores, Expression, OneSuite, Tags, Timeout, chosen_suite
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from photometer.execution.observer import RunObserver
@@ -52,6 +53,7 @@ def measure(
     ] = None,
     options: Mapping[str, bool] = {},
     min_run_time: MinRunTime = 0.2,
+    timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
     repeats: Repeats = 2,
     cores: Cores = None,
     install: Install = None,
@@ -77,7 +79,19 @@ def measure(
         repeats=repeats,
         ladder=False,
     )
-    request = RangeRequest(chosen.only, old, new, place, settings, every, at_most, expression, chosen.tags, install)
+    request = RangeRequest(
+        chosen.only,
+        old,
+        new,
+        place,
+        settings,
+        every,
+        at_most,
+        expression,
+        chosen.tags,
+        install,
+        timeout_seconds=timeout,
+    )
     outcomes: list[CommitOutcome] = []
     began = time.monotonic()
     try:

@@ -28,7 +28,6 @@ class ElementType(str, enum.Enum):
 PeakThreads = Annotated[
     list[int] | None,
     typer.Option(
-        "--num-threads",
         "--threads",
         "-t",
         metavar="N",

@@ -22,8 +22,9 @@ COMMANDS = {
 }
 # By command, then by option.
 OPTIONS = {
-    "ab": {"--language": "--cpp"},
+    "ab": {"--language": "--cpp", "--num-threads": "--threads"},
     "compare": {"--calibrate": "a command: photometer calibrate"},
+    "compile-report": {"--num-threads": "--threads"},
     "history changes": {"--count": "--rows", "-n": "--rows"},
     "history runs": {"--count": "--rows", "-n": "--rows"},
     "history export": {"--format": "--json or --csv", "-f": "--json or --csv"},
@@ -31,8 +32,9 @@ OPTIONS = {
         "--output": "--json FILE, --csv FILE, --markdown FILE or --html FILE",
         "-o": "--json FILE, --csv FILE, --markdown FILE or --html FILE",
     },
-    "doctor": {"--on-device": "--device"},
-    "fuzz": {"--on-device": "--device"},
+    "doctor": {"--on-device": "--device", "--num-threads": "--threads"},
+    "fuzz": {"--on-device": "--device", "--num-threads": "--threads"},
+    "time": {"--max-run-time": "--budget, for all statements together", "--num-threads": "--threads"},
     "convert": {"--torch-pickle": "left out: `photometer convert FILE` reads pickles of torch.utils.benchmark"},
 }
 

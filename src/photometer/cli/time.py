@@ -68,12 +68,15 @@ def time_statements(
             help="Measure until the 95 % interval is within this share of the median, such as 1% or 0.01.",
         ),
     ] = None,
-    max_run_time: Annotated[
-        float,
+    budget: Annotated[
+        float | None,
         typer.Option(
-            "--max-run-time", metavar="S", callback=seconds, help="Most seconds to measure, with --precision."
+            "--budget",
+            metavar="S",
+            callback=seconds,
+            help="Most seconds to measure (default: 10 per statement, with --precision).",
         ),
-    ] = 10.0,
+    ] = None,
     label: Annotated[str | None, typer.Option("--label", metavar="TEXT", help="Title of the table.")] = None,
     device: Device = None,
     instructions: Annotated[
@@ -124,19 +127,32 @@ def time_statements(
     ]
     if cpp:
         build_together(timers)
-    times: dict[str, Any] = {"min_run_time": min_run_time, "precision": precision, "max_run_time": max_run_time}
+    times = shares(budget, len(timers), min_run_time, precision, device)
     kept: list[Any] = []
     try:
         if instructions:
             _print_instructions(timers, number, asked, kept)
         elif ranks:
-            _time_ranks(timers, ranks, min_run_time, asked, kept)
+            _time_ranks(timers, ranks, times["min_run_time"], asked, kept)
         else:
             _time(timers, device, points, statements, asked, kept, times)
         if memory:
             _print_memory(timers, asked, kept)
     finally:
         _keep(kept, asked, output)
+
+
+def shares(
+    budget: float | None, statements: int, min_run_time: float, precision: float | None, device: str | None
+) -> dict[str, Any]:
+    """Return how long to measure each statement: the budget is for all of them, and for all modes of a device."""
+    times: dict[str, Any] = {"min_run_time": min_run_time, "precision": precision}
+    if budget is None:
+        return times
+    from photometer.model.device_mode import ModeName
+
+    share_of_one = budget / statements / (1 if device is None else len(ModeName))
+    return {**times, "min_run_time": min(min_run_time, share_of_one), "max_run_time": share_of_one}
 
 
 def _keep(kept: list[Any], asked: Wanted, output: Path | None) -> None:

@@ -31,6 +31,7 @@ from photometer.model.results_folder import RESULTS_FOLDER
 from photometer.pipeline import RunReport, run_suite
 from photometer.plan import materialize, select
 from photometer.plan.selection import parse_expression
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.session import Session
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class RangeRequest:
     tags: Collection[str] = ()
     install: str | None = None
     folder: Path = FOLDER
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,6 +232,7 @@ def measure_commit(
             settings,
             expression=request.expression,
             tags=request.tags,
+            timeout_seconds=request.timeout_seconds,
             resume=resume,
             observer=observer,
             store=request.store or None,

@@ -28,6 +28,7 @@ from photometer.history.points import DEVICE_PEAK_MEMORY, INSTRUCTIONS, PEAK_MEM
 from photometer.history.repository import Repository
 from photometer.model.results_folder import RESULTS_FOLDER
 from photometer.model.results_reader import load_results
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from photometer.commits.lane import CommitNodes
@@ -58,6 +59,7 @@ class SearchRequest:
     store: str | None = None
     folder: Path = FOLDER
     seconds: float = COMPARISON_SECONDS
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
 
     def settings_for(self, metric: str) -> RunSettings:
         """Return what is measured of each commit: the exact metric alone."""
@@ -214,6 +216,7 @@ class _Search:
             tags=self._request.tags,
             install=self._request.install,
             folder=self._request.folder,
+            timeout_seconds=self._request.timeout_seconds,
         )
         outcome = measure_commit(self._lane, self._repository, self._repository.commit(sha), request)
         if outcome.report is None or outcome.report.results is None:
@@ -250,7 +253,7 @@ class _Search:
                         (f"git:{self._good}@{top}", f"git:{sha}@{top}"),
                         self._request.suite,
                         # Where counts decide, this is not reached.
-                        ComparisonSettings(seconds, instructions=False),
+                        ComparisonSettings(seconds, instructions=False, timeout_seconds=self._request.timeout_seconds),
                         self._request.expression,
                         self._request.tags,
                         self._request.install,

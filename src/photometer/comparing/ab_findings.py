@@ -20,6 +20,7 @@ from photometer.model.function_counts import FunctionCounts
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.memory_measurement import MemoryMeasurement
 from photometer.model.records import to_record
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from photometer.model.results_format import Recordable
@@ -54,10 +55,14 @@ class AbRequest:
     seed: int | None = None
     # How many processes run each statement together; 0 if it needs no group.
     ranks: int = 0
+    # For a statement that does not come back; one in this very process cannot be given up.
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     id: str = dataclasses.field(default_factory=lambda: uuid.uuid4().hex, compare=False)
 
     def __post_init__(self) -> None:
         needs_objects = self.needs_this_process
+        if not self.timeout_seconds > 0:
+            raise DefinitionError(f"the timeout is {self.timeout_seconds}", remedy="Give seconds, greater than 0.")
         if self.language is Language.PYTHON and self.global_setup:
             raise DefinitionError("global_setup is for C++ only", remedy="Move it into `setup`.")
         if self.language is Language.CPP and needs_objects:

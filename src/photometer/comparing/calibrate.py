@@ -22,6 +22,7 @@ from photometer.comparing.request import ComparisonRequest, ComparisonSettings, 
 from photometer.comparing.source import CheckedPlan, Observer
 from photometer.comparing.verdict_loop import Sample, verdict_of_one
 from photometer.errors import DefinitionError, MeasurementError
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.cores import quietest_core
 from photometer.stats.anytime_evidence import REFERENCE_SCALE
 
@@ -94,15 +95,15 @@ def calibrate_environment(
     tags: Collection[str] = (),
     budget: float = DEFAULT_BUDGET_SECONDS,
     margin: float | None = None,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
     install: str | None = None,
     observer: Observer | None = None,
 ) -> Calibration:
     """Compare the environment with itself, benchmark after benchmark and round after round, until time is up."""
     observer = observer or Observer()
     # Two separate sides, as in a real comparison: paths and processes are part of the noise.
-    request = ComparisonRequest(
-        (environment, environment), suite, ComparisonSettings(margin=margin), expression, tags, install
-    )
+    settings = ComparisonSettings(margin=margin, timeout_seconds=timeout)
+    request = ComparisonRequest((environment, environment), suite, settings, expression, tags, install)
     with live_comparison(request, observer) as live:
         checked = live.check()
         if not checked.orders:

@@ -54,10 +54,15 @@ class CallableSource:
 
 
 def open_source(
-    contenders: Sequence[Contender], *, num_threads: int, seconds: float, seed: int | None = None
+    contenders: Sequence[Contender],
+    *,
+    num_threads: int,
+    seconds: float,
+    seed: int | None = None,
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
 ) -> CallableSource:
     """Try every contender once, and return the best way to measure them that this process allows."""
-    reason = why_not_forked(num_threads) or _rehearse(contenders, num_threads, seed)
+    reason = why_not_forked(num_threads) or _rehearse(contenders, num_threads, seed, timeout_seconds)
     if reason is not None:
         in_turn = InTurn(contenders, num_threads=num_threads, seconds=seconds, seed=seed)
         return CallableSource(in_turn, f"wall time, in turn in this one process: {reason}", False)
@@ -65,9 +70,8 @@ def open_source(
         Side(ForksHere(each.names), Prepare(each.stmt, each.setup, num_threads=num_threads, seed=seed))
         for each in contenders
     )
-    return CallableSource(
-        ForkSampler([Contestants(sides)], seconds=seconds, seed=seed), "wall time, in forks of this process", True
-    )
+    sampler = ForkSampler([Contestants(sides, timeout_seconds)], seconds=seconds, seed=seed)
+    return CallableSource(sampler, "wall time, in forks of this process", True)
 
 
 def why_not_forked(num_threads: int) -> str | None:
@@ -91,11 +95,13 @@ def _pool_survives(num_threads: int) -> bool:
     return True
 
 
-def _rehearse(contenders: Sequence[Contender], num_threads: int, seed: int | None) -> str | None:
+def _rehearse(
+    contenders: Sequence[Contender], num_threads: int, seed: int | None, timeout_seconds: float
+) -> str | None:
     """Try each in a fork. Return why forks cannot be used, if so; raise an error of the statement itself."""
     for contender in contenders:
         try:
-            tried = _try_in_fork(contender, num_threads, seed)
+            tried = _try_in_fork(contender, num_threads, seed, timeout_seconds)
         except SnippetError as error:
             if "forked subprocess" in error.message:
                 return "it has queried an accelerator, which can then not be initialised in a fork"
@@ -117,11 +123,11 @@ class _Tried:
     starts_accelerator: bool
 
 
-def _try_in_fork(contender: Contender, num_threads: int, seed: int | None) -> _Tried:
+def _try_in_fork(contender: Contender, num_threads: int, seed: int | None, timeout_seconds: float) -> _Tried:
     prepare = Prepare(contender.stmt, contender.setup, num_threads=num_threads, warmup_runs=1, seed=seed)
     with fork_here(contender.names) as child:
-        first = child.ask(prepare, DEFAULT_TIMEOUT_SECONDS).first_seconds
-        second = child.ask(Time(1), DEFAULT_TIMEOUT_SECONDS).seconds
+        first = child.ask(prepare, timeout_seconds).first_seconds
+        second = child.ask(Time(1), timeout_seconds).seconds
         try:
             child.ask(Prepare(NO_ACCELERATOR, warmup_runs=1))
         except SnippetError:

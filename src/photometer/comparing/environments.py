@@ -32,6 +32,7 @@ def compare(
     tags: Collection[str] = (),
     budget: float | None = None,
     limit: float | None = None,
+    timeout: float | None = None,
     margin: float | None = None,
     fdr: float | None = None,
     instructions: bool | None = None,
@@ -54,6 +55,7 @@ def compare(
         tags: only benchmarks with one of these tags.
         budget: most seconds of measuring, for the whole suite; by default ten per timed benchmark, at least 20.
         limit: most seconds of wall-clock time, the making of environments included; by default none.
+        timeout: seconds after which a benchmark that does not say so itself is given up; 120 by default.
         margin: relative change that does not matter; 0.003 (0.3 %) by default, 0.02 with several threads.
         fdr: share of false verdicts among all that say slower or faster; 0.05 by default.
         instructions: whether to count instructions, too; by default it does.
@@ -75,6 +77,7 @@ def compare(
     given: dict[str, Any] = {
         "budget_seconds": budget,
         "limit_seconds": limit,
+        "timeout_seconds": timeout,
         "margin": margin,
         "false_discovery_rate": fdr,
         "instructions": instructions,

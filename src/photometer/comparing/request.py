@@ -30,7 +30,7 @@ from photometer.model.machine import Environment
 from photometer.model.order_name import label_text
 from photometer.plan import WorkOrders, materialize, select
 from photometer.plan.selection import names_benchmark, selection_sentences
-from photometer.plan.work_order import WorkOrder
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrder
 
 _REMEDY = 'Write --matrix "torch==2.11.0,2.12.1", "python:3.11,3.12" or "env:NAME=1,2".'
 # The common prefix: a kind with its colon, and a name with == or =.
@@ -93,6 +93,8 @@ class ComparisonSettings:
     options: Mapping[str, bool] = dataclasses.field(default_factory=dict)
     # Of random data, in all processes of all sides; None is a fixed one for counts and another for each replicate.
     seed: int | None = None
+    # For each benchmark that does not say itself how long it may take.
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     # The rules that the verdicts will be judged by: a benchmark that may be slower by 5 % is measured until it is known
     # whether it is. None asks for the verdicts themselves.
     gate: Gate | None = None
@@ -108,6 +110,8 @@ class ComparisonSettings:
             raise DefinitionError(f"layouts is {self.layouts}", remedy="Give at least 1.")
         if self.limit_seconds is not None and not self.limit_seconds > 0:
             raise DefinitionError(f"the limit is {self.limit_seconds}", remedy="Give seconds, greater than 0.")
+        if not self.timeout_seconds > 0:
+            raise DefinitionError(f"the timeout is {self.timeout_seconds}", remedy="Give seconds, greater than 0.")
         if self.time == "none" and not self.instructions:
             raise DefinitionError(
                 "neither times nor instructions are requested", remedy="Count instructions, or time what changed."
@@ -187,7 +191,8 @@ class ComparisonRequest:
     def planned(self) -> PlannedSuite | None:
         if self.suite is None:
             return None
-        return plan_suite(self.suite, self.expression, self.tags).seeded(self.settings.seed)
+        planned = plan_suite(self.suite, self.expression, self.tags, timeout_seconds=self.settings.timeout_seconds)
+        return planned.seeded(self.settings.seed)
 
     def check(self) -> None:
         """Raise what is known to be wrong before anything is made or started: suite, revisions, output folder."""
@@ -231,15 +236,21 @@ def spec_of(environment: EnvironmentLike) -> EnvironmentSpec:
     )
 
 
-def plan_suite(suite: SuiteLike, expression: str | None, tags: Collection[str]) -> PlannedSuite:
+def plan_suite(
+    suite: SuiteLike,
+    expression: str | None,
+    tags: Collection[str],
+    *,
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+) -> PlannedSuite:
     """Return the variants of a suite that an expression and tags select, as work orders."""
     loaded = load_suite(suite) if isinstance(suite, str) else suite
-    whole = materialize(loaded)
+    whole = materialize(loaded, timeout_seconds=timeout_seconds)
     plan = select(whole, expression, tags)
     measured = {order.id: order.args for order in plan}
     probes = {
         order.id: order
-        for order in materialize(loaded, probe=True)
+        for order in materialize(loaded, timeout_seconds=timeout_seconds, probe=True)
         if order.id in measured and order.args != measured[order.id]
     }
     folders = loaded.folders if isinstance(loaded, Suite) else ()

@@ -131,7 +131,11 @@ class StatementSource:
         stopping = request.stopping
         if request.needs_this_process:
             opened = open_source(
-                request.contenders, num_threads=request.num_threads, seconds=seconds, seed=request.seed
+                request.contenders,
+                num_threads=request.num_threads,
+                seconds=seconds,
+                seed=request.seed,
+                timeout_seconds=request.timeout_seconds,
             )
             if not opened.is_forked:
                 bias = max(stopping.criteria.shared_bias, ONE_PROCESS_BIAS)
@@ -160,7 +164,14 @@ class StatementSource:
         )
         content = [SUITE, contender.stmt, setup, request.global_setup, request.num_threads]
         identity = content_hash([*content, *([request.ranks] if request.ranks else [])])
-        return WorkOrder(identity, (SUITE, contender.name), auto, args, seed=request.seed)
+        return WorkOrder(
+            identity,
+            (SUITE, contender.name),
+            auto,
+            args,
+            timeout_seconds=request.timeout_seconds,
+            seed=request.seed,
+        )
 
 
 def replicate_seconds(request: AbRequest) -> float:

@@ -32,7 +32,7 @@ from photometer.instruments.device.options import SourceChoice
 from photometer.model.language import Language
 from photometer.model.machine import Environment
 from photometer.model.task import TaskSpec
-from photometer.plan.work_order import checked_seed
+from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, checked_seed
 from photometer.statement_arguments import whole_number
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class AbOptions(TypedDict, total=False):
     globals: Mapping[str, Any] | None
     budget: float | None
     limit: float | None
+    timeout: float
     margin: float | None
     device: str | None
     cold: bool
@@ -88,6 +89,7 @@ def ab(
     globals: Mapping[str, Any] | None = None,
     budget: float | None = None,
     limit: float | None = None,
+    timeout: float = DEFAULT_TIMEOUT_SECONDS,
     margin: float | None = None,
     device: str | None = None,
     cold: bool = False,
@@ -114,6 +116,7 @@ def ab(
         globals: objects that text can use, by name.
         budget: most seconds of measuring; by default 10 per statement after the first, 5 on a device.
         limit: most seconds of wall-clock time, including the start; at least one replicate is taken.
+        timeout: seconds after which a statement that does not come back is given up, where it has a process of its own.
         margin: relative change that does not matter; 0.003 (0.3 %) by default, 0.02 with several threads.
         device: "cuda", "cuda:1", …: compare times of the accelerator, not of the host. "any" uses the one there is.
         cold: with `device`: flush its cache before each run.
@@ -151,6 +154,7 @@ def ab(
         environment,
         seed,
         whole_number("ranks", ranks) if ranks else 0,
+        timeout,
     )
     only_two = len(statements) == 2
     # Fail before anything is measured if the store cannot be used.

@@ -103,6 +103,33 @@ def test_help_is_text_and_the_extension_is_found_by_the_packages_name() -> None:
         InteractiveShell.clear_instance()
 
 
+ERRORS = [
+    ("photometer.ab('1', '2', timeout=-1)", "DefinitionError: the timeout is -1\nGive seconds, greater than 0."),
+    ("photometer.ab('1', '1 +')", "SnippetError"),
+    ("photometer.load('nowhere.json')", "ResultsFileError"),
+    ("photometer.compare(['current', 'current'], 'no_such_suite')", "DefinitionError"),
+    ("photometer.run('no_such_suite')", "DefinitionError"),
+]
+
+
+@pytest.mark.parametrize(("code", "words"), ERRORS)
+def test_an_error_shows_the_lines_of_the_cell_and_the_message(
+    code: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = InteractiveShell.instance()
+    try:
+        shell.run_cell(f"import photometer\ndef ask():\n    {code}  # here\nask()")
+    finally:
+        InteractiveShell.clear_instance()
+    shown = capsys.readouterr().out
+    assert words in shown
+    assert shown.index("ask()") < shown.index("# here") < shown.index(words)
+    # Two frames: the cell and its function.
+    assert shown.count("line ") - words.count("line ") == 2, shown
+    assert "site-packages" not in shown
+    assert "photometer/" not in shown
+
+
 CELLS = [
     "%load_ext photometer\nimport torch, photometer\nx = torch.rand(64)",
     "%photometer --min-run-time 0.02 torch.add(x, 1)",

@@ -30,6 +30,8 @@ Each carries what a person needs to act: command, exit status, the log or the ch
 
 from __future__ import annotations
 
+import traceback
+import types
 from collections.abc import Sequence
 
 # A compiler's command has a page of flags; its two ends tell what was run. The whole is in `error.command`.
@@ -66,6 +68,20 @@ class PhotometerError(Exception):
         if self.remedy:
             parts.append(self.remedy)
         return "\n".join(parts)
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython and notebooks show: the caller's own lines and what this says, none of our frames."""
+        lines = traceback.format_list(_callers_frames(self.__traceback__))
+        head = ["Traceback (most recent call last):\n", *lines] if lines else []
+        return ["".join([*head, f"{type(self).__name__}: {self}"])]
+
+
+def _callers_frames(raised: types.TracebackType | None) -> list[traceback.FrameSummary]:
+    """Return the frames between the machinery of a notebook and the call of photometer."""
+    packages = [str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in traceback.walk_tb(raised)]
+    end = packages.index("photometer") if "photometer" in packages else len(packages)
+    first = max((place + 1 for place in range(end) if packages[place] == "IPython"), default=0)
+    return list(traceback.extract_tb(raised))[first:end]
 
 
 def shorten(command: str) -> str:

@@ -21,7 +21,7 @@ NOISE = NoiseTest(
     tuple(Visit(i / 4, core, work, 1.0 if i < 20 else 2.5, 0.1) for i in range(40) for core in (0, 1) for work in Work),
 )
 GOOD = Finding("cores", State.GOOD, "2 cores")
-MEND = Finding("governor", State.MEND, "powersave <b>on\x1b", "As root: photometer doctor --tune.")
+BAD = Finding("governor", State.FIX, "powersave <b>on\x1b", "As root: photometer doctor --tune.")
 
 
 def command(monkeypatch: pytest.MonkeyPatch, examination: Examination, *arguments: object) -> int:
@@ -29,14 +29,14 @@ def command(monkeypatch: pytest.MonkeyPatch, examination: Examination, *argument
     return status_of("doctor", *arguments)
 
 
-def test_the_exit_status_says_whether_something_is_to_be_mended(
+def test_the_exit_status_says_whether_something_is_a_problem(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command(monkeypatch, Examination((GOOD,))) == 0
-    assert "Nothing to mend." in capsys.readouterr().out
-    assert command(monkeypatch, Examination((GOOD, MEND))) == 1
+    assert "No problems found." in capsys.readouterr().out
+    assert command(monkeypatch, Examination((GOOD, BAD))) == 1
     out = capsys.readouterr().out
-    assert "1 thing to mend: governor." in out
+    assert "1 problem: governor." in out
     assert "--tune" in out
     assert "\x1b" not in out
 
@@ -44,10 +44,10 @@ def test_the_exit_status_says_whether_something_is_to_be_mended(
 def test_json_has_findings_states_and_visits(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(monkeypatch, Examination((GOOD, MEND), NOISE), "--json") == 1
+    assert command(monkeypatch, Examination((GOOD, BAD), NOISE), "--json") == 1
     read = json.loads(capsys.readouterr().out)
     assert read["good"] is False
-    assert [finding["state"] for finding in read["findings"]] == ["good", "mend"]
+    assert [finding["state"] for finding in read["findings"]] == ["good", "fix"]
     assert len(read["noise"]["visits"]) == 160
     assert read["noise_summary"]["memory"]["best_share"] == 0.5
 
@@ -80,14 +80,14 @@ def test_the_picture_is_whole_and_names_nothing_outside() -> None:
 
 
 def test_the_page_escapes_what_it_shows() -> None:
-    page = doctor_page(Examination((GOOD, MEND), NOISE))
+    page = doctor_page(Examination((GOOD, BAD), NOISE))
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
     assert "default-src &#39;none&#39;" in page
 
 
 def test_the_page_begins_with_what_disturbs() -> None:
-    page = doctor_page(Examination((GOOD, MEND), NOISE))
+    page = doctor_page(Examination((GOOD, BAD), NOISE))
     heads = ("What disturbs measurements", "The noise test", "What else was examined")
     assert sorted(heads, key=page.index) == list(heads)
     assert "var(--line-0)" in page
@@ -95,7 +95,7 @@ def test_the_page_begins_with_what_disturbs() -> None:
 
 
 def test_text_fits_a_narrow_terminal() -> None:
-    text = render_examination(Examination((GOOD, MEND), NOISE), 60)
+    text = render_examination(Examination((GOOD, BAD), NOISE), 60)
     assert all(len(line) <= 60 for line in text.splitlines()[:8])
 
 

@@ -28,9 +28,9 @@ def by_topic(findings: list[Finding]) -> dict[str, Finding]:
     return {finding.topic: finding for finding in findings}
 
 
-def test_a_governor_that_follows_the_load_is_to_be_mended(tmp_path: Path) -> None:
+def test_a_governor_that_follows_the_load_is_a_problem(tmp_path: Path) -> None:
     found = by_topic(processor_findings(fake_machine(tmp_path, cores(2, governor="powersave")), [0, 1]))
-    assert found["governor"].state is State.MEND
+    assert found["governor"].state is State.FIX
     assert found["governor"].fact == "powersave on 2"
     assert "--tune" in found["governor"].advice
 
@@ -68,7 +68,7 @@ def test_a_busy_neighbour_is_named(tmp_path: Path) -> None:
     before = Look(_ticks(tmp_path, (100, 900), (100, 900)), {77: 10})
     after = Look(_ticks(tmp_path, (190, 910), (100, 1000)), {77: 100})
     found = by_topic(neighbour_findings(before, after, files))
-    assert found["neighbours"].state is State.MEND
+    assert found["neighbours"].state is State.FIX
     assert "90 %" in found["neighbours"].fact
     assert "cc1plus (process 77)" in found["neighbours"].fact
     assert found["steal time"].state is State.GOOD
@@ -80,10 +80,10 @@ def test_a_quiet_machine_has_no_neighbours(tmp_path: Path) -> None:
     assert by_topic(neighbour_findings(before, after, SystemFiles(tmp_path)))["neighbours"].state is State.GOOD
 
 
-def test_stolen_time_is_to_be_mended(tmp_path: Path) -> None:
+def test_stolen_time_is_a_problem(tmp_path: Path) -> None:
     before = Look(_ticks(tmp_path, (0, 900)), {})
     after = Look(_ticks(tmp_path, (0, 990), stolen=10), {})
-    assert by_topic(neighbour_findings(before, after, SystemFiles(tmp_path)))["steal time"].state is State.MEND
+    assert by_topic(neighbour_findings(before, after, SystemFiles(tmp_path)))["steal time"].state is State.FIX
 
 
 def _ticks(root: Path, *busy_and_idle: tuple[int, int], stolen: int = 0) -> dict[int, Ticks]:
@@ -91,7 +91,7 @@ def _ticks(root: Path, *busy_and_idle: tuple[int, int], stolen: int = 0) -> dict
     return dict(Look.now(files).cores)
 
 
-def test_a_container_with_a_quota_is_to_be_mended(tmp_path: Path) -> None:
+def test_a_container_with_a_quota_is_a_problem(tmp_path: Path) -> None:
     files = {"/sys/fs/cgroup/cpu.max": "150000 100000", "/sys/fs/cgroup/cpu.stat": "nr_periods 9\nnr_throttled 1234"}
     found = by_topic(kernel_findings(fake_machine(tmp_path, files)))["container limits"]
     assert found.fact == "1.5 cores' worth of time per period; stopped 1,234 times so far"
@@ -109,7 +109,7 @@ def test_a_quota_of_the_older_kind(tmp_path: Path) -> None:
 def test_little_memory_and_swap_in_use(tmp_path: Path) -> None:
     meminfo = "MemTotal: 8000000 kB\nMemAvailable: 1000000 kB\nSwapTotal: 4000000 kB\nSwapFree: 1000000 kB\n"
     found = by_topic(kernel_findings(fake_machine(tmp_path, {"/proc/meminfo": meminfo})))
-    assert found["memory"].state is State.MEND
+    assert found["memory"].state is State.FIX
     assert found["swap"].state is State.NOTE
 
 
@@ -126,12 +126,12 @@ def test_memory_of_a_container_counts(tmp_path: Path) -> None:
 
 def test_a_layout_that_cannot_be_frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examine, "freezing", lambda: Freezing((), "setarch -R is refused here"))
-    assert by_topic(kernel_findings(SystemFiles(tmp_path)))["address layout"].state is State.MEND
+    assert by_topic(kernel_findings(SystemFiles(tmp_path)))["address layout"].state is State.FIX
 
 
 def test_a_debug_build_of_torch_and_too_many_threads() -> None:
     found = by_topic(judge_torch(TorchReport("2.13.0", True, "", 8), cores=2))
-    assert found["torch"].state is State.MEND
+    assert found["torch"].state is State.FIX
     assert found["torch's threads"].state is State.NOTE
     good = by_topic(judge_torch(TorchReport("2.13.0", False, "- CPU capability usage: AVX512\n", 2), cores=2))
     assert good["torch"].fact == "2.13.0, uses AVX512"
@@ -145,15 +145,15 @@ def test_noise_is_judged_by_the_share_of_its_best_state() -> None:
             tuple(Visit(i / 10, 0, work, 1.3 if i < slow else 1.0, 0.0) for i in range(100) for work in Work),
         )
 
-    assert [noise_findings(noise(slow))[0].state for slow in (0, 10, 60)] == [State.GOOD, State.NOTE, State.MEND]
+    assert [noise_findings(noise(slow))[0].state for slow in (0, 10, 60)] == [State.GOOD, State.NOTE, State.FIX]
     assert "30 % slower for 60 %" in noise_findings(noise(60))[0].fact
 
 
-def test_the_summary_names_what_to_mend_first() -> None:
+def test_the_summary_names_the_first_problems() -> None:
     good = Examination((Finding("cores", State.GOOD, "2 cores"), Finding("swap", State.GOOD, "none")))
-    assert summary_line(good) == "machine: 2 cores. Nothing to mend."
-    mend = Examination(tuple(Finding(f"t{i}", State.MEND, f"f{i}", "do") for i in range(4)))
-    assert summary_line(mend) == "machine: t0: f0; t1: f1 and 2 more. `photometer doctor` says what to do."
+    assert summary_line(good) == "machine: 2 cores. No problems found."
+    bad = Examination(tuple(Finding(f"t{i}", State.FIX, f"f{i}", "do") for i in range(4)))
+    assert summary_line(bad) == "machine: t0: f0; t1: f1 and 2 more. `photometer doctor` says what to do."
 
 
 def test_a_quick_look_at_this_machine_has_facts() -> None:

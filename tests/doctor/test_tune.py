@@ -96,7 +96,7 @@ def test_persistence_mode_of_a_gpu(tmp_path: Path) -> None:
     gpus = find_gpus(nvml)
     found = {finding.topic: finding for finding in gpu_findings(SystemFiles(tmp_path), gpus)}
     assert found["GPU 0"].fact == "H200, 1980 of 1980 MHz just now"
-    assert found["GPU 0 persistence"].state is State.MEND
+    assert found["GPU 0 persistence"].state is State.FIX
     (change,) = tune(SystemFiles(tmp_path), gpus)
     assert nvml.persistent == 1
     assert change.undo == "sudo nvidia-smi -i 0 -pm 0"
@@ -105,13 +105,13 @@ def test_persistence_mode_of_a_gpu(tmp_path: Path) -> None:
     assert "only root may" in refused.refused
 
 
-def test_a_hot_or_busy_gpu_is_to_be_mended(tmp_path: Path) -> None:
+def test_a_hot_or_busy_gpu_is_a_problem(tmp_path: Path) -> None:
     gpus = find_gpus(FakeNvml(persistent=1, busy=80, throttled=0x40))
     states = {finding.topic: finding.state for finding in gpu_findings(SystemFiles(tmp_path), gpus)}
-    assert states == {"GPU 0": State.MEND, "GPU 0 persistence": State.GOOD, "GPU 0 neighbours": State.MEND}
+    assert states == {"GPU 0": State.FIX, "GPU 0 persistence": State.GOOD, "GPU 0 neighbours": State.FIX}
 
 
 def test_a_driver_without_nvml_and_no_driver(tmp_path: Path) -> None:
     assert gpu_findings(SystemFiles(tmp_path), [])[0].fact == "none"
     files = fake_machine(tmp_path, {"/proc/driver/nvidia/version": "NVRM version: 550"})
-    assert gpu_findings(files, [])[0].state is State.MEND
+    assert gpu_findings(files, [])[0].state is State.FIX

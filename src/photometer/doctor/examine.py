@@ -55,18 +55,18 @@ class TorchReport:
 
 def torch_findings(cores: int) -> list[Finding]:
     if importlib.util.find_spec("torch") is None:
-        return [Finding("torch", State.MEND, f"{sys.executable} has none", _INSTALL)]
+        return [Finding("torch", State.FIX, f"not installed for {sys.executable}", _INSTALL)]
     try:
         done = subprocess.run(
             COMMAND, capture_output=True, text=True, timeout=IMPORT_SECONDS, check=False, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
         return [
-            Finding("torch", State.MEND, f"is not imported within {IMPORT_SECONDS:g} s", "Check the disk it is on.")
+            Finding("torch", State.FIX, f"took longer than {IMPORT_SECONDS:g} s to import", "Check the disk it is on.")
         ]
     if done.returncode != 0:
         cause = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        return [Finding("torch", State.MEND, f"cannot be imported: {cause}", "Install it again.")]
+        return [Finding("torch", State.FIX, f"cannot be imported: {cause}", "Install it again.")]
     report = json.loads(done.stdout.strip().splitlines()[-1])
     return judge_torch(TorchReport(**{**report, "accelerators": tuple(report["accelerators"])}), cores)
 
@@ -75,7 +75,7 @@ def judge_torch(report: TorchReport, cores: int) -> list[Finding]:
     capability = re.search(r"CPU capability usage: (\S+)", report.config)
     words = [report.version, *([f"uses {capability.group(1)}"] if capability else []), *report.accelerators]
     if report.debug:
-        build = Finding("torch", State.MEND, f"{words[0]}, a debug build", "Measure a release build: assertions cost.")
+        build = Finding("torch", State.FIX, f"{words[0]}, a debug build", "Use a release build: assertions take time.")
     else:
         build = Finding("torch", State.GOOD, ", ".join(words))
     threads = "1 thread" if report.num_threads == 1 else f"{report.num_threads} threads"
@@ -155,20 +155,20 @@ def noise_findings(noise: NoiseTest) -> list[Finding]:
         fact = f"at its best speed for {percent(share)} of the time" + (f"; {', '.join(slow)} of it" if slow else "")
         fact += f"; {percent(interrupted)} of the blocks interrupted"
         state = State.GOOD if share >= BEST_SHARE_WANTED else State.NOTE
-        state = State.MEND if share < BEST_SHARE_NEEDED else state
+        state = State.FIX if share < BEST_SHARE_NEEDED else state
         advice = "" if state is State.GOOD else f"Stop other work, or use a quieter machine. {_PAIRED}"
         findings.append(Finding(f"noise ({work.value})", state, fact, advice))
     return findings
 
 
 def summary_line(examination: Examination) -> str:
-    """Return one line for whoever starts a run: what to mend, and where to read about it."""
-    mend = examination.to_mend()
-    if not mend:
+    """Return one line for the start of a run: what is wrong with the machine, and which command explains it."""
+    problems = examination.problems()
+    if not problems:
         known = [f.fact for f in examination.findings if f.topic in ("cores", "neighbours")]
-        return f"machine: {'; '.join(known)}. Nothing to mend."
-    more = f" and {len(mend) - 2} more" if len(mend) > 2 else ""
-    named = "; ".join(f"{finding.topic}: {finding.fact}" for finding in mend[:2])
+        return f"machine: {'; '.join(known)}. No problems found."
+    more = f" and {len(problems) - 2} more" if len(problems) > 2 else ""
+    named = "; ".join(f"{finding.topic}: {finding.fact}" for finding in problems[:2])
     return f"machine: {named}{more}. `photometer doctor` says what to do."
 
 
@@ -185,10 +185,10 @@ def kernel_findings(files: SystemFiles) -> list[Finding]:
 def _randomisation() -> Finding:
     refused = freezing().refused_because
     if refused is None:
-        return Finding("address layout", State.GOOD, "randomisation can be turned off for what is measured")
+        return Finding("address layout", State.GOOD, "randomisation can be turned off for measured processes")
     return Finding(
         "address layout",
-        State.MEND,
+        State.FIX,
         refused,
         "Times then differ by some per cent from process to process. In Docker: --security-opt seccomp=unconfined.",
     )
@@ -198,7 +198,7 @@ def _huge_pages(files: SystemFiles) -> Finding | None:
     chosen = re.search(r"\[(\w+)\]", files.read(HUGE_PAGES) or "")
     if chosen is None:
         return None
-    return Finding("huge pages", State.GOOD, f"{chosen.group(1)}; turned off for what photometer measures")
+    return Finding("huge pages", State.GOOD, f"{chosen.group(1)}; turned off for measured processes")
 
 
 def _memory(files: SystemFiles) -> Finding | None:
@@ -210,8 +210,8 @@ def _memory(files: SystemFiles) -> Finding | None:
     within = ""
     if limit is not None and used is not None:
         free, within = min(free, max(limit - used, 0) / GIB), f", limited to {limit / GIB:.1f} GiB here"
-    state = State.GOOD if free >= LEAST_FREE_MEMORY_GIB else State.MEND
-    advice = "" if state is State.GOOD else "Counting and compiling take 1 to 1.5 GiB each: free some."
+    state = State.GOOD if free >= LEAST_FREE_MEMORY_GIB else State.FIX
+    advice = "" if state is State.GOOD else "Counting and compiling take 1 to 1.5 GiB each: free some memory."
     return Finding("memory", state, f"{free:.1f} GiB free{within}", advice)
 
 
@@ -238,9 +238,9 @@ def _quota(files: SystemFiles) -> Finding | None:
     stopped = f"; stopped {throttled:,} times so far" if throttled else ""
     return Finding(
         "container limits",
-        State.MEND,
+        State.FIX,
         f"{limit:g} cores' worth of time per period{stopped}",
-        "The kernel pauses what exceeds it, in the midst of a run. Give the container cores instead: --cpuset-cpus.",
+        "The kernel pauses what exceeds it, even within a run. Give the container cores instead: --cpuset-cpus.",
     )
 
 
@@ -275,7 +275,7 @@ def _valgrind() -> Finding:
     try:
         valgrind = find_valgrind()
     except ToolMissing as missing:
-        return Finding("Valgrind", State.MEND, missing.message, missing.remedy or "")
+        return Finding("Valgrind", State.FIX, missing.message, missing.remedy or "")
     return Finding("Valgrind", State.GOOD, f"{valgrind.version_string} ({valgrind.path})")
 
 
@@ -285,7 +285,7 @@ def _compiler() -> Finding:
         with tempfile.TemporaryDirectory() as folder:
             compiler = find_compiler(CppOptions(), Path(folder))
     except ToolMissing as missing:
-        return Finding("C++ compiler", State.MEND, missing.message, missing.remedy or "")
+        return Finding("C++ compiler", State.FIX, missing.message, missing.remedy or "")
     return Finding("C++ compiler", State.GOOD, compiler.identity)
 
 
@@ -294,17 +294,17 @@ def _py_spy() -> Finding:
     try:
         program = find_py_spy()
     except ToolMissing as missing:
-        return Finding("py-spy", State.MEND, missing.message, missing.remedy or "")
+        return Finding("py-spy", State.FIX, missing.message, missing.remedy or "")
     command = [program, "dump", "--pid", str(os.getpid())]
     try:
         tried = subprocess.run(
             command, capture_output=True, text=True, timeout=PY_SPY_SECONDS, check=False, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding("py-spy", State.MEND, f"does not run: {error}", "Install it again: pip install py-spy.")
+        return Finding("py-spy", State.FIX, f"does not run: {error}", "Install it again: pip install py-spy.")
     if tried.returncode == 0:
         return Finding("py-spy", State.GOOD, "may look into processes (ptrace)")
-    return Finding("py-spy", State.MEND, "may not look into other processes (ptrace)", refusal_remedy())
+    return Finding("py-spy", State.FIX, "may not look into other processes (ptrace)", refusal_remedy())
 
 
 def _disk() -> Finding:
@@ -314,7 +314,7 @@ def _disk() -> Finding:
     if min(free.values()) >= LEAST_FREE_DISK_GIB:
         return Finding("free disk", State.GOOD, shown)
     advice = "Free some: `photometer cache` shows what photometer keeps. PHOTOMETER_CACHE and TMPDIR name other places."
-    return Finding("free disk", State.MEND, shown, advice)
+    return Finding("free disk", State.FIX, shown, advice)
 
 
 def _existing(path: Path) -> Path:

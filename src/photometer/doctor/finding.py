@@ -10,11 +10,11 @@ from photometer.doctor.noise_test import NoiseTest
 
 
 class State(enum.Enum):
-    """`NOTE` is worth knowing and cannot be changed by a setting, or need not be; `MEND` makes the command return 1."""
+    """`NOTE` is worth knowing but needs no action or allows none; `FIX` makes the command return 1."""
 
     GOOD = "good"
     NOTE = "note"
-    MEND = "mend"
+    FIX = "fix"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Examination:
     findings: tuple[Finding, ...]
     noise: NoiseTest | None = None
 
-    def to_mend(self) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.state is State.MEND)
+    def problems(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.state is State.FIX)
 
     @property
     def is_good(self) -> bool:
-        return not self.to_mend()
+        return not self.problems()

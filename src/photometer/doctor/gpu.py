@@ -76,7 +76,7 @@ def gpu_findings(files: SystemFiles, gpus: list[Gpu]) -> list[Finding]:
     if not gpus:
         if files.read(DRIVER_FILE) is not None:
             advice = f"{LIBRARY} comes with the driver. In a container: --gpus all."
-            return [Finding("GPU", State.MEND, "there is a driver, but NVML does not start", advice)]
+            return [Finding("GPU", State.FIX, "there is a driver, but NVML does not start", advice)]
         return [Finding("GPU", State.GOOD, "none")]
     return [finding for gpu in gpus for finding in _of(gpu)]
 
@@ -89,11 +89,11 @@ def _of(gpu: Gpu) -> list[Finding]:
     findings = []
     if reading.throttle_reasons:
         fact = f"{gpu.name}{clock}, held back by: {', '.join(reading.throttle_reasons)}"
-        findings.append(Finding(topic, State.MEND, fact, "Let it cool, or raise its power limit; see nvidia-smi -q."))
+        findings.append(Finding(topic, State.FIX, fact, "Let it cool, or raise its power limit; see nvidia-smi -q."))
     else:
         findings.append(Finding(topic, State.GOOD, gpu.name + clock))
     if gpu.is_persistent is not None:
-        state = State.GOOD if gpu.is_persistent else State.MEND
+        state = State.GOOD if gpu.is_persistent else State.FIX
         advice = (
             "" if gpu.is_persistent else "The first use takes seconds each time. As root: photometer doctor --tune."
         )
@@ -101,7 +101,7 @@ def _of(gpu: Gpu) -> list[Finding]:
         findings.append(Finding(f"{topic} persistence", state, shown, advice))
     busy = gpu.busy_percent()
     if busy is not None:
-        state = State.MEND if busy > BUSY_PERCENT else State.GOOD
-        advice = "" if state is State.GOOD else "Another program computes on it: nvidia-smi names it."
+        state = State.FIX if busy > BUSY_PERCENT else State.GOOD
+        advice = "" if state is State.GOOD else "Another program uses it; nvidia-smi shows which one."
         findings.append(Finding(f"{topic} neighbours", state, f"busy for {busy} % of the time", advice))
     return findings

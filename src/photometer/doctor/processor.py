@@ -104,12 +104,12 @@ def _governor(files: SystemFiles) -> Finding:
     names = Counter(governors(files).values())
     if not names:
         return Finding(
-            "governor", State.NOTE, "not visible here", "The host decides about the clock: the noise test shows how."
+            "governor", State.NOTE, "not visible here", "The host controls the clock; the noise test shows the effect."
         )
     shown = ", ".join(f"{name} on {count}" for name, count in names.most_common())
     if set(names) == {"performance"}:
         return Finding("governor", State.GOOD, shown)
-    return Finding("governor", State.MEND, shown, "The clock follows the load. As root: photometer doctor --tune.")
+    return Finding("governor", State.FIX, shown, "The clock follows the load. As root: photometer doctor --tune.")
 
 
 def _turbo(files: SystemFiles) -> Finding | None:
@@ -162,14 +162,14 @@ def neighbour_findings(before: Look, after: Look, files: SystemFiles) -> list[Fi
         names = _busiest_processes(before, after, files)
         by = f": {', '.join(names)}" if names else ""
         fact = f"{which} busy with other work, up to {percent(busiest)} of the time{by}"
-        findings.append(Finding("neighbours", State.MEND, fact, "Stop it, or wait until it has finished."))
+        findings.append(Finding("neighbours", State.FIX, fact, "Stop it, or wait until it has finished."))
     else:
         findings.append(Finding("neighbours", State.GOOD, f"other work took at most {percent(busiest)} of a core"))
     stolen = stolen_share(first, last)
     if stolen is not None:
         bad = stolen > STOLEN_SHARE
         advice = "The host is overbooked: use a machine with cores of its own." if bad else ""
-        state = State.MEND if bad else State.GOOD
+        state = State.FIX if bad else State.GOOD
         findings.append(Finding("steal time", state, f"{percent(stolen)} of the cores' time just now", advice))
     return findings
 

@@ -18,7 +18,7 @@ PANEL_HEIGHT = 150
 # Slower than this is drawn at the upper edge: one long pause must not flatten the rest.
 HIGHEST_SHOWN = 3.0
 _FONT = "font-family=\"system-ui, -apple-system, 'Segoe UI', Arial, sans-serif\""
-_ORDER = (State.MEND, State.NOTE, State.GOOD)
+_ORDER = (State.FIX, State.NOTE, State.GOOD)
 _TITLES = {Work.COMPUTING: "Computing (a loop in the first cache)", Work.MEMORY: "Memory (a copy of 4 MiB)"}
 
 
@@ -129,8 +129,8 @@ def doctor_page(examination: Examination) -> str:
         .render(
             title="Is this machine fit to measure on?",
             conclusion=conclusion(examination),
-            problems=[finding for finding in findings if finding.state is State.MEND],
-            others=[finding for finding in findings if finding.state is not State.MEND],
+            problems=[finding for finding in findings if finding.state is State.FIX],
+            others=[finding for finding in findings if finding.state is not State.FIX],
             picture="" if examination.noise is None else noise_svg(examination.noise, OF_PAGE),
             script=script,
             style=style,

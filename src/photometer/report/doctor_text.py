@@ -15,7 +15,7 @@ from photometer.model.visible_text import visible_line
 from photometer.report.tables.as_text import render_text
 from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Table, row_of, table_of
 
-MARKS = {State.GOOD: "good", State.NOTE: "note", State.MEND: "MEND"}
+MARKS = {State.GOOD: "good", State.NOTE: "note", State.FIX: "FIX"}
 # One glyph per share of time lost; the first is the best state of the noise test.
 LEVELS = ((1 + SAME_STATE, "▁"), (1.06, "▂"), (1.10, "▃"), (1.20, "▄"), (1.35, "▅"), (1.6, "▆"), (2.0, "▇"))
 WORST_GLYPH = "█"
@@ -35,11 +35,11 @@ def render_examination(examination: Examination, width: int) -> str:
 
 
 def conclusion(examination: Examination) -> str:
-    mend = examination.to_mend()
-    if not mend:
-        return "Nothing to mend."
-    things = "1 thing" if len(mend) == 1 else f"{len(mend)} things"
-    return f"{things} to mend: {', '.join(visible_line(finding.topic) for finding in mend)}."
+    problems = examination.problems()
+    if not problems:
+        return "No problems found."
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return f"{count}: {', '.join(visible_line(finding.topic) for finding in problems)}."
 
 
 def table_of_findings(findings: Sequence[Finding]) -> Table:
@@ -47,7 +47,7 @@ def table_of_findings(findings: Sequence[Finding]) -> Table:
     rows = [
         row_of(
             {
-                "state": Cell(MARKS[each.state], mark=Mark.BAD if each.state is State.MEND else Mark.NONE),
+                "state": Cell(MARKS[each.state], mark=Mark.BAD if each.state is State.FIX else Mark.NONE),
                 "topic": each.topic,
                 "fact": each.fact,
             },

@@ -80,11 +80,11 @@ def test_other_names_are_refused_and_nothing_runs(tmp_path: Path) -> None:
         ]
     ):
         path = written(tmp_path / f"{number}.pkl", [torchs(ONE), call])
-        with pytest.raises(ResultsFileError, match="nothing of it was run"):
+        with pytest.raises(ResultsFileError, match="none of its code was run"):
             load_torch_pickle(path)
     assert not victim.exists()
     torch.save([torch.ones(2), torchs(ONE)], tmp_path / "r.pt")
-    with pytest.raises(ResultsFileError, match="nothing of it was run"):
+    with pytest.raises(ResultsFileError, match="none of its code was run"):
         load_torch_pickle(tmp_path / "r.pt")
 
 

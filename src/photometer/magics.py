@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--min-run-time", type=float, default=0.2, metavar="S", help="Seconds to measure (default: 0.2).")
     made.add_argument("--precision", type=float, metavar="SHARE", help="Measure until ± this share of the median.")
     made.add_argument("--ab", action="store_true", help="Compare the parts of the cell, separated by lines '# ---'.")
-    made.add_argument("--budget", type=float, metavar="S", help="With --ab: most seconds to measure.")
+    made.add_argument("--budget", type=float, metavar="S", help="With --ab: maximum seconds to measure.")
     made.add_argument("--margin", type=float, metavar="SHARE", help="With --ab: a change that does not matter.")
     made.add_argument("--device", nargs="?", const="", metavar="NAME", help="Time on the accelerator.")
     made.add_argument("--instructions", action="store_true", help="Count instructions under Valgrind.")
@@ -86,7 +86,7 @@ def run_magic(line: str, cell: str | None, names: dict[str, Any]) -> Any:
         return _Shown(parser().format_help())
     if cell is not None and code:
         raise DefinitionError(
-            f"%%photometer: {code!r} is no option", remedy="The code is the cell; give a set-up with -s."
+            f"%%photometer: {code!r} is not an option", remedy="The code is the cell; give a set-up with -s."
         )
     stmt = code if cell is None else cell.strip("\n")
     if not stmt.strip():

@@ -226,7 +226,7 @@ def run_suite(
     """Measure a suite; every result is in `folder/results.json` the moment it is there, and in the `store` if given.
 
     `origin` says which commit is measured, if not the one checked out here; `session` is used instead of a new one;
-    `on_plan` hears of the whole plan and of what is selected; `open_place` opens the workplace of a cluster; of that
+    `on_plan` is called with the whole plan and the selected one; `open_place` opens the workplace of a cluster, whose
     nodes then measure instead of this machine. Raise RunStopped if a signal ends it.
     """
     defined = with_axes(load_suite(suite) if isinstance(suite, str) else suite, settings.axes, settings.where)

@@ -191,7 +191,7 @@ def _recordable(result: Any) -> list[Recordable | Mapping[str, Any]]:
     if _is_result(result):
         return [result]
     raise DefinitionError(
-        f"{type(result).__name__} is no result that can be saved",
+        f"{type(result).__name__} is not a result that can be saved",
         remedy="Give what a Timer, ab or compare returns, or a list of these.",
     )
 

@@ -98,7 +98,7 @@ def load_torch_pickle(path: str | Path) -> list[Measurement | CallgrindStats]:
         checked = [_checked(result) for result in found]
     except _RefusedName as refused:
         raise ResultsFileError(
-            f"{path}: holds {refused}, which is no result of torch.utils.benchmark; nothing of it was run",
+            f"{path}: holds {refused}, which is not a result of torch.utils.benchmark; none of its code was run",
             remedy="If you trust it, read it with pickle in Python, and keep its measurements with photometer.save.",
         ) from None
     except ResultsFileError as error:

@@ -55,7 +55,7 @@ def test_what_is_accepted_is_no_longer_slower_and_the_rest_is_told() -> None:
     assert any("'sub needed', which is not a benchmark" in warning for warning in after.warnings)
     everything = accept(before, [Acceptance("* needed", "commit abc")])
     assert everything.outcome == "fine"
-    assert "Nothing is slower but what is accepted. 3 slower (accepted" in str(everything)
+    assert "Nothing is slower except what is accepted. 3 slower (accepted" in str(everything)
 
 
 def test_only_the_branch_itself_accepts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def test_what_is_allowed_and_what_is_accepted() -> None:
     assert "within what is allowed" in allowed
     assert "It fails" not in allowed
     accepted = render_comment(review(result("slower", 1.03, accepted="needed (commit abc)")))
-    assert "🟢 **Nothing is slower but what is accepted." in accepted
+    assert "🟢 **Nothing is slower except what is accepted." in accepted
     assert "1 slower (accepted: needed" in accepted
     assert "| accepted | add |" in accepted
     assert "- add: needed (commit abc)" in accepted

@@ -87,7 +87,7 @@ def test_nothing_is_overwritten(project: Path) -> None:
     planned = plan_first_files(project, {})
     (project / "benchmarks").mkdir()
     (project / "benchmarks" / "suite.py").write_text("mine")
-    with pytest.raises(ValueError, match="exists by now"):
+    with pytest.raises(ValueError, match="already exists"):
         write_first_files(planned)
     assert (project / "benchmarks" / "suite.py").read_text() == "mine"
     assert plan_first_files(project, {}).files[0].path == "benchmarks/photometer_suite.py"

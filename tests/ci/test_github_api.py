@@ -115,7 +115,7 @@ def test_a_header_that_is_no_number_is_ignored(
 def test_a_number_that_is_none_is_refused(github: FakeGitHub, api: GitHubApi) -> None:
     user = {"login": "ada", "type": "Bot"}
     github.next_answers = [(200, {}, [{"id": [], "body": f"{MARKER}\nold", "user": user}]), (200, {}, {"login": "ada"})]
-    with pytest.raises(PostingError, match="id that is no number"):
+    with pytest.raises(PostingError, match="id that is not a number"):
         api.post(7, f"{MARKER}\nx")
 
 

@@ -101,7 +101,7 @@ def test_clearing_leaves_the_files_of_others_and_names_them(cache: SnippetCache,
     output = run("--clear")
     assert all(path.read_text() == "mine" for path in theirs)
     assert all(
-        name in output for name in ("notes.txt was left", "sub was left", "build-mine was left", "n.json was left")
+        name in output for name in (f"{path} was not removed" for path in ("notes.txt", "sub", "build-mine", "n.json"))
     )
     assert cache.usage().snippets == 0
     assert not kept.exists()
@@ -118,7 +118,7 @@ def test_clearing_goes_through_no_link(part: str, tmp_path: Path, monkeypatch: p
     root.mkdir(mode=0o700)
     (root / part).symlink_to(behind)
     monkeypatch.setenv("PHOTOMETER_CACHE", str(root))
-    assert f"{root / part} was left: it is a link" in run("--clear")
+    assert f"{root / part} was not removed: it is a link" in run("--clear")
     assert all(file.read_text() == "mine" for file in files)
 
 
@@ -127,6 +127,6 @@ def test_a_link_in_the_cache_is_left(cache: SnippetCache, tmp_path: Path) -> Non
     target.write_text("mine")
     link = cache.folder / f"{'2' * 32}.so"
     link.symlink_to(target)
-    assert f"{link} was left: it is a link" in run("--clear")
+    assert f"{link} was not removed: it is a link" in run("--clear")
     assert link.is_symlink()
     assert target.read_text() == "mine"

@@ -121,7 +121,7 @@ def test_what_is_accepted_does_not_fail(compare: Command) -> None:
     Path("photometer-accepted.txt").write_text("late it is needed\n")
     done = compare()
     assert done.status == 0, done.out
-    assert done.out.startswith("Nothing is slower than 1 but what is accepted.")
+    assert done.out.startswith("Nothing is slower than 1 except what is accepted.")
     assert "accepted: it is needed" in done.out
 
 

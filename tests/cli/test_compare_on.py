@@ -16,7 +16,7 @@ THREE = ["current", "env:A=1", "env:A=2", "--suite", "standard"]
     ("arguments", "status", "told"),
     [
         ([*TWO, "--nodes", "2"], 2, "--nodes needs --on"),
-        ([*TWO, "--on", "ray", "--flame", "all"], 2, "--flame all does not go with --on"),
+        ([*TWO, "--on", "ray", "--flame", "all"], 2, "--flame all cannot be used with --on"),
         ([*TWO, "--on", "10.0.0.1:6379"], 1, "is not a cluster"),
         (["current", "git:WORKTREE", "--suite", "standard", "--on", "ray"], 1, "a working tree cannot be sent"),
         (["results.json", "current", "--suite", "standard", "--on", "ray"], 1, "cannot be compared on a cluster"),
@@ -26,7 +26,7 @@ THREE = ["current", "env:A=1", "env:A=2", "--suite", "standard"]
         ([*THREE, "--store", "nowhere.sqlite"], 1, "nowhere.sqlite: there is no history store"),
         ([*THREE, "--fail-on", "slower:5"], 2, "Write 5% for per cent"),
         (THREE[:3], 1, "no suite is given"),
-        (["results.json", *THREE[:2]], 1, "results files are compared two at a time"),
+        (["results.json", *THREE[:2]], 1, "only two results files can be compared at a time"),
     ],
 )
 def test_what_is_refused(

@@ -166,7 +166,7 @@ def test_compare_prints_and_keeps_what_is_known(
     words = ["compare", "current", "env:A=1", "--suite", str(suite), "--no-instructions", "--no-memory", *ENDLESS]
     ended = stopped_amid([*words, "-o", "out", "--junit", "junit.xml"], tmp_path, scratch, mark, number)
     assert ended.status == status, ended.told
-    assert "stopped before the end" in ended.printed
+    assert "stopped early" in ended.printed
     assert "add" in ended.printed
     assert "add" in (tmp_path / "out" / "comparison.md").read_text()
     assert "add" in (tmp_path / "junit.xml").read_text()

@@ -66,7 +66,7 @@ def test_adding_files_again_says_that_they_were_there(
 ) -> None:
     assert photometer("add", tmp_path / "r0.json", tmp_path / "none.json") == 1
     told = capsys.readouterr()
-    assert "0 new results, 2 were there" in told.out
+    assert "0 new results, 2 were already there" in told.out
     assert "there is no such file" in told.err
 
 

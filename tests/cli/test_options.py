@@ -21,7 +21,7 @@ from tests.guards.sources import ROOT
 PAGE = ROOT / "docs" / "options.md"
 # Those whose words in the help differ from command to command, and the one thing that they mean in all of them.
 MEANINGS = {
-    "--budget": "Most seconds to measure; a default depends on what is compared.",
+    "--budget": "Maximum seconds to measure; a default depends on what is compared.",
     "--cold": "Measure with caches that are cold: the device's with --device, otherwise the processor's.",
     "--commit": "The commit that results are of.",
     "--device": "Use the accelerator that is there, or this one: cuda, cuda:1, xpu, mps.",

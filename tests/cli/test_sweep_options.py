@@ -87,7 +87,7 @@ def test_time_measures_every_statement_at_every_size(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("time", "pass", "-L", "n=1..2"), "is no value"),
+        (("time", "pass", "-L", "n=1..2"), "is not a value"),
         (("time", "pass", "-L", "n=1", "-L", "n=2"), "twice"),
         (("time", "pass", "-L", "n=1", "--where", "n > 1"), "no point"),
         (("run", "standard", "-L", "zz=1"), "called zz"),

@@ -25,7 +25,7 @@ def test_several_statements_are_compared() -> None:
     assert done.returncode == 0, done.stderr
     assert "adding" in done.stdout
     assert "x + 2" in done.stdout
-    assert done.stderr.count("photometer ab") == 1, "times one after another are no comparison"
+    assert done.stderr.count("photometer ab") == 1, "times taken one after another cannot be compared"
 
 
 def test_statements_and_setups_from_files(tmp_path: Path) -> None:
@@ -115,5 +115,5 @@ def test_device_without_an_accelerator_is_a_clear_message() -> None:
 def test_a_limit_ends_it_with_what_is_known() -> None:
     done = photometer("time", "time.sleep(0.01)", "-s", "import time", "--min-run-time", "10000", "--limit", "6")
     assert done.returncode == 1, done.stderr
-    assert "the time of --limit is over" in done.stderr
+    assert "the time limit (--limit) was reached" in done.stderr
     assert "Traceback" not in done.stderr

@@ -86,7 +86,7 @@ def test_ends_that_cannot_be_measured_or_do_not_differ_are_told(
 ) -> None:
     with pytest.raises(Nothing, match="are the same in all selected benchmarks"):
         find(project, monkeypatch, first=99, metric="instructions")
-    with pytest.raises(DefinitionError, match="is no ancestor"):
+    with pytest.raises(DefinitionError, match="is not an ancestor"):
         find_first(SearchRequest("main", project.shas[0], str(project.suite)))
 
 

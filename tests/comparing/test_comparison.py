@@ -111,7 +111,7 @@ def test_nothing_is_timed_if_counts_are_all_that_is_asked_for(servers: FakeServe
     words = {"steady": "identical", "waits": "identical", "slow": "undecided", "other": "undecided"}
     assert {title: result.verdict for title, result in verdicts.items()} == words
     assert {result.judged.replicates for result in verdicts.values()} == {0}
-    assert "executes other instructions" in verdicts["slow"].judged.reason
+    assert "executes different instructions" in verdicts["slow"].judged.reason
     with pytest.raises(DefinitionError, match="neither times nor instructions"):
         ComparisonSettings(time="none", instructions=False)
 

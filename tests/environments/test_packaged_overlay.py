@@ -111,7 +111,7 @@ def test_a_newer_package_below_is_replaced_above(
 def test_torch_is_never_replaced(
     wheels: Path, python: Interpreter, kept: KeptEnvironments, installer: Installer
 ) -> None:
-    with pytest.raises(EnvironmentSpecError, match="greedy cannot be laid over Python 3") as told:
+    with pytest.raises(EnvironmentSpecError, match="greedy cannot be added to Python 3") as told:
         laid("greedy", wheels, python, kept, installer)
     assert "pip:torch==VERSION" in str(told.value)
     assert kept.present() == []

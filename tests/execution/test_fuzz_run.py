@@ -159,7 +159,7 @@ def test_requests_that_measure_nothing_are_refused(arguments: dict[str, Any]) ->
 
 
 def test_a_statement_that_is_no_python_is_refused_at_once() -> None:
-    with pytest.raises(DefinitionError, match="no Python"):
+    with pytest.raises(DefinitionError, match="not Python"):
         next(run_trials(FuzzRequest(small(), 1, "x +")))
 
 

@@ -17,7 +17,7 @@ from photometer.history import connection, migrate
 from photometer.history.nouns import Added
 from photometer.history.store import Store, open_store
 from photometer.history.writing import Origin, RunWriter
-from photometer.session.remarks import hearing
+from photometer.session.remarks import remarks_to
 from tests.history.records import (
     comparison,
     comparison_header,
@@ -243,7 +243,7 @@ def test_whoever_waits_for_a_locked_store_is_told(tmp_path: Path, monkeypatch: p
     open_store(place, create=True).close()
     heard: list[str] = []
     other = sqlite3.connect(place)
-    with contextlib.closing(other), hearing(heard.append), open_store(place) as store:
+    with contextlib.closing(other), remarks_to(heard.append), open_store(place) as store:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="locked"):
             store.add_run(header(), RECORDS, origin(0))

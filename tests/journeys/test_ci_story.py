@@ -142,7 +142,7 @@ def test_init_a_first_run_and_three_pull_requests(
         "accepted", "one step more\n\nphotometer: accept tinynet.ops/mix the last step was missing", steps=31
     )
     assert accepted.status == 0, accepted.output
-    assert "🟢 **Nothing is slower but what is accepted." in accepted.comment
+    assert "🟢 **Nothing is slower except what is accepted." in accepted.comment
     assert "the last step was missing (commit " in accepted.comment
     assert "::notice file=src/tinynet/ops.py,line=" in accepted.output
     # For the report of a nightly run; times are not asserted.

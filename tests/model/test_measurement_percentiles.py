@@ -33,5 +33,5 @@ def test_percentiles_of_blocks_are_per_run_and_said_to_be_of_blocks() -> None:
 
 @pytest.mark.parametrize("percent", [-1, 101, float("nan")])
 def test_other_numbers_are_refused(percent: float) -> None:
-    with pytest.raises(MeasurementError, match="is no percentile"):
+    with pytest.raises(MeasurementError, match="is not a percentile"):
         Measurement(1, TIMES, SPEC).percentile(percent)

@@ -91,7 +91,7 @@ def test_what_is_known_of_a_side_is_said_below_the_table() -> None:
 
 def test_what_is_accepted_is_not_the_answer() -> None:
     known = result("slower", 1.08, side=2, accepted="known")
-    assert headline(matrix((result("same"), known))) == "Nothing is slower than 2.11.0 but what is accepted."
+    assert headline(matrix((result("same"), known))) == "Nothing is slower than 2.11.0 except what is accepted."
     worse = result("slower", 1.5, "mul")
     assert headline(matrix((result("same"), known), (worse,))) == "Slower than 2.11.0: 2.12.1 in 1 of 2 benchmarks."
 

@@ -142,7 +142,7 @@ class FakeChild:
     def _run(self) -> None:
         if self._behaviour.dies:
             self._server.alive = False
-            raise WorkerCrashed("the environment's server is gone")
+            raise WorkerCrashed("the environment's server has ended")
         if self._behaviour.raises:
             raise SnippetError(self._behaviour.raises, exception_type="E")
 

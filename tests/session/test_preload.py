@@ -15,7 +15,7 @@ from photometer.model.machine import Environment
 from photometer.model.task import TaskSpec
 from photometer.plan.expand import materialize
 from photometer.session.policy import Policy
-from photometer.session.remarks import hearing
+from photometer.session.remarks import remarks_to
 from photometer.session.session import ServerKind, Session
 from photometer.worker.messages import MeasureMemory, Prepare
 from photometer.worker.preload import COMPILER, COMPILER_FOR_DEVICES, DYNAMO, imports_of, modules_of
@@ -129,7 +129,7 @@ def test_an_import_that_cannot_be_shared_is_left_to_the_forks(
 ) -> None:
     prepare = Prepare(setup=f"import plain_one\nimport {module}")
     said: list[str] = []
-    with hearing(said.append), Session(environment) as session:
+    with remarks_to(said.append), Session(environment) as session:
         with session.child(ServerKind().importing(prepare)) as child:
             look = "import sys\nassert 'plain_one' in sys.modules"
             look += f"\nassert {module!r} {'in' if reason is None else 'not in'} sys.modules"
@@ -202,7 +202,7 @@ def test_nothing_that_is_measured_depends_on_preloading(environment: Environment
 
     def measured(preloads: bool) -> list[tuple[float, object]]:
         found: list[tuple[float, object]] = []
-        with hearing(lambda text: None), Session(environment, Policy(preloads=preloads)) as session:
+        with remarks_to(lambda text: None), Session(environment, Policy(preloads=preloads)) as session:
             counter = InstructionCounter(session)
             for setup in SETUPS:
                 spec = TaskSpec("y = x + 1\nz = len([y])", setup)

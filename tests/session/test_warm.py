@@ -19,7 +19,7 @@ from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.model.machine import Environment
 from photometer.model.task import TaskSpec
 from photometer.session import warm
-from photometer.session.remarks import hearing
+from photometer.session.remarks import remarks_to
 from photometer.session.session import ServerKind, Session
 from photometer.session.warm import WarmFolder, WarmZygote, is_current, keep_in_terminal, keep_seconds, runtime_folder
 from photometer.worker.messages import Prepare, Time
@@ -50,7 +50,7 @@ def value_seen(environment: Environment, expected: int = 1) -> list[str]:
     """Run a set-up that imports the package, as one command would. Return the remarks."""
     said: list[str] = []
     kind = ServerKind().importing(PACKAGE)
-    with hearing(said.append), Session(environment) as session, session.child(kind) as child:
+    with remarks_to(said.append), Session(environment) as session, session.child(kind) as child:
         child.ask(Prepare(stmt=f"assert value == {expected}", setup=PACKAGE.setup, warmup_runs=1))
         assert child.ask(Time(5)).seconds > 0
     return said
@@ -355,7 +355,7 @@ def test_a_warm_server_counts_what_a_cold_one_does(
 
     def counted(keep: str) -> list[object]:
         monkeypatch.setenv("PHOTOMETER_KEEP", keep)
-        with hearing(lambda text: None), Session(environment) as session:
+        with remarks_to(lambda text: None), Session(environment) as session:
             counter = InstructionCounter(session)
             tasks = [CountTask(TaskSpec(stmt, setup)) for stmt in statements]
             (figures,) = zip(*(counter.count(task).instruction_counts().repeats for task in tasks), strict=True)

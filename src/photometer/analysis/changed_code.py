@@ -21,7 +21,7 @@ PLACES_KEPT = 3
 SMALLEST_SHARE = 0.1
 # What lies below others that changed by less than this is reported with them.
 SAME_SHARE = 0.05
-CALLEES_TOLD = 3
+CALLEES_SHOWN = 3
 # Native functions are followed downwards as long as one of them has so much of the change.
 MOST_OF_IT = 0.7
 
@@ -113,7 +113,7 @@ def _more_often(before: FramedSide, after: FramedSide, frame: str) -> list[str]:
     for sign, side in ((-1, before), (1, after)):
         for site, number in side.calls.get(frame, {}).items():
             times[_callee(site.callee)] += sign * number  # type: ignore[assignment]  # per run, so not always whole
-    return [callee for callee, number in times.most_common() if number > 0][:CALLEES_TOLD]
+    return [callee for callee, number in times.most_common() if number > 0][:CALLEES_SHOWN]
 
 
 def _callee(name: str) -> str:

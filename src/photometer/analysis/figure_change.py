@@ -42,7 +42,7 @@ class MemoryChange:
         if self.verdict == "equal":
             return ""
         if self.verdict == "unsteady":
-            return "what it allocates differs from run to run"
+            return "its allocations differ from run to run"
         parts = [_allocated(self.base, self.branch), _peak(self.base, self.branch), _kept(self.base, self.branch)]
         where = f" on {self.device}" if self.device else ""
         return "; ".join(part for part in parts if part) + where

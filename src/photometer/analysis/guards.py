@@ -79,8 +79,8 @@ def checkout_warning(base: Sequence[ProbeResult], branch: Sequence[ProbeResult])
 
 def overlay_warning(side: str, packages: Sequence[str]) -> str:
     return (
-        f"{side}: no benchmark imports anything of {', '.join(packages)} that was laid there: what is installed is "
-        "measured. An editable installation that redirects imports has to be uninstalled"
+        f"{side}: no benchmark imports anything from {', '.join(packages)}, which was added "
+        "there: the installed version is measured. Uninstall an editable installation that redirects imports"
     )
 
 
@@ -98,7 +98,7 @@ def order_warnings(base: ProbeResult, branch: ProbeResult) -> tuple[str, ...]:
         warnings.append(f"only the {flushing} side flushes denormals to zero")
     difference = results_difference(base.results, branch.results)
     if difference is not None:
-        warnings.append(f"the two sides do not compute the same: {difference}")
+        warnings.append(f"the two sides compute different results: {difference}")
     reason = base.not_compared_because or branch.not_compared_because
     if reason:
         warnings.append(f"the results of the two sides were not compared: {reason}")

@@ -50,7 +50,7 @@ def log_evidence_needed(log_evidence: Sequence[float], *, rate: float, alone: fl
     """
     if not (0.0 < rate < 1.0 and 0.0 < alone < 1.0):
         raise DefinitionError(
-            f"Error rates lie between 0 and 1, not at {rate} and {alone}.", remedy="Pass 0.05 for five per cent."
+            f"Error rates must be between 0 and 1, not {rate} and {alone}.", remedy="Pass 0.05 for five per cent."
         )
     count = len(log_evidence)
     if count == 0:

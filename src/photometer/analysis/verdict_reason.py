@@ -82,7 +82,7 @@ def reason_for_identical(instructions_per_run: float, replicates: int) -> str:
 def reason_for_not_timed(instruction_ratio: float) -> str:
     """Why there is no verdict on the time."""
     size = "" if instruction_ratio == 1.0 else f" ({change(instruction_ratio)})"
-    return f"executes other instructions{size}; it was not timed."
+    return f"executes different instructions{size}; it was not timed."
 
 
 def note_changed_within_margin(ratio: float) -> str:
@@ -120,5 +120,5 @@ def reason_for_suite(alone: VerdictWord, word: VerdictWord, *, benchmarks: int, 
     """Why a verdict that stood alone was taken back."""
     return (
         f"{word}: looked {alone}, but among {benchmarks} benchmarks that is not enough to keep false verdicts "
-        f"under {percent(rate)}; more time would tell."
+        f"under {percent(rate)}; more time would decide."
     )

@@ -58,7 +58,7 @@ def accept(comparison: EnvironmentComparison, acceptances: Sequence[Acceptance])
     used: set[Acceptance] = set()
     results = tuple(_accepted(result, acceptances, used) for result in comparison.results)
     without = [each for each in used if any(each.reason_for(result.title) == "" for result in results)]
-    warnings = [f"{each.source} accepts {each.text!r} without a reason: it does not count" for each in without]
+    warnings = [f"{each.source} accepts {each.text!r} without a reason, so it is ignored" for each in without]
     named = {plain_name(result.title) for result in results} | {plain_name(each.title) for each in comparison.failures}
     for each in acceptances:
         if each not in used and named:

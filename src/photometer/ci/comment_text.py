@@ -70,7 +70,7 @@ def render_outcome(review: Review) -> str:
     mark = "🟡" if outcome == "fine" and slower else _MARKS[outcome]
     within = " The slowdown is within what is allowed." if outcome == "fine" and slower else ""
     if review.gate.not_known:
-        within = f" Of {len(review.gate.not_known)} it is not known whether they are slower by more than is allowed."
+        within = f" For {len(review.gate.not_known)}, it is not known whether they are slower than allowed."
     return f"{mark} **{inline(headline(review.comparison))}**{within}"
 
 

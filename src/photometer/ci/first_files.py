@@ -198,7 +198,7 @@ def write_first_files(planned: FirstFiles) -> None:
                 before += b"\n"
             write_whole(path, before + file.text.encode(), overwrite=file.appends)
         except FileExistsError as error:
-            raise DefinitionError(f"{path} exists by now", remedy="Run `photometer init` again.") from error
+            raise DefinitionError(f"{path} already exists", remedy="Run `photometer init` again.") from error
         except OSError as error:
             raise not_written(path, error) from error
 

@@ -57,7 +57,7 @@ class _Response:
 
 
 class GitHubApi:
-    """One repository. `say` hears why it waits; `sleep` and `now` are replaced in tests."""
+    """One repository. `say` is called with the reason for each wait; `sleep` and `now` are replaced in tests."""
 
     def __init__(
         self,
@@ -246,7 +246,7 @@ def _is_number(text: str) -> bool:
 def _whole(record: Any, key: str) -> int:
     value = record.get(key)
     if not isinstance(value, int):
-        raise PostingError(f"GitHub sent a {key} that is no number", remedy="Try again later.")
+        raise PostingError(f"GitHub sent a {key} that is not a number", remedy="Try again later.")
     return value
 
 

@@ -25,7 +25,7 @@ from photometer.cli.help_page import PhotometerCommand, PhotometerGroup
 from photometer.cli.printing import complain, safe_streams, say_aside, show_text
 from photometer.cli.server_options import MEASURING_COMMANDS, MEASURING_HISTORY_COMMANDS, with_server_options
 from photometer.errors import PhotometerError
-from photometer.session.remarks import hearing
+from photometer.session.remarks import remarks_to
 
 # By the section of `photometer --help`, in its order.
 SECTIONS = {
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     path = sys.path[:]
     with ending_by_signals() as ending:
         try:
-            with safe_streams(), hearing(say_aside):
+            with safe_streams(), remarks_to(say_aside):
                 status = _status_of(arguments)
                 if ending.signal is not None and status == STOPPED:
                     complain(ending.words)

@@ -78,7 +78,7 @@ def ab(
             "--budget",
             metavar="S",
             callback=seconds,
-            help="Most seconds to measure (default: 10 per statement after the first).",
+            help="Maximum seconds to measure (default: 10 per statement after the first).",
         ),
     ] = None,
     limit: Limit = None,
@@ -117,7 +117,7 @@ def ab(
     if cold and device is None:
         raise typer.BadParameter("--cold flushes the cache of a device; give --device too")
     if device is not None and instructions:
-        raise typer.BadParameter("--instructions counts those of the host; leave --device out")
+        raise typer.BadParameter("--instructions counts on the host; leave --device out")
     if device is not None and timeout != DEFAULT_TIMEOUT_SECONDS:
         raise typer.BadParameter("on a device, statements run in this process, which --limit ends; leave --timeout out")
     asked = wanted(json=json, csv=csv, markdown=markdown)
@@ -181,10 +181,12 @@ def _check_places(points: Sequence[SizePoint], output: Path | None, asked: Wante
     """Refuse what can have one comparison only if there are several, and a folder that cannot be written to."""
     if len(points) > 1 and (output is not None or asked.files):
         raise typer.BadParameter(
-            "a file or folder keeps one comparison; leave -L out, or use a suite with sizes= and `photometer run`"
+            "a file or folder holds one comparison; leave -L out, or use a suite with sizes= and `photometer run`"
         )
     if len(points) > 1 and asked.printed is Shape.CSV:
-        raise typer.BadParameter("--csv has one comparison; leave -L out, or choose --json, one document per point")
+        raise typer.BadParameter(
+            "--csv writes one comparison; leave -L out, or use --json, which writes one document per point"
+        )
     if output is not None:
         check_results_folder(output)
 
@@ -218,7 +220,7 @@ def _request(
     if not FEWEST <= len(statements) <= MOST:
         raise typer.BadParameter(f"give {FEWEST} to {MOST} statements, not {len(statements)}")
     if setup_b is not None and len(statements) != FEWEST:
-        raise typer.BadParameter(f"--setup-b is the second of two statements' own; there are {len(statements)}")
+        raise typer.BadParameter(f"--setup-b is for the second of two statements; there are {len(statements)}")
     contenders = []
     for place, argument in enumerate(statements):
         code = read_code(argument)

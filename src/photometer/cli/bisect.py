@@ -45,7 +45,7 @@ def bisect(
     compare_seconds: Annotated[
         float,
         typer.Option(
-            "--budget", metavar="S", callback=seconds, help="Most seconds to measure in each comparison by time."
+            "--budget", metavar="S", callback=seconds, help="Maximum seconds to measure in each comparison by time."
         ),
     ] = 20.0,
     timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,

@@ -105,9 +105,9 @@ def _counts(clear: bool) -> None:
 def _tell_left(left: tuple[Path, ...]) -> None:
     for path in left[:_MOST_NAMED]:
         why = "it is a link" if path.is_symlink() else "photometer did not write it"
-        complain(f"{path} was left: {why}; remove it yourself if you do not need it")
+        complain(f"{path} was not removed: {why}; remove it yourself if you do not need it")
     if len(left) > _MOST_NAMED:
-        complain(f"{len(left) - _MOST_NAMED} more in {left[0].parent} were left")
+        complain(f"{len(left) - _MOST_NAMED} more in {left[0].parent} were not removed")
 
 
 def _environments(clear: bool) -> None:

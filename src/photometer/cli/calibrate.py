@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command("calibrate", help="Compare an environment with itself: how often is this machine's noise an alarm?")(
+    app.command("calibrate", help="Compare an environment with itself: how often does noise alone raise an alarm?")(
         calibrate
     )
 

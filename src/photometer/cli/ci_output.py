@@ -111,7 +111,7 @@ def margins_of(values: list[str]) -> tuple[float | None, dict[str, float]]:
         try:
             margin = parse_share(number)
         except DefinitionError:
-            raise typer.BadParameter(f"{value!r} is no margin: give 0.01 or 1%, or TAG=0.01") from None
+            raise typer.BadParameter(f"{value!r} is not a margin: give 0.01 or 1%, or TAG=0.01") from None
         if is_by_tag and not tag.strip():
             raise typer.BadParameter(f"--margin {value} names no tag: give {number} for all, or TAG={number}")
         if is_by_tag:

@@ -29,7 +29,7 @@ On = Annotated[
         help="Measure on a Ray cluster: ray (one on this machine), ray://HOST:10001, or auto (the one here).",
     ),
 ]
-Nodes = Annotated[int | None, typer.Option("--nodes", metavar="N", min=1, help="Most nodes to use, with --on.")]
+Nodes = Annotated[int | None, typer.Option("--nodes", metavar="N", min=1, help="Maximum number of nodes, with --on.")]
 
 # More do not fit below a progress bar.
 NODES_SHOWN = 8
@@ -86,7 +86,7 @@ def refuse_on_cluster(on: str | None, nodes: int | None, given: Mapping[str, obj
         raise typer.BadParameter("--nodes needs --on CLUSTER")
     for option, value in given.items():
         if on is not None and value:
-            raise typer.BadParameter(f"{option} does not go with --on: it is for comparisons on this machine")
+            raise typer.BadParameter(f"{option} cannot be used with --on: it is for comparisons on this machine")
 
 
 def compare_on(on: str, nodes: int | None, request: ComparisonRequest, observer: Observer) -> EnvironmentComparison:
@@ -110,4 +110,4 @@ def node_lines(nodes: Iterable[NodeState]) -> list[str]:
     """Return a line for each node: its name, and what it does."""
     lines = [f"{node.name}: {', '.join(node.now) or node.word}" for node in nodes]
     more = len(lines) - NODES_SHOWN
-    return lines if more <= 0 else [*lines[:NODES_SHOWN], f"and {more} nodes more"]
+    return lines if more <= 0 else [*lines[:NODES_SHOWN], f"and {more} more nodes"]

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def comment(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What `photometer compare --format github -o DIR` has written.")
+        Path, typer.Argument(metavar="DIR", help="Folder that `photometer compare --format github -o DIR` wrote.")
     ],
     pull_request: Annotated[
         int | None,
@@ -33,7 +33,8 @@ def comment(
         typer.Option("--link", metavar="URL", help="Address of the artifact (default: that of the workflow's run)."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Keeps several comments apart (default: the suite).")
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Name that tells several comments apart (default: the suite)."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the comment and post nothing.")] = False,
 ) -> None:
@@ -58,9 +59,9 @@ def comment(
     if number is None and run.head is not None:
         number = api.pull_request_of(run.head)
         if number is None:
-            complain("no open pull request has this commit as its head any more; nothing is posted")
+            complain("no open pull request has this commit as its head any more; nothing was posted")
             return
     if number is None:
-        raise typer.BadParameter("give --pull-request N: the event names none")
+        raise typer.BadParameter("the workflow's event names no pull request; give --pull-request N")
     posted = api.post(number, text)
     show_text(f"{posted.action} {posted.address}".strip())

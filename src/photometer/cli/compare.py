@@ -104,7 +104,7 @@ def compare(
             "--budget",
             metavar="S",
             callback=seconds,
-            help="Most seconds to measure (default: 10 per timed benchmark, at least 20).",
+            help="Maximum seconds to measure (default: 10 per timed benchmark, at least 20).",
         ),
     ] = None,
     limit: Limit = None,
@@ -153,7 +153,8 @@ def compare(
     ] = True,
     options: Mapping[str, bool] = {},
     ranks: Annotated[
-        int | None, typer.Option("--ranks", metavar="N", min=1, help="Compare only what runs in groups of N processes.")
+        int | None,
+        typer.Option("--ranks", metavar="N", min=1, help="Compare only benchmarks that run in groups of N processes."),
     ] = None,
     seed: Seed = None,
     lock_clocks: LockClocks = False,
@@ -171,7 +172,7 @@ def compare(
     on: On = None,
     nodes: Nodes = None,
     junit: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit's XML, a test case per benchmark.")
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML with a test case per benchmark.")
     ] = None,
     gitlab_metrics: Annotated[
         Path | None,
@@ -197,7 +198,7 @@ def compare(
 ) -> None:
     asked = wanted(json=json, csv=csv, markdown=markdown)
     if resume and output is None:
-        raise typer.BadParameter("--resume continues what is in -o DIR; give that folder")
+        raise typer.BadParameter("--resume continues the comparison in -o DIR; give that folder")
     from photometer.ci.project import read_project
 
     project = read_project()

@@ -60,7 +60,7 @@ def compile_report(
     from photometer.report.runtime_text import render_compile_report
 
     if backend and mode != DEFAULT_MODE:
-        raise typer.BadParameter("--mode is for torch's default backend; leave it out, or --backend")
+        raise typer.BadParameter("--mode is for torch's default backend; leave out --mode or --backend")
     (variant,) = compile_variants(f"{BACKEND}{backend}" if backend else mode, dynamic, fullgraph)
     sizes = chosen_points(axes, where)
     order = compiled_statement(

@@ -24,7 +24,7 @@ PAGE_NAME, PICTURE_NAME = "doctor.html", "noise.svg"
 
 
 def register(app: typer.Typer) -> None:
-    app.command("doctor", help="Say what on this machine disturbs measurements, and what to do.")(doctor)
+    app.command("doctor", help="Find what disturbs measurements on this machine, and say what to do.")(doctor)
 
 
 def doctor(
@@ -40,10 +40,10 @@ def doctor(
     json: Json = None,
     tune: Annotated[
         bool,
-        typer.Option("--tune", help="Set governors and persistence mode first (as root); say how to undo it."),
+        typer.Option("--tune", help="Set governors and persistence mode first (as root); print how to undo it."),
     ] = False,
     peaks: Annotated[
-        bool, typer.Option("--peaks", help="Measure instead what this machine can do: a matrix product and a copy.")
+        bool, typer.Option("--peaks", help="Measure the machine's peak instead: a matrix product and a copy.")
     ] = False,
     num_threads: PeakThreads = None,
     dtype: PeakType = None,

@@ -66,7 +66,7 @@ class Ending:
     @property
     def words(self) -> str:
         if self.is_limit:
-            return "stopped: the time of --limit is over"
+            return "stopped: the time limit (--limit) was reached"
         return "stopped" if self.signal in (None, signal.SIGINT) else f"stopped by {self.signal.name}"
 
     def _arrive(self, number: int, frame: FrameType | None) -> None:

@@ -36,7 +36,7 @@ OF_COMMANDS: Mapping[str, Mapping[ExitCode, str]] = {
     },
     "run": {ExitCode.FAILED: "a benchmark failed", ExitCode.SLOWER: "a rule of --fail-on is broken", **_NOTHING},
     "compare": {
-        ExitCode.FINE: "nothing is slower that is not accepted",
+        ExitCode.FINE: "nothing is slower, except what is accepted",
         ExitCode.SLOWER: "slower, or another rule of --fail-on is broken",
         ExitCode.UNDECIDED: "undecided (with --fail-on undecided)",
         ExitCode.NOTHING_RAN: "nothing ran",

@@ -43,7 +43,7 @@ def flame(
         float, typer.Option("--duration", metavar="S", min=1.0, callback=seconds, help="Seconds to record each case.")
     ] = 3.0,
     native: Annotated[
-        bool, typer.Option("--native/--no-native", help="Show frames of C++, too, not only of Python.")
+        bool, typer.Option("--native/--no-native", help="Show C++ frames as well as Python frames.")
     ] = True,
     instructions: Annotated[
         bool, typer.Option("--instructions", help="Draw a graph of instruction counts, too (needs Valgrind).")
@@ -70,7 +70,7 @@ def flame(
     if is_suite and setup != "pass":
         raise typer.BadParameter("--setup is for a statement; a suite has its own")
     if device is not None and (instructions or png):
-        raise typer.BadParameter("--device draws timelines alone; leave --instructions and --png out")
+        raise typer.BadParameter("--device draws only timelines; leave --instructions and --png out")
     devices = ("cpu",) if device is None else None
     if device not in (None, LEFT_OUT):
         expression = device if expression is None else f"({expression}) and {device}"
@@ -133,7 +133,9 @@ def _checked(subject: str, expression: str | None, tags: list[str], devices: tup
         complain(NOTHING_SELECTED)
         raise typer.Exit(ExitCode.NOTHING_RAN)
     if cases > MOST_CASES:
-        raise typer.BadParameter(f"{cases} cases are selected, at some ten seconds each; choose fewer with -k or --tag")
+        raise typer.BadParameter(
+            f"{cases} cases are selected, at about ten seconds each; choose fewer with -k or --tag"
+        )
     return suite
 
 

@@ -32,7 +32,7 @@ PAGE_NAME = "report.html"
 
 
 def register(app: typer.Typer) -> None:
-    app.command("fuzz", help="Time statements over random inputs, and say which inputs are slow.")(fuzz)
+    app.command("fuzz", help="Time statements over random inputs, and show which inputs are slow.")(fuzz)
 
 
 def fuzz(
@@ -64,19 +64,21 @@ def fuzz(
         float, typer.Option("--min-run-time", metavar="S", callback=duration, help="Seconds to measure each input.")
     ] = 0.1,
     dtype: Annotated[
-        str | None, typer.Option("--dtype", metavar="NAME", help="Element type of the tensors of a preset.")
+        str | None, typer.Option("--dtype", metavar="NAME", help="Element type of a preset's tensors.")
     ] = None,
     device: Annotated[
         str | None,
         typer.Option(
-            "--device", metavar="[NAME]", help="Put the tensors of a preset on the accelerator, or on this device."
+            "--device", metavar="[NAME]", help="Put a preset's tensors on the accelerator, or on this device."
         ),
     ] = None,
     max_elements: Annotated[
-        int | None, typer.Option("--max-elements", metavar="N", min=1, help="Most elements of a tensor of a preset.")
+        int | None,
+        typer.Option("--max-elements", metavar="N", min=1, help="Maximum number of elements of a preset's tensors."),
     ] = None,
     max_bytes: Annotated[
-        int | None, typer.Option("--max-bytes", metavar="N", min=1, help="Most bytes of a tensor of a preset.")
+        int | None,
+        typer.Option("--max-bytes", metavar="N", min=1, help="Maximum number of bytes of a preset's tensors."),
     ] = None,
     rehearse: Annotated[
         bool | None,
@@ -98,7 +100,7 @@ def fuzz(
         check_results_folder(output)
     code, other = read_code(statement), None if against is None else read_code(against)
     if other is not None and other.setup:
-        raise typer.BadParameter("both statements see one setup: give it with --setup, or in the file of the first")
+        raise typer.BadParameter("both statements share one setup: give it with --setup, or in the file of the first")
     before = joined(read_setup(setup), code.setup)
     check_syntax([code] if other is None else [code, other], before)
     make_own_code_importable([] if spec is None else [spec])
@@ -152,7 +154,7 @@ def _fuzzer(
         return make_preset(preset, seed, **limits), None
     given = [name for name, value in limits.items() if value is not None]
     if given:
-        raise typer.BadParameter(f"{', '.join(given)}: a spec file says this itself; these are for --fuzzer")
+        raise typer.BadParameter(f"{', '.join(given)}: a spec file sets this itself; these options are for --fuzzer")
     from photometer.fuzzing.spec_file import load_fuzzer, rebuild_line
 
     assert spec is not None

@@ -84,7 +84,7 @@ def add(
                 complain(str(error))
                 failed += 1
                 continue
-            known = f", {added.known} were there" if added.known else ""
+            known = f", {added.known} were already there" if added.known else ""
             not_final = f"; {added.not_final} that are not final are left out" if added.not_final else ""
             show_text(f"{path}: run {added.run_id}, {added.new} new results{known}{not_final}")
     raise typer.Exit(ExitCode.FAILED if failed else ExitCode.FINE)
@@ -92,7 +92,7 @@ def add(
 
 def runs(
     store: ReadStore = None,
-    limit: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Most runs to show.")] = 30,
+    limit: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Maximum number of runs to show.")] = 30,
     kind: Annotated[
         str | None, typer.Option("--kind", metavar="KIND", help="Only results of run, compare or ab.")
     ] = None,
@@ -104,7 +104,7 @@ def runs(
     with _opened(store) as opened:
         found = opened.runs(limit=limit, kind=kind, commit=commit, project=project)
     if not found:
-        complain("the store has no such runs; `photometer run` and `photometer history add` bring some")
+        complain("the store has no such runs; `photometer run` and `photometer history add` add some")
         raise typer.Exit(ExitCode.NOTHING_RAN)
     show_rendered(render_runs(found, terminal_width()))
 
@@ -175,7 +175,7 @@ def export(
 
     asked = wanted(json=json, csv=csv)
     if output is None and json is None and csv is None:
-        raise typer.BadParameter("say what to write: -o DIR for runs, --csv or --json for curves")
+        raise typer.BadParameter("choose what to write: -o DIR for runs, --csv or --json for curves")
     with _opened(store) as opened:
         if output is not None:
             count = export_runs(opened, output, commit=commit)
@@ -216,7 +216,7 @@ def prune(
             say_aside(f"{len(chosen)} runs would be deleted; --yes deletes them")
             return
         freed = delete_runs(opened, [run.id for run in chosen])
-    say_aside(f"{len(chosen)} runs deleted, {freed} records that nothing else has")
+    say_aside(f"{len(chosen)} runs deleted, {freed} records that no other run uses")
 
 
 def verify(store: ReadStore = None) -> None:

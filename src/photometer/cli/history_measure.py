@@ -128,7 +128,9 @@ def changes(
     project: Annotated[
         str | None, typer.Option("--project", metavar="NAME", help="Only this project, if the store has several.")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--rows", metavar="N", min=1, help="Most changes to show.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--rows", metavar="N", min=1, help="Maximum number of changes to show.")
+    ] = None,
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Compare the commits of doubtful changes live, with --suite.")
     ] = False,

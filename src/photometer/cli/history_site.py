@@ -54,7 +54,7 @@ def publish(
         done = publish_site(
             opened, folder, options, int(time.time()), repository=repository, on_benchmark=_show_progress
         )
-    written = "" if done.written == done.files else f", {done.written:,} of them written anew"
+    written = "" if done.written == done.files else f", {done.written:,} of them rewritten"
     say_aside(
         f"{_counted(done.benchmarks, 'benchmark')}, {_counted(done.commits, 'commit')}, "
         f"{_counted(done.changes, 'change')}: {done.files:,} files{written}, {done.total_bytes / 1e6:.1f} MB"
@@ -64,7 +64,9 @@ def publish(
 
 def serve(
     store: ReadStore = None,
-    port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port; 0 is any free one.")] = 8756,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port; 0 chooses a free one.")
+    ] = 8756,
     commit_url: CommitUrl = None,
     title: Title = None,
 ) -> None:
@@ -80,7 +82,7 @@ def serve(
         with LocalServer(site, port) as server:
             show_text(server.url)
             sys.stdout.flush()
-            say_aside("Ctrl-C ends it.")
+            say_aside("Press Ctrl-C to stop it.")
             # Ctrl-C is how it is meant to end.
             with contextlib.suppress(KeyboardInterrupt):
                 server.serve_forever(poll_interval=0.2)

@@ -33,7 +33,7 @@ def init(
     if dry_run:
         return
     if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        say_aside("Nothing is written. Add --yes to write these files.")
+        say_aside("Nothing was written. Add --yes to write these files.")
         return
     if not yes and not typer.confirm("Write these files?"):
         return

@@ -54,7 +54,7 @@ def list_suites(
         for plan in plans:
             _print_tree(plan, variants)
     if not any(len(plan) for plan in plans):
-        complain("nothing is selected; see the labels without -k and --tag")
+        complain("nothing is selected; leave -k and --tag out to see all labels")
         raise typer.Exit(ExitCode.NOTHING_RAN)
 
 

@@ -63,7 +63,7 @@ Limit = Annotated[
         "--limit",
         metavar="S",
         callback=seconds,
-        help="Most seconds in all, the start and the making of environments included (default: none).",
+        help="Maximum seconds in all, including startup and creating environments (default: no limit).",
     ),
 ]
 Seed = Annotated[

@@ -20,7 +20,7 @@ _Number = TypeVar("_Number", float, None)
 def seconds(value: _Number) -> _Number:
     """Return the value of an option that is a duration."""
     if value is not None and not 0.0 < value <= MOST_SECONDS:
-        raise typer.BadParameter(f"{value:g} is no time to measure or wait: give seconds, more than 0, such as 2.5")
+        raise typer.BadParameter(f"{value:g} is not a valid time: give seconds, more than 0, such as 2.5")
     return value
 
 

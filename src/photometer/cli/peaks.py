@@ -33,7 +33,7 @@ PeakThreads = Annotated[
         metavar="N",
         min=1,
         max=MOST_THREADS,
-        help="Size of torch's thread pool (default: 1); repeat for more.",
+        help="Size of torch's thread pool (default: 1); repeat for several.",
         rich_help_panel=PANEL,
     ),
 ]

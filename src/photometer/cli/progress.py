@@ -86,7 +86,7 @@ class RunBar:
     def climbed(self, title: str, problem: str | None) -> None:
         if problem is not None:
             self.gave_up(title, problem)
-        self._progress.update(self._task, left="each rung beside the one it stands on", now=_in_bar(title))
+        self._progress.update(self._task, left="each rung compared with the one below it", now=_in_bar(title))
 
 
 class RunLines:

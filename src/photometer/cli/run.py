@@ -102,7 +102,7 @@ def run(
     asked = wanted(json=json, csv=csv, markdown=markdown)
     shows_tables = service is None and asked.printed is Shape.TERMINAL
     if on is not None and cores is not None:
-        raise typer.BadParameter("--cores are of this machine; --on uses those of its nodes")
+        raise typer.BadParameter("--cores selects cores of this machine; --on uses those of its nodes")
     gate = compile_gate(fail_on)
     if gate.rules and not options["compile_report"]:
         raise typer.BadParameter("--fail-on reads the compile report; leave --no-compile-report out")
@@ -178,7 +178,7 @@ def run(
 def _times_alone(options: Mapping[str, bool]) -> Mapping[str, bool]:
     """Return the options of a quick pass."""
     if not options["wall"]:
-        raise typer.BadParameter("--quick times, and --no-wall does not")
+        raise typer.BadParameter("--quick measures only times, which --no-wall turns off")
     return {**dict.fromkeys(options, False), "wall": True}
 
 

@@ -57,5 +57,5 @@ def _ladder(results: Results, width: int) -> str:
     if not steps:
         return ""
     ladder = Ladder(steps)
-    text = "\nEach rung beside the one it stands on:\n" + render_ladder(ladder, width)
+    text = "\nEach rung compared with the one below it:\n" + render_ladder(ladder, width)
     return text + ("\n" + render_expectations(check_expectations(ladder)) if "torch.add" in ladder.by_call() else "")

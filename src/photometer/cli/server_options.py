@@ -27,7 +27,7 @@ MEASURING_COMMANDS = frozenset(
 
 NoKeep = Annotated[
     bool,
-    typer.Option("--no-keep", help="End all servers with this command, and use none that an earlier one left warm."),
+    typer.Option("--no-keep", help="Use only new servers, and end them with this command."),
 ]
 NoPreload = Annotated[
     bool,

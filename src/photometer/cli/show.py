@@ -41,7 +41,9 @@ def show(
     markdown: Markdown = None,
     html: Html = None,
     service: ForService = None,
-    by_file: Annotated[bool, typer.Option("--by-file", help="Keep files apart: the name is the env.")] = False,
+    by_file: Annotated[
+        bool, typer.Option("--by-file", help="Show files separately: the file's name is the env.")
+    ] = False,
     relative: Annotated[Ratio | None, typer.Option(help="Show ratios too: x (1.25×) or % (+25.0%).")] = None,
     baseline: Annotated[str | None, typer.Option(metavar="ROW", help="Row for ratios (default: fastest).")] = None,
     baseline_env: Annotated[str | None, typer.Option(metavar="ENV", help="Env (or file) for ratios.")] = None,
@@ -51,7 +53,10 @@ def show(
         typer.Option("--variants", help="One line per variant of a run: sizes, times, rates, metrics (CSV or JSON)."),
     ] = False,
     percentiles: Annotated[
-        bool, typer.Option("--percentiles", help="Show the 50, 90, 95 and 99 % of each measurement's runs or blocks.")
+        bool,
+        typer.Option(
+            "--percentiles", help="Show the 50th, 90th, 95th and 99th percentile of each measurement's runs or blocks."
+        ),
     ] = False,
     recover: Annotated[bool, typer.Option("--recover", help="Use the intact records of a damaged file.")] = False,
 ) -> None:

@@ -113,7 +113,7 @@ def saying_notes(suite: Suite) -> Suite:
 def saying_selection(
     expression: str | None, tags: Collection[str] | None
 ) -> Callable[[WorkOrders, WorkOrders], object]:
-    """Return what hears of the whole plan and the selected one, and says how many those are."""
+    """Return a function that takes the whole plan and the selected one, and prints how many orders each has."""
 
     def say(planned: WorkOrders, selected: WorkOrders) -> None:
         from photometer.plan.selection import selection_sentences

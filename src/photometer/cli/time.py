@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # Counts of each statement: enough to tell the stable one from one that differs.
 REPEATS = 3
 
-NOT_A_COMPARISON = "Times taken one after another are no comparison: to know which is faster, use `photometer ab`."
+NOT_A_COMPARISON = "Times taken one after another cannot be compared: to find out which is faster, use `photometer ab`."
 
 
 def register(app: typer.Typer) -> None:
@@ -74,7 +74,7 @@ def time_statements(
             "--budget",
             metavar="S",
             callback=seconds,
-            help="Most seconds to measure (default: 10 per statement, with --precision).",
+            help="Maximum seconds to measure (default: 10 per statement, with --precision).",
         ),
     ] = None,
     label: Annotated[str | None, typer.Option("--label", metavar="TEXT", help="Title of the table.")] = None,
@@ -278,7 +278,7 @@ def _loaded_torch() -> Any:
         # are not installed, torch 2.13 raises ValueError.
         raise ToolMissing(
             f"torch cannot be imported: {error}",
-            remedy="See what `python -c 'import torch'` says; a limit of memory (`ulimit -v`) can be the reason.",
+            remedy="Run `python -c 'import torch'` to see why; a limit of memory (`ulimit -v`) can be the reason.",
         ) from error
 
 
@@ -386,7 +386,7 @@ def _print_second_source(timers: list[Timer], number: int) -> None:
 
     refusal = perf_refusal()
     if refusal is not None:
-        say_aside(f"\nNo second source: {refusal}")
+        say_aside(f"\nNot checked with the processor's own counter: {refusal}")
         return
     show_text("\nBy the processor's own counter, at full speed, in instructions per run:")
     for timer in timers:

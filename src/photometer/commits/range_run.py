@@ -146,7 +146,7 @@ def parse_range(text: str) -> tuple[str, str]:
     """Return A and B of `git:A..B` or `A..B`; an empty B is HEAD."""
     old, dots, new = text.removeprefix("git:").partition("..")
     if not dots or not old or new.startswith(".") or old.startswith("-"):
-        raise DefinitionError(f"{text!r} is no range of commits", remedy="Write git:A..B, such as git:v1.0..main.")
+        raise DefinitionError(f"{text!r} is not a range of commits", remedy="Write git:A..B, such as git:v1.0..main.")
     return old, new or "HEAD"
 
 

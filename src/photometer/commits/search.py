@@ -122,16 +122,16 @@ def find_first(
     *,
     nodes: CommitNodes | None = None,
 ) -> FirstCommit:
-    """Search. `on_step` hears of each commit: the step's number, how many commits are left, what it was found to be.
+    """Search. Call `on_step` for each commit with the step's number, the number of commits left, and the outcome.
 
-    With `nodes`, one of them does all of it: what is compared is measured on one machine.
+    With `nodes`, one of them does all the work, so that both sides are measured on one machine.
     """
     repository = Repository()
     good = repository.resolve(request.good)
     commits = repository.between(good, request.bad)
     if not commits or not repository.is_ancestor(good, commits[-1]):
         raise DefinitionError(
-            f"{request.good} is no ancestor of {request.bad}", remedy="Name the older revision first."
+            f"{request.good} is not an ancestor of {request.bad}", remedy="Name the older revision first."
         )
     # A mistake in the suite or in the selection is not one of a commit.
     planned = plan_suite(request.suite, request.expression, request.tags)
@@ -196,8 +196,8 @@ class _Search:
         base, here = self._figures_at(self._good, metric), self._figures_at(sha, metric)
         assert base is not None
         if not here or not set(base) <= set(here):
-            return self._told(place, Outcome.UNTESTABLE)
-        return self._told(place, Outcome.CHANGED if _apart(base, here) else Outcome.SAME)
+            return self._report(place, Outcome.UNTESTABLE)
+        return self._report(place, Outcome.CHANGED if _apart(base, here) else Outcome.SAME)
 
     def _figures_at(self, sha: str, metric: str) -> Mapping[str, Figure] | None:
         """Return the exact figures of a commit, measured unless its folder has them; None if it does not run."""
@@ -241,7 +241,7 @@ class _Search:
             )
 
     def _by_time(self, place: int) -> Outcome:
-        return self._told(place, self._compare(self._commits[place]))
+        return self._report(place, self._compare(self._commits[place]))
 
     def _compare(self, sha: str) -> Outcome:
         """Compare a commit with the good one live. One that stays open is tried again, and then not counted."""
@@ -272,7 +272,7 @@ class _Search:
             seconds *= 2
         return Outcome.UNTESTABLE
 
-    def _told(self, place: int, outcome: Outcome) -> Outcome:
+    def _report(self, place: int, outcome: Outcome) -> Outcome:
         self._step += 1
         sha = self._commits[place]
         if outcome is Outcome.UNTESTABLE:

@@ -44,7 +44,7 @@ def false_alarm_rate(alarms: int, comparisons: int, *, confidence: float = 0.95)
     """Return the measured rate with an exact interval: no alarm in 300 still allows up to 1.2 %."""
     if not 0 <= alarms <= comparisons or comparisons == 0:
         raise DefinitionError(
-            f"{alarms} alarms of {comparisons} comparisons make no rate.", remedy="Run at least one comparison."
+            f"{alarms} alarms in {comparisons} comparisons give no rate.", remedy="Run at least one comparison."
         )
     from scipy import stats
 
@@ -109,7 +109,7 @@ def calibrate_environment(
         if not checked.orders:
             why = "; ".join(checked.warnings)
             raise MeasurementError(
-                "no benchmark of the suite runs" + (f": {why}" if why else ""),
+                "no benchmark of the suite could be run" + (f": {why}" if why else ""),
                 remedy="Run the suite first: photometer run.",
             )
         observer.stage("comparing the environment with itself")

@@ -79,7 +79,7 @@ def why_not_forked(num_threads: int) -> str | None:
     if not can_fork():
         return f"a process cannot safely be forked on {sys.platform}"
     if accelerator_was_started():
-        return "it has initialised an accelerator, which does not survive a fork"
+        return "it has initialised an accelerator, which a fork cannot use"
     # Some threads are harmless, so a trial decides.
     if num_threads > 1 and has_native_threads() and not _pool_survives(num_threads):
         return f"its thread pool is running, and a fork with {num_threads} threads would wait for it forever"
@@ -110,7 +110,7 @@ def _rehearse(
             return "the statements initialise an accelerator, which every fork would have to repeat"
         if tried.first_seconds > max(LAZY_SECONDS, LAZY_FACTOR * tried.second_seconds):
             if num_threads > 1:
-                return f"the first run takes {tried.first_seconds:.1f} s, and would do so in every fork"
+                return f"the first run takes {tried.first_seconds:.1f} s, and every fork would repeat it"
             # Forks inherit compiled code. One thread only: forks could not use a thread pool started here.
             run_here(contender, num_threads)
     return why_not_forked(num_threads)

@@ -110,8 +110,8 @@ def measure_memory_of(sides: Sequence[StartedSide], checked: CheckedPlan, observ
     return MemorySuite(uses, (f"the memory of {lacking} could not be measured",) if errors else (), tuple(errors))
 
 
-STOPPED_EARLY = "stopped before the end: this is what was known by then"
-LIMIT_REACHED = "the time limit was reached: causes were not looked for"
+STOPPED_EARLY = "stopped early: this is what was known by then"
+LIMIT_REACHED = "the time limit was reached before the causes were searched"
 # Shown with the verdict of a benchmark on an accelerator.
 DEVICE_TIME = "device time between events; it includes host time only if a statement waits for the device."
 

@@ -112,7 +112,7 @@ class EnvironmentSource:
         if refused is not None:
             warnings.append(f"{refused}: every pair of processes has its own bias, so verdicts need more time")
         plan = [order for order in self._planned.plan if order.id not in left_out]
-        observer.stage(f"checking that {_all(sides)} compute the same")
+        observer.stage(f"checking that {_all(sides)} compute the same results")
         found = _Findings(sides, short_titles(self._planned.plan.orders))
         not_reached: list[WorkOrder] = []
         with private_folder("check") as folder:
@@ -300,7 +300,7 @@ class _Findings:
         return next((error for error in found if error is not None), None)
 
     def _overlay_warnings(self) -> list[str]:
-        """Return a warning for packages laid over an interpreter of which no benchmark imports anything."""
+        """Return a warning for each side whose added packages no benchmark imports."""
         if not any(order.args.language is Language.PYTHON for order in self._orders):
             return []
         laid = [side.resolved.overlay if side.resolved is not None else None for side in self._sides]

@@ -187,7 +187,7 @@ class Explainer:
     def _try_other_layouts(self, changed: Sequence[WorkOrder], layouts: int) -> dict[Key, tuple[float, ...]]:
         ratios: dict[Key, list[float]] = {}
         if changed and layouts > 0:
-            self.observer.stage("measuring what changed in other memory layouts")
+            self.observer.stage("timing changed benchmarks in other memory layouts")
         for number, layout in enumerate(random_layouts(layouts) if changed else (), start=1):
             sampler = ForkSampler(self.checked.contestants(self.sides, changed), core=self.core, layout=layout)
             for index, order in enumerate(changed):
@@ -215,7 +215,7 @@ class Explainer:
         more: list[CountedSuite] = []
         warnings: tuple[str, ...] = ()
         if again and layouts > 1:
-            self.observer.stage("counting what changed in other memory layouts")
+            self.observer.stage("counting changed benchmarks in other memory layouts")
         order_ids = list(dict.fromkeys(order_id for order_id, _ in again))
         try:
             for number, layout in enumerate(random_layouts(layouts - 1) if again else (), start=1):

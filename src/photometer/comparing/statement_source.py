@@ -61,7 +61,7 @@ class StatementSource:
         self._check_syntax()
         if request.ranks and instructions:
             raise DefinitionError(
-                "instructions are not counted with ranks: how often they look for each other is chance",
+                "instructions are not counted with ranks: how often ranks poll each other is random",
                 remedy="Leave one of the two out.",
             )
         if request.needs_this_process and instructions:

@@ -67,7 +67,7 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
     """Compare the files; first measure a side that is not a file."""
     if len(request.specs) > 2:
         raise DefinitionError(
-            "results files are compared two at a time", remedy="Give two sides, or environments only."
+            "only two results files can be compared at a time", remedy="Give two sides, or environments only."
         )
     specs, settings = (request.specs[0], request.specs[1]), request.settings
     plan = None if request.planned is None else request.planned.plan

@@ -159,7 +159,7 @@ def _part(part: str, text: str) -> list[SizeValue]:
     found = _RANGE.fullmatch(part)
     if found is None:
         if ".." in part or not part:
-            raise _axis_error(text, f"{part!r} is no value")
+            raise _axis_error(text, f"{part!r} is not a value")
         return [_value(part)]
     first, last, step = (_number(found[name], text) for name in ("first", "last", "step"))
     multiplies = found["by"] == "*"

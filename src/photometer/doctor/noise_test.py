@@ -114,7 +114,7 @@ def take_noise_test(
     clock: Callable[[], float] = time.perf_counter,
     on_visit: Callable[[float], object] = lambda _: None,
 ) -> NoiseTest:
-    """Visit one core after another until the time is up. `on_visit` hears how many seconds have passed."""
+    """Visit one core after another until the time is up. `on_visit` is called with the seconds that have passed."""
     work = own_blocks() if blocks is None else blocks
     every = -(-len(cores) // MOST_CORES) if cores else 1
     chosen = list(cores)[::every] or [-1]

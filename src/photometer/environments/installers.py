@@ -19,10 +19,10 @@ from photometer.environments.uv import find_uv, uv_variables
 from photometer.errors import EnvironmentSpecError
 from photometer.session.left_behind import private_folder
 
-_RESOLVE_REMEDY = "Check names and versions; the index is the one that your pip or uv is set up for."
+_RESOLVE_REMEDY = "Check names and versions; the package index is the one in your settings of pip or uv."
 _INSTALL_REMEDY = "Check the disk (a CUDA build of torch takes several gigabytes) and the network, and try again."
 _OVER_REMEDY = (
-    "Check names and versions. If they need another torch, name that, too, and a whole environment is made: "
+    "Check names and versions. If they need another torch, name that, too, and a complete environment is created: "
     '"pip:torch==VERSION PACKAGES".'
 )
 # ` + einops==0.6.0`, ` ~ einops==0.6.0` if it is installed again, with ` (from PLACE)` for what was asked for by it.
@@ -56,7 +56,7 @@ def find_installer() -> Installer:
 
 
 def _not_resolved(request: PackageRequest) -> str:
-    return f"pip:{' '.join(request.lines)} cannot be found, or not together"
+    return f"pip:{' '.join(request.lines)} cannot be found, or do not fit together"
 
 
 class UvInstaller:
@@ -174,7 +174,7 @@ class PipInstaller:
 
 def _not_laid(request: PackageRequest, interpreter: Interpreter) -> str:
     lines = " ".join(line for line in request.lines if not line.startswith("--"))
-    return f"pip:{lines} cannot be laid over Python {interpreter.version} and what is installed there"
+    return f"pip:{lines} cannot be added to Python {interpreter.version} and the packages installed there"
 
 
 def _written_over(request: PackageRequest, below: Installed, folder: Path) -> list[str]:

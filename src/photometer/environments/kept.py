@@ -1,7 +1,7 @@
 """KeptEnvironments: environments that were made once, each in a folder named by what it was made of.
 
 Whoever uses one holds a shared lock on it; making and removing need the lock alone. The record beside a folder is
-written last, so a folder without one is what a killed process has left, and is made anew. The least recently used go
+written last, so a folder without one is what a killed process has left, and is made again. The least recently used go
 when there is too much.
 
 share_files: equal files of several environments kept once on disk, as hard links.
@@ -131,7 +131,7 @@ class KeptEnvironments:
         most_bytes: int = MOST_BYTES,
         on_make: Callable[[str], object] = lambda title: None,
     ) -> None:
-        """`on_make` is told the title of what has to be made, in the thread that makes it."""
+        """Call `on_make` with the title of what has to be made, in the thread that makes it."""
         self.folder = cache_root() / "environments" if folder is None else folder
         self.most_bytes = most_bytes
         self._on_make = on_make
@@ -145,7 +145,7 @@ class KeptEnvironments:
         with self._opened(key) as lock:
             self._wait_for(lock, shared=True)
             while not self._is_whole(key):
-                # Released and taken anew by the kernel: another process may come between, hence the loop.
+                # Released and taken again by the kernel: another process may come between, hence the loop.
                 self._wait_for(lock)
                 if not self._is_whole(key):
                     self._on_make(title)

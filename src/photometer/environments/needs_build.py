@@ -39,7 +39,7 @@ _EXTENSIONS = re.compile(
 _FAILED_IMPORT = re.compile(r"\b(ModuleNotFoundError|ImportError|OSError: .*\.so\b)")
 _MISSING_MODULE = re.compile(r"No module named '(?P<package>\w+)\.(?P<rest>[\w.]+)'")
 REMEDY = (
-    'Have each revision built, once: --install "pip install .", or install = "pip install ." in [tool.photometer] of '
+    'Build each revision, once: --install "pip install .", or install = "pip install ." in [tool.photometer] of '
     'pyproject.toml; for pytest: --photometer-install "pip install .". If it should be built with what is installed '
     "here, add --no-build-isolation."
 )

@@ -103,7 +103,7 @@ def parse_packages(rest: str, part: str, folder: Path) -> PackageRequest:
         elif name in _FILES or name in _SOURCES:
             value = value if equals else next(left, "")
             if not value or value.startswith("-"):
-                raise EnvironmentSpecError(f"{part!r}: {name} names nothing", remedy=_REMEDY)
+                raise EnvironmentSpecError(f"{part!r}: {name} is empty", remedy=_REMEDY)
             request += _named(name, value, part, folder)
         elif word.startswith("-"):
             raise EnvironmentSpecError(f"{part!r}: the option {word} is not taken here", remedy=_REMEDY)

@@ -228,7 +228,7 @@ class ResolvedEnvironment:
 
 @dataclasses.dataclass(frozen=True)
 class Making:
-    """What surrounds the making of environments: who is told what is done, and how long it may take."""
+    """How environments are made: where progress is reported, and how long making may take."""
 
     tell: Callable[[str], object] = lambda text: None
     seconds_left: Callable[[], float] = lambda: math.inf
@@ -268,7 +268,7 @@ def _wait_for(
     making: Making,
 ) -> None:
     """Wait until all are made, and tell what is being made and what its commands print. Raise the first error."""
-    began = told = time.monotonic()
+    began = reported = time.monotonic()
     while not_done := [each for each in running if not each.done()]:
         done = wait(not_done, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED).done
         for each in done:
@@ -276,7 +276,7 @@ def _wait_for(
             each.result()
         while not made.empty():
             making.tell(f"{MAKING} {made.get()}")
-            told = time.monotonic()
+            reported = time.monotonic()
         left = [spec.text for spec, each in zip(specs, running, strict=True) if not each.done()]
         if left and making.seconds_left() <= 0.0:
             raise LimitReached(
@@ -285,10 +285,10 @@ def _wait_for(
                 log="\n".join(last_lines()),
                 remedy="Give more with --limit. What was made is kept, and the next comparison begins there.",
             )
-        if left and time.monotonic() - told >= TELL_SECONDS:
-            told = time.monotonic()
+        if left and time.monotonic() - reported >= TELL_SECONDS:
+            reported = time.monotonic()
             printed = "".join(f": {line}" for line in last_lines()[-1:])
-            making.tell(f"{MAKING} {', '.join(left)} ({told - began:.0f} s){printed}")
+            making.tell(f"{MAKING} {', '.join(left)} ({reported - began:.0f} s){printed}")
 
 
 def resolve_environment(

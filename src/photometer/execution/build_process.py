@@ -61,7 +61,9 @@ class Builder:
                 _kill(process)
             if status != 0:
                 log.seek(0)
-                raise WorkerCrashed("the process that compiles C++ died", exit_status=status, log=log.read()[-4000:])
+                raise WorkerCrashed(
+                    "the process that compiles C++ ended unexpectedly", exit_status=status, log=log.read()[-4000:]
+                )
         built = json.loads(text)
         if "failure" in built:
             return Failure(**built["failure"])

@@ -52,7 +52,7 @@ class FuzzRequest:
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise DefinitionError(f"A fuzz run of {self.count} inputs measures nothing.", remedy="Give at least 1.")
+            raise DefinitionError(f"A fuzz run needs at least one input, not {self.count}.", remedy="Give at least 1.")
         if not self.seconds_per_input > 0:
             raise DefinitionError("The time for an input must be positive.", remedy="Give seconds, such as 0.1.")
 
@@ -199,4 +199,4 @@ def _check_syntax(statement: str) -> None:
     try:
         compile(statement, "<statement>", "exec")
     except SyntaxError as error:
-        raise DefinitionError(f"This is no Python: {statement!r}: {error}", remedy="Correct the statement.") from error
+        raise DefinitionError(f"This is not Python: {statement!r}: {error}", remedy="Correct the statement.") from error

@@ -40,10 +40,10 @@ def check_imports(plan: WorkOrders, session: Session) -> None:
                 except SnippetError as error:
                     failed[line] = error
     except (WorkerCrashed, WorkerTimeout):
-        # It will be said of the benchmark that imports it.
+        # The benchmark that imports it will report it.
         return
     if failed and all(failed.keys() & _imports_of(order) for order in plan):
-        raise _told(failed, wanted)
+        raise _error_of(failed, wanted)
 
 
 def wanted_imports(orders: Iterable[WorkOrder]) -> dict[str, int]:
@@ -67,7 +67,7 @@ def _top_level_imports(setup: str) -> Iterator[str]:
     try:
         tree = ast.parse(setup)
     except (SyntaxError, ValueError):
-        return  # said where the set-up is run
+        return  # reported where the set-up is run
     for node in tree.body:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -79,7 +79,7 @@ def _top_level_imports(setup: str) -> Iterator[str]:
             yield ast.unparse(node)
 
 
-def _told(failed: dict[str, SnippetError], wanted: dict[str, int]) -> DefinitionError:
+def _error_of(failed: dict[str, SnippetError], wanted: dict[str, int]) -> DefinitionError:
     lines = []
     for line, error in failed.items():
         count = wanted[line]

@@ -21,8 +21,8 @@ OVERDUE_FACTOR = 1.5
 OVERDUE_SECONDS = 10.0
 # Compiling: the headers of torch, and each snippet; see instruments/cpp/compile_units.py.
 BUILD_SECONDS, SNIPPET_SECONDS = 20.0, 0.3
-# The time left falls. Only if it turns out to be this much longer than was said, it is said anew.
-SAID_ANEW_FACTOR, SAID_ANEW_SECONDS = 1.5, 20.0
+# The time left falls with the clock. It is corrected upwards only if it was this much too small.
+CORRECTION_FACTOR, CORRECTION_SECONDS = 1.5, 20.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +107,7 @@ class TimeLeft:
         """Return the time left as it is said: it falls with the clock, and jumps if it was far from the truth."""
         end = now + estimate_seconds
         said = max(self._end - now, 0.0)
-        if end < self._end or estimate_seconds > SAID_ANEW_FACTOR * said + SAID_ANEW_SECONDS:
+        if end < self._end or estimate_seconds > CORRECTION_FACTOR * said + CORRECTION_SECONDS:
             self._end = end
         return max(self._end - now, 0.0)
 

@@ -116,8 +116,8 @@ class NextVisit:
 class VisitBook:
     """What the visits of orders that are not finished have given so far.
 
-    `on_visit` hears of each, with its order. With `is_quick`, one visit per order is taken, and it stays in the book:
-    a later run takes the others.
+    `on_visit` is called with each order and visit. With `is_quick`, one visit per order is taken and stays in the
+    book; a later run takes the others.
     """
 
     def __init__(

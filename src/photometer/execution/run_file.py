@@ -126,7 +126,7 @@ def _continue(path: Path, about: Mapping[str, Any], plan: WorkOrders, machine: M
         if before.get(name) != about[name] and not (name == "torch_build" and name not in before):
             raise DefinitionError(
                 f"{path} cannot be continued: its {name} was {before.get(name)!r} and is now {about[name]!r}",
-                remedy="Run without --resume; the former results are kept beside the new ones.",
+                remedy="Run without --resume; the earlier results are kept beside the new ones.",
             )
     if before.get("fingerprint") != about["fingerprint"]:
         return _continue_edited(path, about, renamed_records(results.records, plan), machine)

@@ -45,7 +45,7 @@ class RunSettings:
                 remedy=f"Known are {', '.join(sorted(known))}.",
             )
         if not any(each.option is not None for each in asked_for(self.options)):
-            raise DefinitionError("neither wall time nor instructions are asked for", remedy="Leave one of them on.")
+            raise DefinitionError("neither wall time nor instructions are requested", remedy="Leave one of them on.")
         if not self.min_run_time > 0:
             raise DefinitionError("min_run_time must be positive", remedy="Give seconds, such as 0.2.")
         if self.repeats < 1:

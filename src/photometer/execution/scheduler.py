@@ -32,13 +32,13 @@ from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.cores import usable_cores
 from photometer.worker.messages import TorchFacts
 
-# A counting server takes some 15 s to start, as long as this many counts: it must be worth it.
+# A counting server takes about 15 s to start, as long as this many counts, so it must be worth it.
 COUNTS_WORTH_A_SERVER = 20
-# How often the observer hears of a run in which nothing finishes.
+# How often the observer is called while nothing finishes.
 LOOK_SECONDS = 0.25
-# Nor does it hear of more than anybody can read: a cluster finishes a thousand steps per second.
+# Nor is it called more often than anybody can read: a cluster finishes a thousand steps per second.
 LEAST_SECONDS_BETWEEN_LOOKS = 0.02
-# What was lost with this many nodes has brought them down itself: out of memory, most likely.
+# A step that was lost with this many nodes probably brought them down itself, by running out of memory.
 MOST_LOSSES = 3
 
 Running = dict["Future[Done | Failure]", tuple[Job, Slot, float]]
@@ -58,8 +58,8 @@ def run_plan(  # noqa: PLR0913 - a run has many parts, and one caller
 ) -> int:
     """Measure what is not finished. `facts` are the executor's own. Return how many orders failed.
 
-    `book` has the visits of orders that an earlier run began to time, and hears of each new one. The work is done in
-    the `workplace`, if there is one, instead of by the executor on this machine.
+    `book` holds the visits of orders that an earlier run began to time, and receives each new one. The work is done
+    in the `workplace`, if there is one, instead of by the executor on this machine.
     """
     cores = () if workplace is not None else usable_cores(settings.cores)
     widest = len(cores) if workplace is None else workplace.widest
@@ -156,7 +156,7 @@ class Scheduler:
         self._all_steps = _results(agenda.left)
         # What scatters gets more visits: what has been shown as done stays so.
         self._finished_steps = 0
-        self._told = 0.0
+        self._last_report = 0.0
         self.failed_orders = 0
 
     def run(self) -> None:
@@ -307,9 +307,9 @@ class Scheduler:
 
     def _tell(self) -> None:
         now = time.monotonic()
-        if self._running and now - self._told < LEAST_SECONDS_BETWEEN_LOOKS:
+        if self._running and now - self._last_report < LEAST_SECONDS_BETWEEN_LOOKS:
             return
-        self._told = now
+        self._last_report = now
         left = self._agenda.left
         elapsed: dict[Step, float] = {}
         for job, _, start in self._running.values():

@@ -224,7 +224,7 @@ def guarded(url: URL) -> Iterator[None]:
     except UnicodeDecodeError:
         # SQLite repeats names of a damaged schema in its messages, and Python cannot decode those.
         raise StoreError(
-            f"{shown(url)}: is damaged: its header or its schema holds bytes that are no text",
+            f"{shown(url)}: is damaged: its header or its schema contains bytes that are not text",
             remedy="Restore a copy of it, or make a new store and add the results files to it with `history add`.",
         ) from None
 
@@ -232,7 +232,7 @@ def guarded(url: URL) -> Iterator[None]:
 def _remedy(message: str) -> str:
     known = {
         "unable to open": "Check that the folder exists and is yours; `photometer history create` makes a store.",
-        "not a database": "The file is no store of photometer's; name another one.",
+        "not a database": "The file is not a photometer store; name another one.",
         "malformed": "The file is damaged. `photometer history verify` says what can still be read.",
         "readonly": "The file cannot be written to; check who owns it and its folder.",
         "read-only": "The file cannot be written to; check who owns it and its folder.",

@@ -64,7 +64,7 @@ def unpack(data: bytes) -> dict[str, Any]:
     except (zlib.error, msgspec.DecodeError, ValueError, struct.error) as error:
         raise StoreError(f"a stored record is damaged: {error}", remedy=_REMEDY) from error
     if not isinstance(record, dict):
-        raise StoreError("a stored record is damaged: it is no object", remedy=_REMEDY)
+        raise StoreError("a stored record is damaged: it is not an object", remedy=_REMEDY)
     if isinstance(record.get(_PACKED), bytes):
         record[_PACKED] = _in_order(record[_PACKED])
     return record

@@ -248,7 +248,7 @@ def _facts(text: object) -> dict[str, Any]:
 def _texts(text: object) -> tuple[str, ...]:
     found = _decoded(text)
     if not isinstance(found, list):
-        raise _damaged("what should be a list is none")
+        raise _damaged("what should be a list is not")
     return tuple(str(each) for each in found)
 
 

@@ -124,7 +124,7 @@ class Pruning:
             try:
                 day = datetime.datetime.fromisoformat(before)
             except ValueError as error:
-                raise DefinitionError(f"{before!r} is no date", remedy="Write it as 2026-01-31.") from error
+                raise DefinitionError(f"{before!r} is not a date", remedy="Write it as 2026-01-31.") from error
             seconds = int((day if day.tzinfo else day.replace(tzinfo=datetime.timezone.utc)).timestamp())
         if seconds is None and keep is None and not dirty and not unfinished and not run_ids:
             raise DefinitionError(
@@ -260,7 +260,7 @@ def _damaged(store: Store) -> list[str]:
             found = [connection.scalar(query.where(table.c.digest >= start)) for start in starts]
             looked_at = [data for data in found if data is not None]
     problems = sum(not _is_whole(data) for data in looked_at)
-    words = f"{problems} of {len(looked_at)} records looked at cannot be unpacked; add their results files anew"
+    words = f"{problems} of {len(looked_at)} records looked at cannot be unpacked; add their results files again"
     return [words] if problems else []
 
 

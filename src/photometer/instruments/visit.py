@@ -117,7 +117,7 @@ class RemoteBlocks(CoreWatch):
             self._child.kill()
             raise WorkerTimeout(
                 f"not finished within {self._timeout_seconds:g} s",
-                remedy="Give it longer (--timeout), or measure less (--min-run-time).",
+                remedy="Allow more time (--timeout), or measure less (--min-run-time).",
             )
         blocks = 1
         if number == self._number:

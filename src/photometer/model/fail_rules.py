@@ -69,7 +69,7 @@ def parse_share(text: str | float) -> float:
     """Return 0.005 for `0.5%`, `0.005` or 0.005. Shares of 1 and more are refused: they were meant as per cent."""
     match = _NUMBER.fullmatch(str(text).strip())
     if match is None or match["unit"] not in (None, "%"):
-        raise DefinitionError(f"{text!r} is no share", remedy="Give 1% or 0.01.")
+        raise DefinitionError(f"{text!r} is not a share", remedy="Give 1% or 0.01.")
     share = float(match["number"]) / (100.0 if match["unit"] else 1.0)
     if not match["unit"] and share >= 1.0:
         raise DefinitionError(f"{text} is more than everything", remedy=f"Write {text}% for per cent.")

@@ -156,7 +156,7 @@ class Measurement:
         `percentiles_are_of` says which.
         """
         if not 0.0 <= percent <= 100.0:
-            raise MeasurementError(f"{percent} is no percentile", remedy="Give a number from 0 to 100.")
+            raise MeasurementError(f"{percent} is not a percentile", remedy="Give a number from 0 to 100.")
         return quantile(self._ordered, percent / 100.0)
 
     @property

@@ -183,7 +183,7 @@ def check_header(path: Path, document: object) -> dict[str, Any]:
     """Return the header of one of our files, of a version we read; anything else is an error that says what it is."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ResultsFileError(
-            f'{path}, line 1: is JSON, but no photometer results file (no "format": "{FORMAT}")',
+            f'{path}, line 1: is JSON, but not a photometer results file (no "format": "{FORMAT}")',
             remedy="Name a file that photometer wrote.",
         )
     version = document.get("version")
@@ -266,7 +266,7 @@ def _reject_or_recover(path: Path, content: bytes, recover: bool, line: int | No
 
 
 def _foreign(place: str, problem: str) -> NoReturn:
-    raise ResultsFileError(f"{place}, {problem}: this is no JSON", remedy="Name a file that photometer wrote.")
+    raise ResultsFileError(f"{place}, {problem}: this is not JSON", remedy="Name a file that photometer wrote.")
 
 
 def _line_of(content: bytes, offset: int) -> int:

@@ -191,14 +191,14 @@ def _report(item: pytest.Item, when: Any, outcome: Any, text: str | None, began:
 @contextlib.contextmanager
 def keeping_servers(config: pytest.Config) -> Iterator[None]:
     """Keep servers warm in a terminal, as the commands do, and say on it what is to be known of them."""
-    from photometer.session.remarks import hearing
+    from photometer.session.remarks import remarks_to
     from photometer.session.warm import VARIABLE, keep_in_terminal
 
     writer = config.get_terminal_writer()
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = keep_in_terminal(in_terminal=writer.hasmarkup)
     try:
-        with hearing(lambda text: writer.line(f"photometer: {text}")):
+        with remarks_to(lambda text: writer.line(f"photometer: {text}")):
             yield
     finally:
         if before is None:

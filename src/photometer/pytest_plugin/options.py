@@ -108,7 +108,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--photometer-budget",
         metavar="SECONDS",
         type=seconds,
-        help="With --photometer-compare: seconds to measure per benchmark at most (default: 10).",
+        help="With --photometer-compare: maximum seconds to measure per benchmark (default: 10).",
     )
     add(
         "--photometer-seed",

@@ -48,9 +48,9 @@ def headline(matrix: EnvironmentComparison) -> str:
     if slower:
         return f"Slower than {short[0]}: {', '.join(slower)} of {len(matrix.rows)} benchmarks."
     return {
-        "failed": "Something failed; of what ran, nothing is slower.",
-        "undecided": "Undecided: nothing is shown to be slower, but not everything could be decided.",
-        "fine": f"Nothing is slower than {short[0]} but what is accepted."
+        "failed": "Something failed; nothing that ran is slower.",
+        "undecided": "Undecided: nothing is shown to be slower, but some benchmarks could not be decided.",
+        "fine": f"Nothing is slower than {short[0]} except what is accepted."
         if matrix.count("slower")
         else fine_answer(matrix, f" than {short[0]}"),
         "nothing": "Nothing ran.",

@@ -22,7 +22,7 @@ COLUMNS = (
     Column("reserved_bytes", "reserved", Kind.BYTES, priority=2, meaning="by the accelerator's allocator"),
     Column("process_bytes", "process", Kind.BYTES, priority=3, meaning="how much it grew, in whole pages"),
 )
-UNSTEADY = "What it allocates differs from run to run: the figures that most runs have are shown."
+UNSTEADY = "Its allocations differ from run to run: the most frequent figures are shown."
 
 
 def table_of_memories(named: Sequence[tuple[str, MemoryMeasurement]]) -> Table:

@@ -148,4 +148,4 @@ def _about_many(ranking: Ranking) -> Iterator[str]:
     if undecided:
         shown = "; ".join(f"{shown_name(pair.first)} and {shown_name(pair.second)}" for pair in undecided[:3])
         more = f" and {len(undecided) - 3} more" if len(undecided) > 3 else ""
-        yield f"Undecided, more time would tell: {shown}{more}."
+        yield f"Undecided; more time would decide: {shown}{more}."

@@ -24,7 +24,9 @@ RATE_COLUMNS = (
 ENERGY_COLUMNS = (
     Column("benchmark", "benchmark", Kind.NAME),
     Column("joules", "per run", Kind.AMOUNT, unit="J", priority=STAYS),
-    Column("resolution_joules", "resolution", Kind.AMOUNT, unit="J", meaning="what the counter's steps leave unknown"),
+    Column(
+        "resolution_joules", "resolution", Kind.AMOUNT, unit="J", meaning="uncertainty from the counter's step size"
+    ),
     Column("watts", "drawn", Kind.COUNT, unit="W"),
     Column("idle_watts", "idle", Kind.COUNT, unit="W", priority=2),
 )
@@ -73,7 +75,7 @@ def peak_text(peak: MachinePeak) -> str:
 
 
 def table_of_energy(facts: Sequence[OrderFacts]) -> Table:
-    """Return joules per run with what the counter's steps leave unknown, and the power drawn."""
+    """Return joules per run with their uncertainty from the counter's step size, and the power drawn."""
     rows = [
         row_of(
             {

@@ -156,7 +156,9 @@ def _notes(table: RunTable) -> list[str]:
         notes.append("\n".join([head, *(f"  {line}" for line in doubt_lines(table))]))
     if table.unfinished:
         words = "1 time is" if table.unfinished == 1 else f"{table.unfinished:,} times are"
-        notes.append(f"{UNFINISHED_MARK} {words} not final: visits are missing. `photometer run --resume` makes them.")
+        notes.append(
+            f"{UNFINISHED_MARK} {words} not final: visits are missing. `photometer run --resume` measures them."
+        )
     if any(cell.repeats_differ for cell in table.cells()):
         notes.append(f"{DIFFERS} The repeats of this count differ: the value that most have is shown.")
     if table.failures:

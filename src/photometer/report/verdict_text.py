@@ -93,9 +93,9 @@ def headline(comparison: EnvironmentComparison) -> str:
     parts += [f"{len(comparison.not_reached)} not reached"] if comparison.not_reached else []
     answer = {
         "slower": "The branch is slower.",
-        "failed": "Something failed; of what ran, nothing is slower.",
-        "undecided": "Undecided: nothing is shown to be slower, but not everything could be decided.",
-        "fine": "Nothing is slower but what is accepted." if accepted else fine_answer(comparison),
+        "failed": "Something failed; nothing that ran is slower.",
+        "undecided": "Undecided: nothing is shown to be slower, but some benchmarks could not be decided.",
+        "fine": "Nothing is slower except what is accepted." if accepted else fine_answer(comparison),
         "nothing": "Nothing ran.",
     }[comparison.outcome]
     return f"{answer} {', '.join(parts)}." if parts else answer

@@ -68,13 +68,13 @@ class ChildProcess:
             raise WorkerTimeout(
                 f"no reply within {timeout_seconds:g} s",
                 log=self._line.output(),
-                remedy="Give it longer (--timeout), or look for an endless loop or a deadlock.",
+                remedy="Allow more time (--timeout), or look for an endless loop or a deadlock.",
             ) from None
         except Disconnected:
             self._alive = False
             # It may still be dying: it must not be used again.
             self._line.give_up()
-            raise WorkerCrashed("the environment's server is gone", log=self._line.output()) from None
+            raise WorkerCrashed("the environment's server has ended", log=self._line.output()) from None
         except (Garbled, BadMessage) as error:
             # The writer may write more: neither the child nor its line can be used again.
             self._alive = False
@@ -142,7 +142,7 @@ def crash_error(status: int, output: str) -> WorkerCrashed:
         signal.SIGILL: "An instruction was not supported by this processor (or by Valgrind, which has no AVX-512).",
     }
     return WorkerCrashed(
-        f"the benchmark's process died of {signal_name(number)}",
+        f"the benchmark's process was killed by {signal_name(number)}",
         exit_status=-number,
         log=output,
         remedy={int(known): remedy for known, remedy in remedies.items()}.get(number),

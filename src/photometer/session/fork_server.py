@@ -166,7 +166,7 @@ class ForkServer:
         except OSError:
             is_leader = False
         if not is_leader:
-            raise ProtocolError(f"the worker says that its pid is {pid}, which it cannot be")
+            raise ProtocolError(f"the worker reports the impossible pid {pid}")
         return pid
 
     def _refusal(self, failed: Failed) -> Exception:
@@ -217,7 +217,7 @@ class ForkServer:
             pass
         self.give_up()
         raise WorkerCrashed(
-            "the environment's server is gone", exit_status=self.exit_status, log=self.output()
+            "the environment's server has ended", exit_status=self.exit_status, log=self.output()
         ) from None
 
     @property

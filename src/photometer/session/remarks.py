@@ -1,4 +1,4 @@
-"""Remarks: what a user should know of how servers were started: warnings, unless the command prints them itself."""
+"""Remarks: what a user should know about how servers were started: warnings, unless the command prints them itself."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterator
 
-Hear = Callable[[str], object]
+Show = Callable[[str], object]
 
 
 def _warn(text: str) -> None:
     warnings.warn(f"photometer: {text}", stacklevel=3)
 
 
-_hear: Hear = _warn
+_show: Show = _warn
 
 
 def remark(text: str) -> None:
-    _hear(text)
+    _show(text)
 
 
 @contextlib.contextmanager
-def hearing(hear: Hear) -> Iterator[None]:
-    """Pass remarks to `hear` during the block, each of them once."""
-    global _hear
-    heard: set[str] = set()
+def remarks_to(show: Show) -> Iterator[None]:
+    """Pass remarks to `show` during the block, each of them once."""
+    global _show
+    shown: set[str] = set()
 
     def once(text: str) -> None:
-        if text not in heard:
-            heard.add(text)
-            hear(text)
+        if text not in shown:
+            shown.add(text)
+            show(text)
 
-    before, _hear = _hear, once
+    before, _show = _show, once
     try:
         yield
     finally:
-        _hear = before
+        _show = before

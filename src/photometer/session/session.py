@@ -228,7 +228,7 @@ class Session:
                 self._give_back(kind, server)
                 self.zygotes.drop(self.launch(kind))
                 self.not_shared[refused.statement] = refused.reason
-                remark(f"`{refused.statement}` is done in every process that is measured, not once: {refused.reason}")
+                remark(f"`{refused.statement}` is run in every measured process, not only once: {refused.reason}")
             except PathShadows:
                 self._give_back(kind, server)
                 self._path_first = True

@@ -19,7 +19,7 @@ from photometer.session.zygote import Launch, Place, Zygote
 
 STAYS_WARM = (
     "servers stay warm for {minutes:.3g} minutes, so that the next command starts at once "
-    "(`photometer warm` lists them, --no-keep leaves none)"
+    "(`photometer warm` lists them; --no-keep turns this off)"
 )
 
 

@@ -80,7 +80,7 @@ def _parse(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise Garbled(f"a message that is not JSON: {error}") from error
     if not isinstance(message, dict):
-        raise Garbled(f"a message that is no object: {message!r:.100}")
+        raise Garbled(f"a message that is not an object: {message!r:.100}")
     return message
 
 

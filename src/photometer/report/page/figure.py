@@ -121,7 +121,9 @@ def _roofline(
             if rate.peak == peak
         )
         series.append(LineSeries(", ".join(words), style, shape, under, joined=False))
-    title = "Roofline: what the benchmarks reach of the machine's peak" + ("" if device == "cpu" else f", on {device}")
+    title = "Roofline: how close the benchmarks come to the machine's peak" + (
+        "" if device == "cpu" else f", on {device}"
+    )
     notes = (
         "Below the slope a benchmark waits for memory, below the flat part for arithmetic; above the roof, its data "
         "come from a cache.",

@@ -29,7 +29,7 @@ from photometer.report.page.figure import (
 from photometer.report.page.overview_figures import all_figures
 from photometer.report.page.view_report import ReportView
 
-NO_FIGURES = "These results have no figures: there are figures of comparisons, fuzz runs, ladders and runs of a suite."
+NO_FIGURES = "These results have no figures: only comparisons, fuzz runs, ladders and runs of a suite have them."
 # Sharp on today's screens and in print.
 PIXELS_PER_UNIT = 2
 WIDTH = 860

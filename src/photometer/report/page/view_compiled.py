@@ -75,7 +75,7 @@ def memory_table(records: Sequence[Mapping[str, Any]]) -> Table:
         for record in records
         if record["kind"] == MemoryMeasurement.KIND
     ]
-    notes = ("Of one run, above its start. Process: in whole pages, what torch does not see included.",)
+    notes = ("Growth during one run. Process: in whole pages, including what torch does not see.",)
     return dataclasses.replace(table_of_memories(named), title="Memory", notes=notes)
 
 

@@ -67,7 +67,7 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
     from photometer.timing import Timer as Timer
     from photometer.worker.threads import set_torch_threads as set_torch_threads
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _HOME = {
     "CallgrindStats": "photometer.model.callgrind_stats",

@@ -35,7 +35,7 @@ MACHINE = Machine(
     stolen_share=0.002,
     python="3.11.2",
     torch=TorchBuild(version="2.13.0+cpu", cpu_capability="AVX512"),
-    photometer="0.1.0",
+    photometer="1.0.0",
     commit="4f0c1d2e9a7b",
     date="2026-11-15 10:40 UTC",
 )

@@ -102,7 +102,8 @@ def test_version_is_the_same_everywhere() -> None:
     assert 'dynamic = ["version"]' in declared
     assert 'version = { attr = "photometer.__version__" }' in declared
     assert re.search(r'^version = "', declared, re.MULTILINE) is None
-    assert f"[{photometer.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"## {photometer.__version__} – " in (ROOT / "CHANGELOG.md").read_text()
+    assert f"\nversion: {photometer.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_no_shell() -> None:

@@ -46,6 +46,11 @@ def test_two_statements_over_a_preset(tmp_path: Path) -> None:
     assert all(len(trial.seconds_per_run) == 2 for trial in trials)
     again = photometer("show", "out", cwd=tmp_path)
     assert again.stdout == done.stdout.partition("\nInputs: ")[0], "`show` prints the map that `fuzz` printed"
+    shown = photometer("show", "out", "--json", "--csv", "inputs.csv", cwd=tmp_path)
+    table = json.loads(shown.stdout)
+    assert sorted(row["index"] for row in table["rows"]) == list(range(6))
+    assert "of 6 inputs" in table["notes"][0]
+    assert len((tmp_path / "inputs.csv").read_text().splitlines()) == 1 + 6
 
 
 def test_a_spec_file_and_the_line_that_rebuilds(tmp_path: Path) -> None:
@@ -71,9 +76,12 @@ def test_a_spec_file_and_the_line_that_rebuilds(tmp_path: Path) -> None:
 
 def test_nothing_that_can_be_timed(tmp_path: Path) -> None:
     (tmp_path / "spec.py").write_text(SPEC)
-    done = photometer("fuzz", "no_such_name", "--spec", "spec.py", "-n", "2", cwd=tmp_path)
+    done = photometer("fuzz", "no_such_name", "--spec", "spec.py", "-n", "2", "--json", "all.json", cwd=tmp_path)
     assert done.returncode == 5
     assert "NameError" in done.stdout
+    written = json.loads((tmp_path / "all.json").read_text())
+    assert written["rows"] == []
+    assert sum("NameError" in note for note in written["notes"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -113,6 +114,30 @@ def test_diff_takes_revisions(filled: Project, capsys: pytest.CaptureFixture[str
     assert "+5.0 %" in capsys.readouterr().out
     assert photometer("diff", "HEAD~3", "HEAD~2") == 0
     assert "0 changed, 2 the same" in capsys.readouterr().out
+
+
+def test_tables_are_printed_in_every_shape_or_written(
+    filled: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert photometer("runs", "--json", "--rows", "2") == 0
+    listed = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["commit"] for row in listed] == [sha[:10] for sha in reversed(filled.shas[2:])]
+    assert listed[0]["results"] == 2
+    assert photometer("curves", "--csv", "--metric", "instructions", "--points", "3") == 0
+    heads, *lines = csv.reader(capsys.readouterr().out.splitlines())
+    rows = [dict(zip(heads, line, strict=True)) for line in lines]
+    assert [(row["commit"], float(row["value"])) for row in rows] == [
+        (sha[:10], value) for sha, value in zip(filled.shas[1:], (120, 126, 126), strict=True)
+    ]
+    assert {(row["benchmark"], row["unit"]) for row in rows} == {("toy › work", "instructions")}
+    assert photometer("diff", "HEAD~3", "HEAD", "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert (row["change"], row["before"], row["after"], row["unit"]) == (0.05, 120, 126, "instructions")
+    assert photometer("diff", "HEAD~3", "HEAD", "--markdown", tmp_path / "diff.md") == 0
+    assert "+5.0 %" in capsys.readouterr().out
+    written = (tmp_path / "diff.md").read_text()
+    assert "+5.0 %" in written
+    assert "not measured side by side" in written
 
 
 def test_prune_asks_first(filled: Project, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,13 +11,13 @@ import typer
 from photometer.cli.code_options import NumThreads, Setup, check_syntax, joined, read_code, read_setup
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.fuzz_output import ROWS, fuzz_header
+from photometer.cli.fuzz_output import ROWS, fuzz_header, fuzz_in_shape
 from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.numbers import seconds as duration
 from photometer.cli.optional_values import LEFT_OUT
-from photometer.cli.output_options import folder_option
+from photometer.cli.output_options import Csv, Json, Markdown, Shape, folder_option, wanted
 from photometer.cli.own_code import make_own_code_importable
-from photometer.cli.printing import complain, say_aside, show_rendered, show_text, terminal_width
+from photometer.cli.printing import complain, say_aside, show_text
 from photometer.model.results_folder import RESULT_FILES, check_results_folder, make_results_folder
 from photometer.model.units import percent
 
@@ -92,10 +92,14 @@ def fuzz(
         float,
         typer.Option("--timeout", metavar="S", callback=duration, help="Give up a rehearsal after this many seconds."),
     ] = 120,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
     rows: Annotated[
         int, typer.Option("--rows", metavar="N", min=1, help="Rows to show from each end of the list.")
     ] = ROWS,
 ) -> None:
+    asked = wanted(json=json, csv=csv, markdown=markdown)
     if output is not None:
         check_results_folder(output)
     code, other = read_code(statement), None if against is None else read_code(against)
@@ -109,7 +113,6 @@ def fuzz(
     from photometer.analysis.fuzz_map import make_map
     from photometer.execution.fuzz_run import FuzzRequest
     from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
-    from photometer.report.fuzz_text import render_fuzz_text
 
     request = FuzzRequest(
         fuzzer,
@@ -125,11 +128,14 @@ def fuzz(
     )
     trials, stopped = _collected(_with_progress(_saved(request, output), count))
     found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))
-    show_rendered(render_fuzz_text(found, terminal_width(), rows))
+    asked.give(lambda shape: fuzz_in_shape(found, shape, rows))
     source = f"{preset} preset" if preset is not None else str(spec)
     rejected = f"{percent(fuzzer.rejection_rate)} of draws rejected"
     note = f"Inputs: {len(trials)} of the {source}, seed {fuzzer.seed}; {rejected}."
-    show_text(f"\n{note}")
+    if asked.printed is Shape.TERMINAL:
+        show_text(f"\n{note}")
+    else:
+        say_aside(note)
     if output is not None:
         _write_page(found, output / PAGE_NAME, note)
     if stopped:

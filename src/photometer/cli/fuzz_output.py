@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from photometer.cli.output_options import Shape, in_shape
+from photometer.cli.printing import terminal_width
 
 if TYPE_CHECKING:
     from photometer.analysis.fuzz_map import FuzzMap
@@ -32,15 +36,32 @@ def is_fuzz(results: Results) -> bool:
     return isinstance(results.header.get("fuzz"), Mapping) and "fuzz_trial" in results.kinds
 
 
-def show_fuzz(results: Results, width: int) -> str:
-    """Return a file of `fuzz` as `fuzz` printed it; of a run that was stopped, with how far it came."""
-    from photometer.report.fuzz_text import render_fuzz_text
+def fuzz_in_shape(found: FuzzMap, shape: Shape, rows: int = ROWS) -> str:
+    """Return a map for people, or all its inputs as a table whose notes are the findings and what failed."""
+    from photometer.report.fuzz_text import render_fuzz_text, table_of_trials
 
+    if shape is Shape.TERMINAL:
+        return render_fuzz_text(found, terminal_width(), rows)
+    failures = [
+        f"#{trial.index} failed: {trial.failure.exception_type}: {trial.failure.message}"
+        for trial in found.failed
+        if trial.failure is not None
+    ]
+    notes = (found.headline, *found.findings, *failures)
+    return in_shape(dataclasses.replace(table_of_trials(found), notes=notes), shape)
+
+
+def show_fuzz(results: Results, shape: Shape) -> str:
+    """Return a file of `fuzz` as `fuzz` printed it; of a run that was stopped, with how far it came."""
     about = results.header["fuzz"]
     found = _map_of(results)
     asked, done = about.get("count"), len(found.trials) + len(found.failed)
-    text = render_fuzz_text(found, width, ROWS)
-    return text if asked in (None, done) else f"{text}\n{done} of {asked} inputs were measured.\n"
+    text = fuzz_in_shape(found, shape)
+    return (
+        text
+        if asked in (None, done) or shape is not Shape.TERMINAL
+        else f"{text}\n{done} of {asked} inputs were measured.\n"
+    )
 
 
 def _map_of(results: Results) -> FuzzMap:

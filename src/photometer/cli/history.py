@@ -13,7 +13,7 @@ import typer
 from photometer.cli import history_measure, history_site
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.help_page import PhotometerGroup
-from photometer.cli.output_options import Csv, Json, Shape, folder_option, wanted
+from photometer.cli.output_options import Csv, Json, Markdown, Shape, folder_option, in_shape, wanted
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text, terminal_width
 from photometer.cli.store_option import ReadStore
 from photometer.cli.suite_options import Expression, Tags
@@ -98,15 +98,19 @@ def runs(
     ] = None,
     commit: Annotated[str | None, typer.Option("--commit", metavar="REV", help="Only this commit.")] = None,
     project: Project = None,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
 ) -> None:
-    from photometer.history.text import render_runs
+    from photometer.history.text import table_of_runs
 
+    asked = wanted(json=json, csv=csv, markdown=markdown)
     with _opened(store) as opened:
         found = opened.runs(limit=limit, kind=kind, commit=commit, project=project)
     if not found:
         complain("the store has no such runs; `photometer run` and `photometer history add` add some")
         raise typer.Exit(ExitCode.NOTHING_RAN)
-    show_rendered(render_runs(found, terminal_width()))
+    asked.give(lambda shape: in_shape(table_of_runs(found), shape))
 
 
 def curves(
@@ -120,10 +124,15 @@ def curves(
     points: Annotated[int, typer.Option("--points", metavar="N", min=0, help="Last values of each curve to show.")] = 5,
     machine: Machine = None,
     project: Project = None,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
 ) -> None:
     from photometer.history.changes import FOLLOWING
-    from photometer.history.text import render_curve, visible_block
+    from photometer.history.text import render_curve, table_of_curves, visible_block
 
+    asked = wanted(json=json, csv=csv, markdown=markdown)
+    shown = []
     with _opened(store) as opened:
         benchmarks = opened.benchmarks(expression, tags or ())
         for benchmark in benchmarks:
@@ -133,13 +142,21 @@ def curves(
                 if (any(map(curve.metric.is_called, metric)) if metric else curve.metric.name not in FOLLOWING)
                 and _is_of(curve.machine, machine)
             ]
-            if chosen:
+            shown += chosen
+            if chosen and asked.printed is Shape.TERMINAL:
                 show_rendered(visible_block([benchmark.title]))
                 for curve in chosen:
                     show_rendered(render_curve(curve, with_points=points, width=terminal_width()))
     if not benchmarks:
         complain("no benchmark is selected; `photometer history curves` without -k shows all")
         raise typer.Exit(ExitCode.NOTHING_RAN)
+
+    def in_wanted(shape: Shape) -> str:
+        return in_shape(table_of_curves(shown, points), shape)
+
+    if asked.printed is not Shape.TERMINAL:
+        show_rendered(in_wanted(asked.printed))
+    asked.write(in_wanted)
 
 
 def diff(
@@ -150,9 +167,13 @@ def diff(
     store: ReadStore = None,
     machine: Machine = None,
     everything: Annotated[bool, typer.Option("--all", help="Show unchanged benchmarks, too.")] = False,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
 ) -> None:
-    from photometer.history.two_commits import compare_commits, render_comparison
+    from photometer.history.two_commits import compare_commits, render_comparison, table_of_comparison
 
+    asked = wanted(json=json, csv=csv, markdown=markdown)
     with _opened(store) as opened:
         rows = compare_commits(
             opened, base, branch, expression=expression, tags=tags or (), is_wanted=lambda each: _is_of(each, machine)
@@ -160,7 +181,13 @@ def diff(
     if not rows:
         complain("no benchmark is measured at both commits on one machine; `photometer history runs` shows the runs")
         raise typer.Exit(ExitCode.NOTHING_RAN)
-    show_rendered(render_comparison(rows, everything=everything, width=terminal_width()))
+
+    def in_wanted(shape: Shape) -> str:
+        if shape is Shape.TERMINAL:
+            return render_comparison(rows, everything=everything, width=terminal_width())
+        return in_shape(table_of_comparison(rows, everything=everything), shape)
+
+    asked.give(in_wanted)
 
 
 def export(

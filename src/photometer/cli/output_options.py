@@ -9,13 +9,16 @@ import dataclasses
 import enum
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from photometer.cli.optional_values import LEFT_OUT
-from photometer.cli.printing import say_aside, show_rendered, show_text
+from photometer.cli.printing import say_aside, show_rendered, show_text, terminal_width
 from photometer.model.results_format import FORMAT
+
+if TYPE_CHECKING:
+    from photometer.report.tables.table import Table
 
 Json = Annotated[str | None, typer.Option("--json", metavar="[FILE]", help="Print JSON, or write it to this file.")]
 Csv = Annotated[str | None, typer.Option("--csv", metavar="[FILE]", help="Print CSV, or write it to this file.")]
@@ -88,6 +91,24 @@ def wanted(
     for _, path in files:
         _check_no_results(path)
     return Wanted(printed[0] if printed else Shape.TERMINAL, files)
+
+
+def in_shape(table: Table, shape: Shape) -> str:
+    """Return a table in one of the shapes."""
+    from photometer.report.tables.as_csv import render_csv, render_json
+    from photometer.report.tables.as_html import render_html
+    from photometer.report.tables.as_markdown import render_markdown
+    from photometer.report.tables.as_text import render_text
+
+    if shape is Shape.TERMINAL:
+        return render_text(table, terminal_width())
+    render = {
+        Shape.CSV: render_csv,
+        Shape.HTML: render_html,
+        Shape.JSON: render_json,
+        Shape.MARKDOWN: render_markdown,
+    }
+    return render[shape](table)
 
 
 def give_lines(json: str, lines: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from photometer.cli.ab_output import is_ab, show_ab
 from photometer.cli.fuzz_output import is_fuzz, show_fuzz
-from photometer.cli.output_options import Csv, ForService, Html, Json, Markdown, Service, Shape, wanted
+from photometer.cli.output_options import Csv, ForService, Html, Json, Markdown, Service, Shape, in_shape, wanted
 from photometer.cli.printing import complain, show_rendered, terminal_width
 from photometer.model.results_folder import RESULT_FILES
 
@@ -107,8 +107,8 @@ def _shown(loaded: list[Results], shape: Shape, layout: _Layout, *, colour: bool
             return "\n".join(_run_text(results, shape) for results in loaded)
         if all(is_ab(results) for results in loaded):
             return "\n".join(show_ab(results, shape.value, colour=colour) for results in loaded)
-        if shape is Shape.TERMINAL and all(is_fuzz(results) for results in loaded):
-            return "\n".join(show_fuzz(results, terminal_width()) for results in loaded)
+        if all(is_fuzz(results) for results in loaded) and (shape is Shape.TERMINAL or len(loaded) == 1):
+            return "\n".join(show_fuzz(results, shape) for results in loaded)
         compared = [_comparison_text(results, shape, colour=colour) for results in loaded]
         if all(compared):
             return "\n".join(each for each in compared if each)
@@ -228,22 +228,9 @@ def _variants(loaded: list[Results], shape: Shape) -> str:
 
 def _percentiles(loaded: list[Results], shape: Shape) -> str:
     from photometer.report.percentile_table import table_of_percentiles
-    from photometer.report.tables.as_csv import render_csv, render_json
-    from photometer.report.tables.as_html import render_html
-    from photometer.report.tables.as_markdown import render_markdown
-    from photometer.report.tables.as_text import render_text
 
     measured = [m for results in loaded for m in _with_samples(results.path, results.measurements)]
-    table = table_of_percentiles(measured)
-    if shape is Shape.TERMINAL:
-        return render_text(table, terminal_width())
-    render = {
-        Shape.CSV: render_csv,
-        Shape.HTML: render_html,
-        Shape.JSON: render_json,
-        Shape.MARKDOWN: render_markdown,
-    }
-    return render[shape](table)
+    return in_shape(table_of_percentiles(measured), shape)
 
 
 def _measurements(results: Results, name: str | None) -> list[Measurement]:

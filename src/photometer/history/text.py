@@ -15,7 +15,7 @@ from photometer.history.nouns import Commit, Curve, Metric, StoredRun
 from photometer.model.units import format_bytes, format_count, format_seconds, percent
 from photometer.model.visible_text import visible_line
 from photometer.report.tables.as_text import render_text
-from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, row_of, table_of
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, Table, Value, row_of, table_of
 
 FUNCTIONS_SHOWN = 3
 # A sparkline of more characters would be wider than a terminal.
@@ -30,6 +30,18 @@ RUN_COLUMNS = (
     Column("suite", "suite", Kind.WORDS, priority=1),
     Column("results", "results", Kind.COUNT, priority=STAYS),
     Column("machine", "machine", Kind.WORDS, priority=4),
+)
+CURVE_COLUMNS = (
+    Column("benchmark", "benchmark", Kind.NAME),
+    Column("metric", "metric", Kind.WORDS),
+    Column("unit", "unit", Kind.WORDS),
+    Column("commit", "commit", Kind.WORDS),
+    Column("date", "date", Kind.WORDS),
+    Column("value", "value", Kind.NUMBER),
+    Column("interval", "interval", Kind.NUMBER),
+    Column("machine", "machine", Kind.WORDS),
+    Column("environment", "environment", Kind.WORDS),
+    Column("subject", "subject", Kind.WORDS),
 )
 POINT_COLUMNS = (
     Column("commit", "", Kind.NAME),
@@ -71,9 +83,13 @@ def format_day(seconds: int) -> str:
         return "unknown"
 
 
-def render_runs(runs: Sequence[StoredRun], width: int | None = None) -> str:
+def table_of_runs(runs: Sequence[StoredRun]) -> Table:
     """Return a row per run."""
-    return render_text(table_of(RUN_COLUMNS, [_run_row(run) for run in runs]), width)
+    return table_of(RUN_COLUMNS, [_run_row(run) for run in runs])
+
+
+def render_runs(runs: Sequence[StoredRun], width: int | None = None) -> str:
+    return render_text(table_of_runs(runs), width)
 
 
 def _run_row(run: StoredRun) -> Row:
@@ -107,16 +123,36 @@ def render_curve(curve: Curve, *, with_points: int = 0, width: int | None = None
     return visible_block(lines) + points
 
 
-def _level_row(level: Level, metric: Metric) -> Row:
-    return row_of(
-        {
-            "commit": level.commit.short,
-            "date": format_day(level.commit.committed_at),
-            "value": Cell(level.value, format_value(level.value, metric)),
-            "interval": Cell((level.low, level.high), _interval(level, metric)) if _interval(level, metric) else None,
-            "subject": level.commit.subject,
+def table_of_curves(curves: Sequence[Curve], with_points: int) -> Table:
+    """Return a row per value, the oldest first, for other programs: of each curve the last few values."""
+    rows = []
+    for curve in curves:
+        levels = levels_of(curve)
+        about: dict[str, Cell | Value] = {
+            "benchmark": curve.benchmark.title,
+            "metric": curve.metric.name,
+            "unit": curve.metric.unit,
+            "machine": curve.machine.name,
+            "environment": curve.environment.name,
         }
-    )
+        shown = levels[-with_points:] if with_points else levels[:0]
+        rows += [row_of({**_level_cells(level, curve.metric), **about}) for level in shown]
+    return table_of(CURVE_COLUMNS, rows)
+
+
+def _level_row(level: Level, metric: Metric) -> Row:
+    return row_of(_level_cells(level, metric))
+
+
+def _level_cells(level: Level, metric: Metric) -> dict[str, Cell | Value]:
+    interval = _interval(level, metric)
+    return {
+        "commit": level.commit.short,
+        "date": format_day(level.commit.committed_at),
+        "value": Cell(level.value, format_value(level.value, metric)),
+        "interval": Cell((level.low, level.high), interval) if interval else None,
+        "subject": level.commit.subject,
+    }
 
 
 def _at(level: Level, metric: Metric) -> str:

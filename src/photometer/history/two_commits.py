@@ -18,7 +18,7 @@ from photometer.history.repository import Repository
 from photometer.history.store import Store
 from photometer.history.text import SAME_INSTRUCTIONS, format_change, format_value, function_words, visible_block
 from photometer.report.tables.as_text import render_text
-from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, row_of, table_of
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, Section, Table, row_of, table_of
 
 COLUMNS = (
     Column("change", "change", Kind.NUMBER, priority=STAYS),
@@ -28,6 +28,9 @@ COLUMNS = (
     Column("after", "after", Kind.NUMBER, priority=1),
     Column("cause", "cause", Kind.WORDS, priority=2),
 )
+# For other programs; people see it in the values.
+UNIT = Column("unit", "unit", Kind.WORDS)
+NOT_SIDE_BY_SIDE = "Times were not measured side by side; `photometer compare` does that."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,6 +125,21 @@ def _with_cause(
     return dataclasses.replace(row, functions=between_counts(*records))
 
 
+def table_of_comparison(rows: Sequence[ComparedRow], *, everything: bool = False) -> Table:
+    """Return all rows as one table, with a section per machine and environment."""
+    shown = [row for row in rows if everything or row.has_changed]
+    places = list(dict.fromkeys((row.machine, row.environment) for row in shown))
+    sections = tuple(
+        Section(
+            f"{machine.name}; {environment.name}",
+            tuple(_row(row) for row in shown if (row.machine, row.environment) == (machine, environment)),
+        )
+        for machine, environment in places
+    )
+    same = sum(not row.has_changed for row in rows)
+    return Table((*COLUMNS, UNIT), sections, notes=(f"{len(rows) - same} changed, {same} the same", NOT_SIDE_BY_SIDE))
+
+
 def render_comparison(rows: Sequence[ComparedRow], *, everything: bool = False, width: int | None = None) -> str:
     """Return a table per machine and environment; what is the same is counted unless `everything` is asked for."""
     text = ""
@@ -136,7 +154,7 @@ def render_comparison(rows: Sequence[ComparedRow], *, everything: bool = False, 
         machines = sum(row.has_same_instructions for row in changed)
         noted = f", {machines} with the same instructions" if machines else ""
         text += f"{len(changed) - machines} changed{noted}, {len(here) - len(changed)} the same\n"
-    return text + "\nTimes were not measured side by side; `photometer compare` does that.\n"
+    return text + f"\n{NOT_SIDE_BY_SIDE}\n"
 
 
 def _row(row: ComparedRow) -> Row:
@@ -153,6 +171,7 @@ def _row(row: ComparedRow) -> Row:
             "metric": metric.words,
             "before": Cell(row.base.value, format_value(row.base.value, metric)),
             "after": Cell(row.branch.value, format_value(row.branch.value, metric)),
+            "unit": metric.unit,
             "cause": SAME_INSTRUCTIONS if is_machines else function_words(row.functions),
         }
     )

@@ -1,7 +1,7 @@
 """Why a time changed: instructions of both sides (outside the allocator), the code that gained, other layouts.
 
-In: counts of each side, one per layout, and the verdict on the time. Out: an InstructionChange and one sentence that
-joins both: real work, or memory, layout and machine.
+In: counts of each side, one per layout, and the verdict on the time. Out: an InstructionChange, and one sentence that
+explains the change of time: more or less work, or memory, layout and machine.
 """
 
 from __future__ import annotations

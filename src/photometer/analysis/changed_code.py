@@ -1,7 +1,7 @@
-"""Which code of the user's changed: the Python functions below which instructions came or went, and what they call now.
+"""Which of the user's code changed: the Python functions that gained or lost instructions, and what they call now.
 
-In: the call stacks of both sides, with Python's functions in them, and who calls what on which line. Out: ChangedCode,
-the one that explains most first. The figures are those that the flame graph of the same stacks shows.
+In: the call stacks of both sides, with Python's functions in them, and the calls of each function by line. Out:
+ChangedCode, the one that explains most first. The figures are those that the flame graph of the same stacks shows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Do the variants of a benchmark (Python, C++, TorchScript, compiled) compute the same?
 
-In: for each order its values (as the probes write them) or why it has none. Out: a CheckedBenchmark per group of
+In: for each order its values (as the probes write them), or why it has none. Out: a CheckedBenchmark per group of
 variants.
 """
 

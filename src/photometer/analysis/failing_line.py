@@ -1,6 +1,7 @@
 """Which line of the user's code raised, from the traceback in the log of a failure.
 
-In: the text that worker/user_error.py made. Out: the line, with its file and number if it is in a file of the user.
+In: the text that worker/user_error.py made. Out: the line, with its number and file if it is in one of the user's
+files.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """FigureChange: an exact figure of an instrument on both sides of a comparison, and where in the code it changed.
 
-Like instructions, it decides whether something changed, not what that costs. Two builds lie in memory differently: what
-moves a figure by less than its tolerance, or by less than repeats of one side differ, is no change.
-
-MemoryChange: whether the branch allocates more or less than the base. Figures are exact: any difference counts.
+Like instructions, it decides whether something changed, not what that costs. A change that is smaller than the figure's
+tolerance, or than the difference between repeats of one side, does not count, because two builds lie in memory
+differently. MemoryChange says whether the branch allocates more or less than the base; there, any difference counts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The map of a fuzz run: which inputs are faster, which slower, and what they have in common, in words.
 
-In: trials. Out: a FuzzMap with the trials in order, the counts, and findings. It needs neither torch nor a clock.
-
-What fuzzed inputs have in common: their features, and the division of inputs that explains most of a figure.
+In: trials. Out: a FuzzMap with the trials in order, the counts, and findings: the features of the inputs, and the
+division of inputs that explains most of a figure. It needs neither torch nor a clock.
 """
 
 from __future__ import annotations

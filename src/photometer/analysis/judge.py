@@ -1,9 +1,8 @@
-"""Replicates, or two separate runs, to a Verdict; and a suite's verdicts to those that stand together.
+"""Judge replicates, or two separate runs: a Verdict; and the verdicts of a suite, corrected for their number.
 
 ``judge_replicates`` may be called after every replicate: the error rate of slower and faster holds however often it
-looks, so a run stops at the first verdict that is final. Pure: the same data give the same verdict.
-
-Correction for multiple tests: keep the share of false "changed" verdicts in a suite below a rate.
+is called, so a run stops at the first verdict that is final. The correction for multiple tests keeps the share of false
+"changed" verdicts in a suite below a rate. Pure: the same data give the same verdict.
 """
 
 from __future__ import annotations

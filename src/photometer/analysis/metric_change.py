@@ -1,7 +1,7 @@
-"""MetricChange: a metric of a benchmark's own on both sides of a comparison, run by run, and what came of it.
+"""MetricChange: a metric of a benchmark's own on both sides of a comparison, run by run, and how it changed.
 
-Both sides start from the same seed, so that their runs belong together one by one. Values that differ by no more than
-rounding are the same; a metric is higher or lower if it is so in every run.
+Both sides start from the same seed, so their runs correspond one by one. Values that differ by no more than rounding
+are the same; a metric is higher or lower if it is so in every run.
 """
 
 from __future__ import annotations

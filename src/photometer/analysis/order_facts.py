@@ -1,4 +1,4 @@
-"""OrderFacts: all that a results file knows of one variant of a benchmark: times, work, metrics, phases, energy.
+"""OrderFacts: everything in a results file about one variant of a benchmark: times, work, metrics, phases, energy.
 
 In: the records of a run. Out: one OrderFacts per order, in the order of the file. Rates, curves and the long table are
 made from them.

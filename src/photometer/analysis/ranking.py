@@ -1,4 +1,4 @@
-"""Ranking: what a comparison of several statements says: fastest first, in groups that are not shown to differ.
+"""Ranking: the result of a comparison of several statements: fastest first, in groups that are not shown to differ.
 
 In: the verdict on every pair, corrected for their number. Out: a frozen record; report/ranking_text.py writes it out.
 """

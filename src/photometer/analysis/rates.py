@@ -1,7 +1,7 @@
-"""Rates: what a statement does per second, and how near that is to what the machine can do.
+"""Rates: how much a statement does per second, and how near that is to the peak of the machine.
 
-In: the facts of orders and the machine's peaks. Out: a Rate per order that has work and a time. The bound is the
-roofline's: with few FLOPs per byte, memory is what a statement waits for, otherwise the arithmetic.
+In: the facts of orders and the machine's peaks. Out: a Rate per order that has work and a time. The bound is that of
+the roofline: with few FLOPs per byte, a statement waits for memory, otherwise for arithmetic.
 """
 
 from __future__ import annotations

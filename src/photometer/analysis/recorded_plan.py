@@ -1,6 +1,6 @@
 """The plan of a run as its results file has it: the orders that have records, in the order of the suite.
 
-In: a results file. Out: WorkOrders without set-ups of scripted models: enough for tables and names, not to be run.
+In: a results file. Out: WorkOrders without set-ups of scripted models: enough for tables and names, but not to run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Results as rows of plain values: what `to_dataframe()` shows of each kind.
+"""Results as rows of plain values, as `to_dataframe()` shows each kind.
 
-In: any result. Out: one dict per figure, with what it is of first. Times are in seconds, counts per run.
+In: any result. Out: one dict per figure, which first says what it describes. Times are in seconds, counts per run.
 """
 
 from __future__ import annotations

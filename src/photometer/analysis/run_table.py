@@ -1,9 +1,7 @@
 """RunTable: the results of a suite as data: one row per variant, with times and counts of Python and C++.
 
-In: the records of a results file. Out: sections of rows in the order of the suite, what is to be doubted, and the
-failures. `run`, `show` and the page show the same table.
-
-Cautions: which of a run's times are to be doubted, and what is said once because it concerns the machine.
+In: the records of a results file. Out: sections of rows in the order of the suite, the failures, and cautions: which
+times are doubtful, and one sentence if the machine is the reason. `run`, `show` and the page show the same table.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Speedup: how much faster TorchScript or torch.compile is than eager, measured in pairs; and the table of them all.
 
 In: the verdicts of pairs, and the records of a results file. Out: Speedup records, and a RuntimeTable with one row per
-benchmark and compiled variant: eager, TorchScript, compiled, the speed-up, and what compiling took and met.
+benchmark and compiled variant: eager, TorchScript, compiled, the speed-up, and the compile report.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""SuiteJudge: follows a suite while it is compared: who gets the next replicate, and the verdicts at the end.
+"""SuiteJudge: follows a suite while it is compared: which benchmark is measured next, and the verdicts at the end.
 
-In: estimates, one replicate at a time. Out: an index to run next (None when all is answered or nothing more fits), and
-verdicts corrected for the number of benchmarks. Holds no clock and starts nothing; the loop asks it.
-
-What is asked of a benchmark is its verdict within the margin or, if a gate allows it a slowdown (`slower:5%`), only
-whether it is slower by more than that, which takes far fewer replicates.
+In: estimates, one replicate at a time. Out: an index to run next (None when all is decided or nothing more fits), and
+verdicts corrected for the number of benchmarks. It has no clock and starts nothing; the loop calls it. A benchmark
+needs a verdict within its margin or, if a gate allows it a slowdown (`slower:5%`), only a decision whether it is slower
+by more than that, which takes far fewer replicates.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A sweep that was judged point by point, in one line: `slower from n = 1,024 on (3 of 7 points), at most +12 %`.
 
-In: the verdict at each point. Out: a sentence. What is shared by a whole end of an axis is said with its first point.
+In: the verdict at each point. Out: a sentence. A verdict that holds at a whole end of an axis is given with its first
+point.
 """
 
 from __future__ import annotations

@@ -2,9 +2,7 @@
 
 Rows are in blocks by number of threads, and in these in groups by env. Cells are compared within a column of a block,
 never across descriptions. Replicates (equal task specs) are merged. Everything is in the order first seen, except that
-numbers of threads are sorted.
-
-Tabled: what a table can show of a result, whatever its kind: times and counts, each with its place in a table.
+numbers of threads are sorted. `Tabled` is a result of any kind, with its times or counts and its place in a table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""torch_names: what tells the files of several runs apart if they were measured with different builds of torch.
+"""torch_names: names that distinguish the files of several runs if they were measured with different builds of torch.
 
 Measurements of one task are merged into one figure, which is right for repeats and wrong for two versions of torch.
 """

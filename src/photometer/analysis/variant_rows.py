@@ -1,6 +1,6 @@
 """A run as one row per variant: label, variant, a column per size, time, rates, phases, metrics and energy.
 
-In: the records of a results file. Out: rows of plain values, for CSV and DataFrames. What is not known is None.
+In: the records of a results file. Out: rows of plain values, for CSV and DataFrames. An unknown value is None.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Verdict: what a comparison of two sides says, always of the second against the first.
+"""Verdict: the result of a comparison of two sides, always of the second against the first.
 
-A frozen record with nothing of text layout or colour in it. ``judge`` makes them.
+It is a frozen record without text layout or colour. ``judge`` makes it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a reviewer reads on a pull request: the verdict, what changed and why, the rest folded. GitHub Markdown.
+"""The comment on a pull request for reviewers: the verdict, what changed and why, the rest folded. GitHub Markdown.
 
 In: a Review. Out: a text below the size of a comment, however many benchmarks there are. Text from elsewhere
 (labels, causes, reasons) is escaped. The first line is an invisible marker by which the comment is found again.
-The summary of a job on GitHub has the same, and then all verdicts as in comparison.md.
+The summary of a job on GitHub has the same text, and then all verdicts as in comparison.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sides of `photometer compare` if none are named: the working tree, and where it left the main branch."""
+"""The default sides of `photometer compare`: the working tree, and the commit where it left the main branch."""
 
 from __future__ import annotations
 

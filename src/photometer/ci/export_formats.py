@@ -1,8 +1,7 @@
 """The formats of services that keep results of many commits, by the name that `--format` has for them.
 
-Figures in the Bencher Metric Format (BMF), for `bencher run --adapter json --file FILE`.
-
-Figures as records of PyTorch's benchmark database (oss_ci_benchmark_v3), which its HUD reads.
+github-action-benchmark is in a file of its own. Here are the Bencher Metric Format (BMF), for `bencher run --adapter
+json --file FILE`, and records of PyTorch's benchmark database (oss_ci_benchmark_v3), which its HUD reads.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """A comparison as files that CI systems show: JUnit XML for most, OpenMetrics text for GitLab's metrics report.
 
-JUnit: one test case per benchmark, whose time is that of one run on the branch's side. What breaks a rule is a failure,
-what could not run an error, what was not reached is skipped. OpenMetrics: one line per benchmark and figure of the
-branch; GitLab keeps the file of every pipeline and shows in a merge request which figures differ.
-
-Annotations: remarks on the lines of a pull request's files, as commands that GitHub's runner reads in the output.
+JUnit: one test case per benchmark, whose time is that of one run on the branch's side. A broken rule is a failure, a
+benchmark that could not run is an error, one that was not reached is skipped. OpenMetrics: one line per benchmark and
+figure of the branch; GitLab keeps the file of every pipeline and shows in a merge request which figures differ. For
+GitHub there are annotations: remarks on the lines of a pull request's files, as commands that its runner reads.
 """
 
 from __future__ import annotations

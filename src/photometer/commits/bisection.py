@@ -1,7 +1,7 @@
-"""Bisection: which of many commits is the first that differs, asking as few as possible. Numbers in, numbers out.
+"""Bisection: find the first of many commits that differs, with as few tests as possible.
 
-In: how many commits, and a test that says same, changed or untestable. Out: the first changed one, or, if those beside
-it cannot be tested, the few among which it is.
+In: how many commits there are, and a test that returns same, changed or untestable. Out: the number of the first
+changed commit, or, if its neighbours cannot be tested, the few candidates.
 """
 
 from __future__ import annotations

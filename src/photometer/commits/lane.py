@@ -1,7 +1,7 @@
-"""CommitLane: one commit of a repository after the other, ready to be measured, with as little starting as possible.
+"""CommitLane: prepare one commit of a repository after the other for measuring, starting as little as possible.
 
 Commits whose code is imported from the checkout take turns in one folder, so that the servers, which have only imported
-torch, serve them all: importing torch under Valgrind takes 15 s. Commits that are installed get an environment each.
+torch, serve them all: importing torch under Valgrind takes 15 s. A commit that must be installed gets an environment.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Measures a range of commits for the history: those that are not stored yet, the newest first, from coarse to fine.
+"""Measure a range of commits for the history: those that are not stored yet, newest first, from coarse to fine.
 
-In: a repository, a range, a suite, a store. Out: what came of each commit. It can be stopped at any moment and started
-again: what is stored is skipped, and a commit half measured is continued.
-
-Confirms suspected changes of time: the two commits beside each are compared live, side by side, on this machine.
+In: a repository, a range, a suite, a store. Out: the outcome of each commit. It can be stopped at any moment and
+started again: stored commits are skipped, and a half-measured one is continued. Suspected changes of time are confirmed
+here too: the two commits around each are compared live, side by side, on this machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Search: the first commit that changed a benchmark, by exact figures if they differ, otherwise by live comparison.
+"""Search: find the first commit that changed a benchmark, by exact figures if they differ, else by live comparison.
 
-In: two revisions, a suite, a selection, a metric. Out: FirstCommit: the commit, the change and the functions. Results
-of each commit are kept in a folder, so that a search that was stopped goes on where it was. What was found, as text.
+In: two revisions, a suite, a selection, a metric. Out: a FirstCommit with the commit, the change and the functions, and
+its text. Results of each commit are kept in a folder, so that an interrupted search can be continued.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""AbFindings: what one `ab` has found so far, as it is judged and kept.
+"""What `ab` is asked to compare (AbRequest), and what it has found so far (AbFindings), as it is judged and kept.
 
-AbRequest: statements to compare, complete and checked. The function `ab` and the command both build one.
+An AbRequest is complete and checked. The function `ab` and the command both make one.
 """
 
 from __future__ import annotations

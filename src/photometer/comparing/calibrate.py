@@ -1,8 +1,7 @@
-"""calibrate_environment: this machine's real false-alarm rate, by comparing an environment with itself again and again.
+"""Find a machine's real false-alarm rate by comparing an environment with itself again and again.
 
-In: an environment, a suite, seconds. Out: a Calibration. Both sides are the same, so every alarm is false.
-
-What comparisons of identical sides show about a machine: its false-alarm rate, and how wide its noise is.
+In: an environment, a suite, seconds. Out: a Calibration: how often identical sides raised an alarm, and how wide the
+machine's noise is. Both sides are the same, so every alarm is false.
 """
 
 from __future__ import annotations

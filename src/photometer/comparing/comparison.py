@@ -5,11 +5,7 @@
         …  # the sides can still be started here
 
 Any number of sides, of any source (source.py); the first is the reference. Each stage is a method, in the order in
-which they are called, with its work in a file beside this one; `run` calls them all.
-
-Memory of all sides of a comparison: exact, so one measurement is enough, even on a busy machine.
-
-Custom metrics of all sides of a comparison. In: started sides and a checked plan. Out: MetricChanges.
+which `run` calls them. The larger stages have a file beside this one; memory and custom metrics are measured here.
 """
 
 from __future__ import annotations

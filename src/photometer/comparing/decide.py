@@ -1,8 +1,8 @@
 """decide: a verdict per benchmark and contest, from instructions and time, whichever settles it first.
 
 In: started sides and a checked plan. Out: a DecidedSuite. Instructions are counted in a thread, which takes 15 s to
-start, while replicates are taken on the measuring core. What executes the same instructions on two sides needs only a
-few replicates, and what is clearly slower is decided before it has been counted.
+start, while replicates are taken on the measuring core. A benchmark that executes the same instructions on two sides
+needs only a few replicates; one that is clearly slower is decided before it has been counted.
 """
 
 from __future__ import annotations

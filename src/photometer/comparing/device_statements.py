@@ -1,9 +1,7 @@
 """Compare statements by device time: in this process, on one accelerator, with alternating blocks.
 
 In: contenders. Out: a Ranking, like that of statements on the host. Each pair is a separate benchmark, because the
-instrument queues pairs.
-
-Replicates of two statements on one device: alternating blocks in random order, so that clock and heat affect both.
+instrument queues pairs. Blocks alternate in random order, so that clock and heat affect both statements of a pair.
 """
 
 from __future__ import annotations

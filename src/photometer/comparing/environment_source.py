@@ -1,7 +1,7 @@
 """EnvironmentSource: the sides of a comparison are environments that all run one suite.
 
-In: a ComparisonRequest. Out: started sides, and a CheckedPlan: every benchmark has run once on every side before
-anything is measured, so that what fails, and what does not compute the same, is known.
+In: a ComparisonRequest. Out: started sides, and a CheckedPlan. Every benchmark runs once on every side before anything
+is measured, so that failures and different results are known from the start.
 """
 
 from __future__ import annotations

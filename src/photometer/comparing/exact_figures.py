@@ -1,7 +1,7 @@
 """Exact figures of all sides of a comparison: what instruments declare as exact is measured once per side.
 
-In: started sides, a checked plan and the instruments that are asked for. Out: their changes; one of them may be why a
-time changed although the instructions did not. Memory, which has a verdict of its own, is in memory.py.
+In: started sides, a checked plan and the requested instruments. Out: their changes. One of them may explain why a time
+changed although the instructions did not.
 """
 
 from __future__ import annotations

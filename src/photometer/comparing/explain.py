@@ -1,9 +1,8 @@
-"""explain: the cause of a change: the user's code, and the same pairs in other layouts, by time and instructions.
+"""explain: the cause of a change: the user's code that changed, and the same pairs in other memory layouts.
 
-Each side is explained against the reference. Only benchmarks that changed are timed and counted in other layouts: each
-layout costs a start.
-
-Count what changed once more, with Python's functions in the call tree, to name the code that gained or lost.
+Each side is explained against the reference. Only benchmarks that changed are timed and counted in other layouts,
+because each layout needs its own server. They are counted once more with Python's functions in the call tree, to name
+the code that gained or lost instructions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Rank two or more statements: every pair gets a verdict, corrected for the number of pairs.
 
-In: something that takes replicates. Out: the Ranking. On the host a replicate has blocks of all statements side by
-side, so that it tells something about every pair: the loop first decides all against the first statement, then
-neighbours in the ranking that are still undecided; at the end every pair is judged by all replicates. On a device, each
-pair is sampled separately.
+In: a source of replicates. Out: the Ranking. On the host a replicate has blocks of all statements side by side, so that
+it adds evidence about every pair: the loop first compares all with the first statement, then neighbours in the ranking
+that are still undecided; at the end every pair is judged by all replicates. On a device, each pair is sampled
+separately.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """ComparisonRequest: what a user wants to compare, in the program's terms.
 
-In: descriptions of sides, a suite, and how to compare. Out: specs of the sides, orders with their probes, settings.
-
-Expand `--matrix "torch==2.11.0,2.12.1,2.13.0"` to sides, one per value.
+In: descriptions of sides (or `--matrix "torch==2.11.0,2.12.1"`, which is expanded to one side per value), a suite, and
+how to compare. Out: specs of the sides, orders with their probes, settings.
 """
 
 from __future__ import annotations

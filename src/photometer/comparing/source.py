@@ -1,10 +1,8 @@
-"""Source: where the sides of a comparison come from. Here is also what its stages hand on.
+"""Source: where the sides of a comparison come from; and Observer, which receives the progress of a comparison.
 
-A source starts the sides and checks that what is to be compared runs on them: environments of a suite
-(environment_source.py), statements (statement_source.py), tests in which pytest has stopped (pytest_plugin/paired.py).
-All that follows (counting, timing, memory, causes, files) is the same for every source: see comparison.py.
-
-Observer: receives a comparison's progress. This one is silent; the command's shows it.
+A source starts the sides and checks that the benchmarks run on them: environments of a suite (environment_source.py),
+statements (statement_source.py), tests in which pytest has stopped (pytest_plugin/paired.py). All later stages
+(counting, timing, memory, causes, files) are the same for every source: see comparison.py.
 """
 
 from __future__ import annotations

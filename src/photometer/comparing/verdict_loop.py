@@ -1,8 +1,8 @@
 """The loop behind every verdict: take a replicate, estimate, judge, report, and stop as soon as more would not help.
 
-In: a sampler that takes replicates, a judge that chooses the next benchmark. Out: the errors of benchmarks that were
-given up, and the time spent; the judge has the verdicts. Host or device, one environment or two, two sides or more: all
-use this loop.
+In: a sampler that takes replicates, and a judge that chooses the next benchmark. Out: the errors of benchmarks that
+were given up, and the time spent; the judge has the verdicts. Every comparison uses this loop: on the host or a device,
+in one environment or several, with any number of sides.
 """
 
 from __future__ import annotations

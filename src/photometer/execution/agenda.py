@@ -1,8 +1,8 @@
-"""Agenda: what of a plan is ready to run, what waits for what, and what is left. Pure bookkeeping; nothing is run here.
+"""Agenda: which steps of a plan are ready to run, which wait for others, and which are left. Nothing is run here.
 
-An order waits for its scripted model and, in C++, for the build; it is timed first, in several visits, and counted only
-when that went well, so that what crashes or hangs does so once, and not under Valgrind. A large plan is done in groups
-of orders (rounds.py), one after the other, so that what is measured first is complete early.
+An order waits for its scripted model and, in C++, for the build. It is timed first, in several visits, and counted only
+if that succeeded, so that code that crashes or hangs does so once, and not under Valgrind. A large plan is done in
+groups of orders (rounds.py), one after the other, so that the first groups are complete early.
 """
 
 from __future__ import annotations

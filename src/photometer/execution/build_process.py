@@ -1,7 +1,7 @@
 """Builder: C++ compiled by a process of its own, which can be ended at any moment with the compilers it has started.
 
-The far side is `python -m photometer.execution.build_process`: it compiles what it reads and writes JSON. Its standard
-input stays open as a lifeline: when the run is gone, so is this process with all it has started.
+The far side is `python -m photometer.execution.build_process`: it compiles the snippets that it reads and writes JSON.
+It ends with all its compilers when its standard input is closed, that is, when the run ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A fuzz run: one or two statements timed on each input of a fuzzer.
 
-In come a fuzzer and the statements; out come trials, each the moment it is measured. An input that fails, crashes or
-never ends is a trial too, with the line that rebuilds it, and the run goes on.
+In: a fuzzer and the statements. Out: trials, each as soon as it is measured. An input that fails, crashes or never ends
+is a trial too, with the line that rebuilds it, and the run goes on.
 """
 
 from __future__ import annotations

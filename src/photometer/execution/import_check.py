@@ -1,7 +1,7 @@
-"""Imports of a plan, tried once in its environment before anything is compiled or timed.
+"""Try the imports of a plan once in its environment before anything is compiled or timed.
 
 In: a plan and a session. Out: nothing, or, if no benchmark could run, one error that names every module that cannot be
-imported; otherwise each of them would fail by itself, after minutes of compiling. If some can run, they do.
+imported; otherwise each benchmark would fail by itself, after minutes of compiling. If some can run, the run starts.
 """
 
 from __future__ import annotations

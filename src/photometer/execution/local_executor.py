@@ -1,7 +1,7 @@
 """LocalExecutor: does the work on this machine, in children of one session.
 
-Each piece of work is done by the thread that asks, on the cores that it names: the thread and the server it uses are
-kept to them, so that whatever either starts runs there too.
+Each piece of work is done by the thread that asks for it, on the cores that it names. The thread and its server are
+pinned to these cores, so that any process or thread that they start runs there too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""RunObserver: what a run tells whoever looks on, such as a progress bar; TimeLeft: how long it will still take.
+"""RunObserver: receives the progress of a run, such as for a progress bar; TimeLeft: estimates how long it still takes.
 
 All calls come from the run's own thread.
 """

@@ -1,6 +1,6 @@
 """What a results file keeps of a work order: its identity in every record, and failures.
 
-Every record of a run has an "order": id, label and auto labels. It is what `--resume` and comparisons go by.
+Every record of a run has an "order" with its id, label and auto labels, by which `--resume` and comparisons find it.
 """
 
 from __future__ import annotations

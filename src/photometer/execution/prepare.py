@@ -1,7 +1,7 @@
-"""Preparation of a plan in one environment: models scripted, C++ compiled, each order made ready to run.
+"""Prepare a plan in one environment: script models, compile C++, make each order ready to run.
 
-In: a plan and the facts of an environment. Out: the work to be done for it, and ReadyOrders. `run` and `check` let the
-scheduler do that work beside other; `compare` and `flame` do it at once, by `prepare`.
+In: a plan and the facts of an environment. Out: the work that this needs, and ReadyOrders. The scheduler of `run` and
+`check` does that work beside other work; `compare` and `flame` call `prepare`, which does it at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""probe_plan: every order of a plan of probes run once, and the values that each left in its file.
+"""probe_plan: run every order of a plan of probes once, and read the values that each left in its file.
 
 In: a plan that was made with probe=True. Out: a ProbeOutcome per order, in the order of the plan.
 """

@@ -1,8 +1,8 @@
 """profile: where the time and the instructions of some orders go, in one environment.
 
 In: a session and the orders. Out: for each a Profile: stacks sampled by py-spy in nanoseconds per run, stacks of
-Callgrind's exact call tree in instructions per run, and what could not be had, in words. One order's trouble, or a
-missing tool, never ends the whole.
+Callgrind's exact call tree in instructions per run, and, in words, what could not be recorded. A failing order or a
+missing tool does not end the others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Rounds: every order is timed in several short visits; in each round one visit of all orders of a group, shuffled.
 
-A machine changes between states that last from a tenth of a second to minutes. One stretch of timing per order would
-meet one of them by chance; visits that are a round apart meet many. A group has the orders of a few minutes: more time
-between visits is worth nothing, and a large suite is complete group by group. VisitBook keeps what visits gave, says
-what the next one should do, and makes one measurement of them all.
+A machine changes between states that last from a tenth of a second to minutes. One long measurement per order would
+see only one of them, by chance; visits that are a round apart see many. A group has the orders of a few minutes: more
+time between visits improves nothing, and a large suite is finished group by group. VisitBook keeps the visits, decides
+the next one, and combines those of an order into one measurement.
 """
 
 from __future__ import annotations

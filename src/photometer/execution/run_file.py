@@ -1,7 +1,7 @@
-"""The results file of a run: made anew with all that the run is about in its header, or opened again to be continued.
+"""The results file of a run: created with a header that describes the run, or opened again to be continued.
 
-In: where, the plan, the facts of the environment. Out: the file to append to, and the steps it already has. A suite
-whose labels were edited is continued, not begun anew: an order is the same if its code is (statement, set-up, threads,
+In: the path, the plan, the facts of the environment. Out: the file to append to, and the steps it already has. A suite
+whose labels were edited is continued: an order is the same if its code is the same (statement, set-up, threads,
 device, and how it runs).
 """
 

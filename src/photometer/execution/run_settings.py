@@ -1,4 +1,4 @@
-"""RunSettings: how a plan is to be run: what is measured, for how long, on which cores, in which environment."""
+"""RunSettings: how to run a plan: which instruments, for how long, on which cores, in which environment."""
 
 from __future__ import annotations
 

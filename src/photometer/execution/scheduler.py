@@ -1,10 +1,10 @@
-"""run_plan: a plan in, records out, each the moment it is there. The Scheduler gives jobs cores and threads.
+"""run_plan: a plan in, records out as soon as they exist. The Scheduler gives jobs cores and threads.
 
-Wall-time work has its cores to itself, and a small machine as well: there, what timings wait for (builds, models)
-comes first, then all timings, in rounds, then counts and the rest on all cores; a large plan does so group by group. A
-machine of more cores does both at a time; timings that want several cores (one per thread) are the last of their group
-there, and nothing new is started until these are free.
-On a cluster a timing has a node to itself, while other nodes do the rest (workplace.py, remote/node_slots.py).
+Wall-time work has its cores to itself, and on a small machine the whole machine: there, work that timings need (builds,
+models) comes first, then all timings, in rounds, then counts and the rest on all cores; a large plan does so group by
+group. A machine with more cores does both at the same time; timings that need several cores (one per thread) come last
+in their group there, and nothing new starts until these cores are free. On a cluster a timing has a node to itself,
+while other nodes do the rest (workplace.py, remote/node_slots.py).
 """
 
 from __future__ import annotations

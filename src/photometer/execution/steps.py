@@ -1,6 +1,6 @@
-"""Step: what is done for a plan, or for one order of it: a build, a model, a probe, or the work of an instrument.
+"""Step: one unit of work for a plan, or for one order of it: a build, a model, a probe, or the work of an instrument.
 
-A step is its name, so that it can be sent to another machine; what is known of it is in the instrument's declaration.
+A step is its name, so that it can be sent to another machine; the instrument's declaration says the rest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Workplace: where the jobs of a run are done: which slots are free, and what starts work in one.
+"""Workplace: where the jobs of a run are done: it has slots, says which are free, and starts work in them.
 
 LocalWorkplace has the cores of this machine and a thread for each; `remote/ray_workplace.py` has the nodes of a
-cluster. The scheduler asks both the same questions.
+cluster. The scheduler uses both in the same way.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """History: results of many commits in one database, what changed between them, and which commit changed it.
 
-`store.py` is the door for reading, `recorder.py` writes what is being measured, `ingest.py` adds results files.
-SQLAlchemy and Alembic are the extra `photometer[history]`; nothing here is imported before a store is asked for.
+`store.py` opens a store for reading, `recorder.py` writes results while they are measured, `ingest.py` adds results
+files. SQLAlchemy and Alembic are the extra `photometer[history]`; nothing here is imported before a store is needed.
 """
 
 from __future__ import annotations

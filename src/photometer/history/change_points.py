@@ -1,9 +1,9 @@
-"""Where a history of times or metrics steps to another level: values of one machine in, change points out.
+"""Find where a history of times or metrics steps to another level: values of one machine in, change points out.
 
-ruptures proposes where to cut (the optimal partition, PELT), and every proposal then has to stand a test of its own:
-the values on both sides, outliers drawn in, must differ by more than noise, its correlation and the choice of the
-best place explain, and a step must describe them better than a drift does. Counts need none of this: each of their
-steps is a change.
+ruptures proposes where to cut (the optimal partition, PELT), and every proposal must then pass a test of our own: the
+values on both sides, outliers drawn in, must differ by more than noise, its correlation and the choice of the best
+place explain, and a step must describe them better than a drift does. Counts need none of this: each of their steps is
+a change.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """What changed over the commits of a project: every step of an exact metric, and the steps of times beyond their noise.
 
-In: curves. Out: Changes, each with the commits between which it lies, its size, how certain it is, and whose it is: the
-code's (the instructions changed too), the machine's (they did not), or open.
-
-The changes of everything that a store holds, with the repository here to say which commits lie between.
-
-The functions behind a change of instructions: those of the counts on both sides of it, from a store.
+In: curves, a store, and the repository here, which knows the commits in between. Out: Changes, each with the commits
+between which it lies, its size, its certainty, its cause (the code, if the instructions changed too; the machine, if
+they did not; or open), and, for instructions, the functions behind it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Connections to a store's database: SQLite in a file, PostgreSQL by URL. Secrets never leave this module.
 
-In: a path or a URL. Out: an Engine that is set up for many readers and writers, and `guarded()`, in which every error
-of the database becomes a StoreError without the password.
-
-Which store is meant: the one that is named, then that of PHOTOMETER_STORE, then the project's own.
+In: a path or a URL; if none is given, that of PHOTOMETER_STORE, then the project's own store. Out: an Engine that is
+set up for many readers and writers, and `guarded()`, which turns every error of the database into a StoreError without
+the password.
 """
 
 from __future__ import annotations

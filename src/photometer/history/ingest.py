@@ -1,6 +1,6 @@
-"""From results files to a store: which commit and project a file is about, and its records added.
+"""Add results files to a store: find out which commit and project a file belongs to, and add its records.
 
-In: a loaded file and the repository here, if there is one. Out: Added. What git does not know any more is kept by its
+In: a loaded file and the repository here, if there is one. Out: Added. A commit that git no longer knows is kept by its
 name and the date of the run.
 """
 

@@ -1,6 +1,6 @@
 """Which benchmarks of a commit a store has already, so that they are not measured again.
 
-In: a store, a commit, orders and the steps that are wanted of them. Only what a machine like this one measured counts.
+In: a store, a commit, orders and the steps to measure. Only results from a machine like this one count.
 """
 
 from __future__ import annotations

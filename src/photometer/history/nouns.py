@@ -1,6 +1,6 @@
 """What is read from a store, as frozen records: runs, commits, benchmarks, curves, comparisons.
 
-Nothing here knows SQL. Ids are numbers of one store; keys, full names of commits and fingerprints hold in all stores.
+Nothing here uses SQL. Ids are numbers of one store; keys, full names of commits and fingerprints hold in all stores.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """From a record of a results file to the points of curves: which metrics it holds, each a value with an interval.
 
-In: a record as a plain mapping, which anyone may have written. Out: Points; none of what cannot be understood.
+In: a record as a plain mapping, which anyone may have written. Out: Points; a part that cannot be understood gives
+none.
 """
 
 from __future__ import annotations

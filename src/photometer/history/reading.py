@@ -1,6 +1,6 @@
-"""Queries of a store: runs, benchmarks, records, comparisons. `Store` hands over the connection.
+"""Queries of a store: runs, benchmarks, records, comparisons. `Store` passes the connection.
 
-The tables of names (commits, machines, environments, suites, projects) are small and read whole.
+The tables of names (commits, machines, environments, suites, projects) are small and are read whole.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Recorder: writes a run, a comparison or an `ab` into a store while it is measured, one record at a time.
 
-A record is in the results file first, and then here. A store that fails in the middle (a server that goes away, a full
-disk) does not end the measurement: it is said once, and `photometer history add` brings the rest later.
+Each record is written to the results file first, and then to the store. If the store fails in the middle (a server that
+goes away, a full disk), the measurement goes on: the failure is reported once, and `photometer history add` adds the
+rest later.
 """
 
 from __future__ import annotations

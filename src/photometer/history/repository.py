@@ -1,4 +1,4 @@
-"""Repository: what history asks of git: who a commit is, which commits lie between two, what the project is called.
+"""Repository: what history needs from git: a commit's author and date, the commits between two, the project's name.
 
 It only reads. Names of remotes are shown without the user and password that a URL may hold.
 """

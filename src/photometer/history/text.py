@@ -1,6 +1,6 @@
-"""What a history says, as text for a terminal: runs, curves, changes, two commits side by side.
+"""A history as text for a terminal: runs, curves, changes, two commits side by side.
 
-In: records of nouns.py and changes.py, and a width. Out: strings in which the text of users does nothing.
+In: records of nouns.py and changes.py, and a width. Out: strings in which text from users is escaped.
 """
 
 from __future__ import annotations

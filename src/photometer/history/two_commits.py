@@ -1,4 +1,4 @@
-"""Two measured commits side by side: what both have, metric by metric, on one machine and in one environment.
+"""Two measured commits side by side: the results that both have, metric by metric, on one machine in one environment.
 
 In: a store and two revisions. Out: a row per benchmark and metric; counts differ exactly, times beyond their intervals.
 """

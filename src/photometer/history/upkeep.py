@@ -1,8 +1,7 @@
-"""Upkeep of a store: what is removed from it (old runs, unless something refers to them), and whether it is whole.
+"""Upkeep of a store: prune old runs unless something refers to them, verify that it is intact, and export from it.
 
-Examining it only reads: whether it opens, what it holds, and what is wrong with it.
-
-Out of a store again: runs as the results files they came from, or all curves as CSV or JSON.
+Verifying only reads: whether the store opens, what it contains, and what is damaged. An export writes runs as the
+results files they came from, or all curves as CSV or JSON.
 """
 
 from __future__ import annotations

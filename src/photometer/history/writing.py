@@ -1,7 +1,7 @@
-"""Writing into a store: names are given numbers once, records become results and points, each batch in one transaction.
+"""Write into a store: give names numbers once, turn records into results and points, each batch in one transaction.
 
-In: an engine, headers and records. Out: Added. Whatever is written twice is there once; what is killed half-way is
-complete up to its last batch, and adding it again completes it.
+In: an engine, headers and records. Out: Added. A record that is written twice is stored once; a write that was killed
+is complete up to its last batch, and adding the file again completes it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """NodeWorker: runs on a node of a cluster, owns the session with all its servers, and does the work sent to it.
 
-It does not use Ray; `fetch` gets a file's content from wherever the driver has put it. In: NodeRequest and work. Out:
+It does not use Ray; `fetch` gets a file's content from wherever the driver put it. In: NodeRequest and work. Out:
 NodeFacts once, then one NodeOutcome per piece of work.
 """
 

@@ -1,7 +1,7 @@
 """RayWorkplace: the nodes of a cluster behind the scheduler's interface. One actor per node owns its servers.
 
-A lost node loses only what it was measuring, which is then done elsewhere. Nodes that join later are used. All methods
-are called by one thread.
+If a node is lost, only the work it was doing is lost, and another node does it. Nodes that join later are used. All
+methods are called by one thread.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The stages after the orders of a run that need a session: rungs and speed-ups, each on one node.
 
 All sides of a pair are measured at the same time, so they are on one node. In: a workplace and a plan. Out: records,
-kept by the driver, which learns of problems when a stage has ended.
+kept by the driver, which is informed of problems when a stage has ended.
 """
 
 from __future__ import annotations

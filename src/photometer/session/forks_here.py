@@ -1,7 +1,7 @@
 """Forks of this process: children that have its objects, and serve the same requests as a server's children.
 
-For objects that cannot be sent to a server as text: a fuzzer's tensors, a user's functions. The given names are the
-globals of the child's statements. The child's output goes where this process's output goes.
+They are for objects that cannot be sent to a server as text: a fuzzer's tensors, a user's functions. The given names
+are the globals of the child's statements. The child's output goes where this process's output goes.
 """
 
 from __future__ import annotations

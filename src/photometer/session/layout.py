@@ -1,4 +1,4 @@
-"""Layout: one arrangement of a process's memory, and what keeps it fixed.
+"""Layout: one arrangement of a process's memory, and the measures that keep it fixed.
 
 The addresses of a statement's memory change its time by several per cent and its instruction count by up to one per
 cent. docs/instruction-counts.md lists every measure against that with its reason; the variables are in policy.py.

@@ -1,7 +1,7 @@
 """Policy: the surroundings of a child, decided in one place for every command.
 
-`photometer run`, `compare`, `ab`, `flame`, … start their servers from here, so that what one of them measured can be
-compared with what another did. docs/architecture.md has the table; tests/session/test_policy_surroundings.py checks it.
+`photometer run`, `compare`, `ab`, `flame`, … all start their servers with it, so that measurements of different
+commands can be compared. docs/architecture.md has the table; tests/session/test_policy_surroundings.py checks it.
 """
 
 from __future__ import annotations

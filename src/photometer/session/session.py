@@ -4,9 +4,8 @@
         child.ask(Prepare("y = x + 1", "x = torch.ones(4)"))
         child.ask(Time(1000)).seconds
 
-Servers start when first needed and are used by one thread at a time; one that has died is not used again.
-
-CompileCaches: folders for torch.compile's caches: one per benchmark, private, short-lived.
+Servers start when first needed and are used by one thread at a time; one that has died is not used again. CompileCaches
+gives each benchmark a private folder for torch.compile's caches while the session lasts.
 """
 
 from __future__ import annotations

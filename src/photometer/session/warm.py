@@ -1,8 +1,8 @@
 """Warm zygotes: those that outlive their command, so that the next one need not import anything again.
 
-A kept zygote is named by all that went into it: interpreter, variables, path, imports, Valgrind, and photometer's own
-worker. It writes a record of the files it has imported, and is used again only if none of them has changed since, and
-nothing new would be imported in their place. Everything lies in one folder that only this user can enter.
+A kept zygote is named by all its inputs: interpreter, variables, path, imports, Valgrind, and photometer's own worker.
+It writes a record of the files it has imported, and is used again only if none of them has changed since, and no other
+file would be imported in its place. Everything lies in one folder that only this user can enter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Zygote: the near side of a process that has imported what benchmarks need, and that every server is a fork of.
+"""Zygote: the near side of a process that has imported what benchmarks need, and from which every server is forked.
 
 In: a Launch, which the Session makes. Out: connections, each to a fork of that process (worker/zygote.py). Nothing here
 waits: a zygote can be asked for forks, and for further zygotes, while it is still importing.

@@ -1,7 +1,7 @@
-"""Zygotes: those of one session. From a Launch to a server that is a fork of the right one.
+"""Zygotes: the zygotes of one session. In: a Launch. Out: a server that is a fork of the right zygote.
 
-Zygotes start when first needed, end with the session, or stay warm (warm.py) for the next command. Those with imports
-of their own are forks of one that has imported torch, so that sides that differ only in their revision share it.
+Zygotes start when first needed, end with the session, or stay warm (warm.py) for the next command. A zygote with
+imports of its own is a fork of one that has imported torch, so sides that differ only in their revision share that one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The data file of one benchmark: its code, its curves over commits, and verdicts of live comparisons.
 
-In: a benchmark with all its curves, and the names of the site. Out: plain values for JSON.
-
-Many numbers in few characters: integers of a common power of ten, each as its difference to the one before.
+In: a benchmark with all its curves, and the names of the site. Out: plain values for JSON. Numbers are written in few
+characters: as integers times a common power of ten, each as its difference from the one before.
 """
 
 from __future__ import annotations

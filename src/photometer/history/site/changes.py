@@ -1,4 +1,4 @@
-"""The changes as the site tells them: each with its series, its commits, whose it is, and the functions behind it.
+"""The changes as the site shows them: each with its series, its commits, its cause, and the functions behind it.
 
 In: a store and its curves. Out: SiteChanges, the newest first, which `index_data` writes as plain values.
 """

@@ -1,7 +1,7 @@
 """The index of the site, which the first view needs: series, benchmarks with their latest values, and the changes.
 
-In: the names, a `Latest` that has seen every curve, and the changes. Out: plain values for JSON; commits that no
-change names are in a file of their own, which curves and comparisons need.
+In: the names, a `Latest` that has processed every curve, and the changes. Out: plain values for JSON. Commits that no
+change refers to are in a file of their own, which curves and comparisons need.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A web server for one `LiveSite`, on this machine's own address only.
 
-Other users of the network cannot reach it. Pages of other sites in the same browser can send requests to localhost, so
-a request must name this server as its host and must not come from another site; nothing is ever written.
-
-`LiveSite`: the files of the site, each made from the store when it is asked for.
+A `LiveSite` makes each file of the site from the store when it is requested. Other users of the network cannot reach
+the server. Pages of other sites in the same browser can send requests to localhost, so a request must name this server
+as its host and must not come from another site; nothing is ever written.
 """
 
 from __future__ import annotations

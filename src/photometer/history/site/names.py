@@ -1,6 +1,6 @@
-"""Who is who on the site: series, commits, metrics and benchmarks, each by a small number that data files use.
+"""Small numbers for the series, commits, metrics and benchmarks of the site, by which data files refer to them.
 
-A series is what may share one curve: a project on one kind of machine in one environment.
+A series groups results that may share one curve: a project on one kind of machine in one environment.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
     data/benchmark-N.js                             curves of one benchmark
     data/commit-P-N.js                              values of all benchmarks at commit N of project P
 
-Of an earlier publication, files that say the same are not written again, and those that are no longer made are removed;
-others are left alone.
+Files of an earlier publication are rewritten only if their content changed, and removed if they are no longer made;
+other files are left alone.
 """
 
 from __future__ import annotations

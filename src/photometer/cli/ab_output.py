@@ -1,4 +1,4 @@
-"""What `ab` prints, and `show` of a file that `ab` wrote: the ranking with its verdicts, then counts and memory."""
+"""What `ab` prints, and `show` for a file that `ab` wrote: the ranking with its verdicts, then counts and memory."""
 
 from __future__ import annotations
 

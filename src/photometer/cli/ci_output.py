@@ -1,7 +1,7 @@
-"""What `compare` does for a CI system.
+"""What `compare` writes for a CI system.
 
-In: the rules of --fail-on and --margin, with the project's. Out: GitHub's summary, annotations and comment, JUnit's
-XML, GitLab's metrics.
+In: the rules of --fail-on and --margin, and those of the project. Out: GitHub's summary, annotations and comment,
+JUnit's XML, GitLab's metrics.
 """
 
 from __future__ import annotations

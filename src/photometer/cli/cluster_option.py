@@ -1,4 +1,4 @@
-"""The options --on and --nodes of commands that measure, and the cluster that they mean."""
+"""The options --on and --nodes of commands that measure, and the cluster that they select."""
 
 from __future__ import annotations
 

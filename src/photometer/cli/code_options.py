@@ -1,6 +1,6 @@
-"""Code on the command line, which several subcommands take alike: text as it is, or `@FILE` for a file of it.
+"""Code on the command line, for several subcommands: text as it is, or `@FILE` for the text of a file.
 
-A line `# ---` (`// ---` in C++) in a file separates what runs before, untimed, from what is timed.
+A line `# ---` (`// ---` in C++) in a file separates the untimed set-up from the code that is timed.
 """
 
 from __future__ import annotations

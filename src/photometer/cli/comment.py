@@ -1,4 +1,4 @@
-"""`photometer comment DIR`: posts what a comparison found on its pull request, or updates the comment that is there."""
+"""`photometer comment DIR`: posts a comparison on its pull request, or updates the comment that is there."""
 
 from __future__ import annotations
 

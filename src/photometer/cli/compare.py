@@ -1,6 +1,7 @@
 """`photometer compare [BASE BRANCH]`: did the branch make it slower? Exit code 3 if it did.
 
-Without sides, it compares the working tree with where it left the main branch, as `[tool.photometer]` says.
+Without sides, it compares the working tree with the commit where it left the main branch, or as `[tool.photometer]`
+says.
 """
 
 from __future__ import annotations

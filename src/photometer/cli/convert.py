@@ -1,4 +1,4 @@
-"""`photometer convert FILE…`: results that torch.utils.benchmark kept as pickles, as a results file."""
+"""`photometer convert FILE…`: turns pickled results of torch.utils.benchmark into a results file."""
 
 from __future__ import annotations
 

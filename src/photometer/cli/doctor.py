@@ -1,4 +1,4 @@
-"""`photometer doctor`: what on this machine disturbs measurements, and what to do about it."""
+"""`photometer doctor`: finds what disturbs measurements on this machine, and says what to do about it."""
 
 from __future__ import annotations
 

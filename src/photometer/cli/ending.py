@@ -1,8 +1,8 @@
-"""How a command ends before its time: by a signal, or because the machine lacks something.
+"""How a command ends early: by a signal, or because the machine lacks something.
 
-SIGTERM and SIGHUP end it as Ctrl-C does, so that results are kept and nothing is left. Every command runs inside
+SIGTERM and SIGHUP end it as Ctrl-C does, so that results are kept and nothing is left behind. Every command runs inside
 `ending_by_signals`. The first signal raises KeyboardInterrupt, which unwinds the work; further ones are ignored,
-because `timeout` and some CI runners send two, and the second must not stop the tidying.
+because `timeout` and some CI runners send two, and the second must not stop the cleanup.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What the command's exit status says, so that a script can tell "slower" from "broken".
+"""The exit statuses of the command, by which a script can tell "slower" from "broken".
 
-After a signal it is 128 and the signal's number, as shells count: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
+After a signal the status is 128 plus the signal's number, as in shells: 130 for Ctrl-C, 143 for SIGTERM, 129 for
+SIGHUP.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`--fail-on recompile,graph-break` of `run` and `compile-report`: what of compiled statements breaks a rule."""
+"""`--fail-on recompile,graph-break` of `run` and `compile-report`: which compiled statements break a rule."""
 
 from __future__ import annotations
 

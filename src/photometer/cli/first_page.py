@@ -1,4 +1,4 @@
-"""The page that `photometer` without arguments shows: what it is, what this project has, and what to type next."""
+"""The page that `photometer` without arguments shows: its purpose, what this project has, and what to type next."""
 
 from __future__ import annotations
 

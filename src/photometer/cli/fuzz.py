@@ -1,4 +1,4 @@
-"""`photometer fuzz STMT [--against STMT2]`: statements timed over a space of inputs, and where in it they are slow."""
+"""`photometer fuzz STMT [--against STMT2]`: time statements over random inputs, and show which inputs are slow."""
 
 from __future__ import annotations
 

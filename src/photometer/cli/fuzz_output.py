@@ -1,4 +1,4 @@
-"""What `fuzz` prints, and `show` of a folder that it wrote: the map of where statements are slow."""
+"""What `fuzz` prints, and `show` for a folder that it wrote: the map of inputs on which statements are slow."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`photometer history …`: a store of results over commits: made, filled, looked at, published.
+"""`photometer history …`: make, fill, read and publish a store of results over commits.
 
-One function per subcommand; what they show is made by history/text.py. Measuring a range is in history_measure.py.
+There is one function per subcommand; history/text.py writes what they show. Measuring is in history_measure.py.
 """
 
 from __future__ import annotations

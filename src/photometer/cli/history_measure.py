@@ -1,4 +1,4 @@
-"""`photometer history measure` and `changes`: a range of commits measured, and what changed in all that is stored."""
+"""`photometer history measure` and `changes`: measure a range of commits, and show every change in the store."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     @with_instruments
     def run(suites: Suites = None, *, options: Mapping[str, bool]) -> None: …
 
-has `--wall/--no-wall`, `--memory` and so on; `options` has what each says.
+has `--wall/--no-wall`, `--memory` and so on; `options` has the value of each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Options about measuring that several subcommands take alike: with which interpreter, for how long, what."""
+"""Options about measuring that several subcommands share: which interpreter, how long, which figures."""
 
 from __future__ import annotations
 

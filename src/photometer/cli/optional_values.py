@@ -1,7 +1,8 @@
-"""Options whose value may be left out: `--device [NAME]` and, for what is printed, `--json [FILE]` and its like.
+"""Options whose value may be left out: `--device [NAME]`, and `--json [FILE]` and others that print.
 
-What follows such an option is its value if it looks like one: a kind of device with or without a number, or a name with
-the format's ending. Anything else is the next argument. With an equals sign, `--device=NAME`, it is always the value.
+The word after such an option is its value if it looks like one: a kind of device with or without a number, or a name
+with the format's ending. Anything else is the next argument. With an equals sign, `--device=NAME`, it is always the
+value.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where results go and in which shape, alike everywhere: `-o DIR`, `--json [FILE]`, `--csv`, `--markdown`, `--html`.
+"""Where results go and in which format, for all commands: `-o DIR`, `--json [FILE]`, `--csv`, `--markdown`, `--html`.
 
-Without a file's name, such an option prints in place of the table for people; with one, it writes beside it.
+Without a file's name, such an option prints instead of the table; with one, it writes a file besides.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The user's own code on the path of a command, as with `python -m`."""
+"""Put the user's own code on the path of a command, as `python -m` does."""
 
 from __future__ import annotations
 

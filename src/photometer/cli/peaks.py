@@ -1,4 +1,4 @@
-"""`photometer doctor --peaks`: what this machine can do per second, as `--rates` needs it. Measured and kept."""
+"""`photometer doctor --peaks`: measure and keep the machine's peak per second, which `--rates` needs."""
 
 from __future__ import annotations
 

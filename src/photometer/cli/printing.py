@@ -1,8 +1,8 @@
-"""The one door through which the command prints. It escapes text from users, and deals with streams that fail.
+"""All printing of the command. It escapes text from users, and handles streams that fail.
 
-`show_text` is for lines that name what a user wrote, `show_rendered` for what a renderer of report/ has already escaped
-(it may have colours), `complain` for the error channel. While `safe_streams` is in force, a reader who has gone away
-(`| head -1`) or a closed stream (`>&-`) ends nothing, and a full disk is an error in words.
+`show_text` is for lines with text from users, `show_rendered` for text that a renderer of report/ has already escaped
+(it may have colours), `complain` for the error channel. Inside `safe_streams`, a reader that has gone away
+(`| head -1`) or a closed stream (`>&-`) does not end the command, and a full disk gives an error message.
 """
 
 from __future__ import annotations

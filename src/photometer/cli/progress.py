@@ -1,4 +1,4 @@
-"""How long work looks while it runs: a bar on a terminal, a plain line now and then elsewhere, nothing when quiet.
+"""Progress on the terminal: a bar there, a plain line now and then elsewhere, nothing when quiet.
 
 All of it goes to the error channel: the output is for the results.
 """

@@ -1,6 +1,6 @@
-"""What commands and options were called before: an old spelling is a usage error that names the new one.
+"""Former names of commands and options: an old spelling is a usage error that names the new one.
 
-Nothing here is accepted: there is one spelling of everything.
+No old spelling is accepted: everything has one name.
 """
 
 from __future__ import annotations

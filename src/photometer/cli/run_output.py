@@ -1,4 +1,4 @@
-"""What a run prints, made from its results file alone: `run` and `show` print the same."""
+"""The output of a run, made from its results file alone: `run` and `show` print the same."""
 
 from __future__ import annotations
 

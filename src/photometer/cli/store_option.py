@@ -1,4 +1,4 @@
-"""The option --store of commands that measure, and which store it means. `none` turns a project's own store off."""
+"""The option --store of commands that measure, and the store it selects. `none` turns a project's own store off."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Arguments that several subcommands take alike: which suites, which of their variants, on which cores, how long.
+"""Arguments that several subcommands share: which suites, which of their variants, on which cores, how long.
 
-Every command that uses a suite has `--suite`; those without other arguments take it as SUITE, too. If none is named,
+Every command that uses a suite has `--suite`; those without other arguments take it as SUITE, too. If none is given,
 it is the project's own.
 """
 

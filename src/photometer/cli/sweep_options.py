@@ -1,4 +1,4 @@
-"""Options of a sweep that several subcommands take alike, -L name=1,2,4 and --where, and what is said of its points."""
+"""Options of a sweep that several subcommands share, -L name=1,2,4 and --where, and the text about its points."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is to be known of a benchmark beside its time: FLOPs and bytes of one run, own metrics, the phases of a step.
+"""Figures of a benchmark besides its time: FLOPs and bytes of one run, its own metrics, the phases of a step.
 
-In comes what the author wrote (`flops="2 * n ** 3"`, `metrics=("loss", "tokens")`), out come checked, frozen values.
-Nothing of it changes what is measured.
+In: what the author wrote (`flops="2 * n ** 3"`, `metrics=("loss", "tokens")`). Out: checked, frozen values. None of
+them changes what is timed.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     sizes=sweep(n=powers(2, 4, 12), m=(1, 8), where="n * m <= 4096")
 
-`sweep` returns the points that `sizes=` takes. `with_axes` puts the values of a command line in place of those that a
-suite's benchmarks have.
+`sweep` returns the points that `sizes=` takes. `with_axes` replaces the sizes of a suite's benchmarks by those of a
+command line.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""C++ text as far as it can be read without a parser: what in it is comment, literal, directive or code.
+"""C++ text as far as it can be read without a parser: which parts are comments, literals, directives or code.
 
-In comes a text; out comes the same text with the rest blanked, so that every line and column stays valid.
+In: a text. Out: the same text with the other parts blanked, so that every line and column stays valid.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """TrainingStep: a whole step of training as one benchmark: clear, forward, loss, backward, update.
 
-In come the texts that make the inputs, the model and the optimizer, and the forward pass and the loss; out comes a
-GroupedBenchmark whose statement is the step as users write it, and whose phases are timed by themselves.
+In: the texts that make the inputs, the model and the optimizer, the forward pass and the loss. Out: a GroupedBenchmark
+whose statement is the step as users write it, and whose phases are timed separately.
 """
 
 from __future__ import annotations

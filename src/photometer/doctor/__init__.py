@@ -1,4 +1,4 @@
-"""What on this machine disturbs measurements, and what to do about it: the facts, a noise test, and their summary.
+"""What disturbs measurements on this machine, and what to do about it: the facts, a noise test, and their summary.
 
-Everything here reads only, except `tune.py`. Nothing imports torch: a process of its own is asked about it.
+Only `tune.py` changes anything. Nothing here imports torch: a process of its own reports about it.
 """

@@ -1,8 +1,7 @@
-"""examine: all findings about this machine, and the noise test. quick_look: what `run` and `compare` say of it.
+"""examine: all findings about this machine, and the noise test. quick_look: one line about it for `run` and `compare`.
 
-In: nothing but the machine. Out: an Examination. `quick_look` takes a quarter of a second.
-
-Findings about torch: which build, and how many threads it uses. A process of its own imports it and reports JSON.
+In: nothing but the machine. Out: an Examination. `quick_look` takes a quarter of a second. A process of its own imports
+torch and reports its build and number of threads as JSON.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Findings about NVIDIA GPUs, through NVML: persistence mode, clocks, what slows them down, who else uses them."""
+"""Findings about NVIDIA GPUs, through NVML: persistence mode, clocks and what holds them back, other users."""
 
 from __future__ import annotations
 

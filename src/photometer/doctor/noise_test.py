@@ -1,8 +1,8 @@
-"""The noise test: the same small work again and again for some seconds, on every core in turn, and how long it took.
+"""The noise test: time the same small work again and again for some seconds, on every core in turn.
 
-In: the cores, the seconds. Out: a NoiseTest, which says of each visit to a core how much slower the work was than at
-best there. `computing` is a loop that stays in the first cache: clock, hyper-threads and stolen time show in it.
-`memory` copies more than the second cache holds: neighbours that share the last cache and the memory show in it.
+In: the cores, the seconds. Out: a NoiseTest with, for each visit to a core, how much slower the work was than at
+best there. `computing` is a loop that stays in the first cache: it shows the clock, hyper-threads and stolen time.
+`memory` copies more than the second cache holds: it shows neighbours that share the last cache and the memory.
 """
 
 from __future__ import annotations

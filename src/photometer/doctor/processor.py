@@ -1,6 +1,6 @@
-"""Findings about the processor: its cores and their threads, clock, the machine around it, and who else uses it.
+"""Findings about the processor: its cores and their threads, its clock, virtual machines and containers, other users.
 
-SystemFiles: the files of /proc and /sys as text, below a root, so that tests can show another machine.
+SystemFiles are the files of /proc and /sys as text, below a root, so that tests can show another machine.
 """
 
 from __future__ import annotations

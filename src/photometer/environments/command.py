@@ -1,8 +1,8 @@
-"""run_command: a program that makes a part of an environment, run to its end without a shell; its failure is an error.
+"""run_command: run a program that makes a part of an environment, without a shell; its failure is an error.
 
 Virtual environments, resolvers, installers and the user's own install command all go through here. Each runs in a
 session of its own, so that it can be ended with everything that it has started (a build has many compilers), and has a
-folder for temporary files that is removed however it ends. What it prints can be looked at while it runs.
+folder for temporary files that is removed however it ends. What it prints can be read while it runs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Interpreter: a Python on this machine as it describes itself, and how `python:3.12` finds one.
 
-In: a path or a version. Out: version, base executable, where its packages lie and in which state. Nothing is imported
-from torch.
+In: a path or a version. Out: version, base executable, the place of its packages, and a fingerprint of their state.
+torch is not imported.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """KeptEnvironments: environments that were made once, each in a folder named by what it was made of.
 
-Whoever uses one holds a shared lock on it; making and removing need the lock alone. The record beside a folder is
-written last, so a folder without one is what a killed process has left, and is made again. The least recently used go
-when there is too much.
-
-share_files: equal files of several environments kept once on disk, as hard links.
+A user of one holds a shared lock on it; making and removing need an exclusive lock. The record beside a folder is
+written last, so a folder without one was left by a killed process and is made again. If they exceed the limit of disk
+space, the least recently used are removed. Equal files of several environments are kept once, as hard links
+(share_files).
 """
 
 from __future__ import annotations

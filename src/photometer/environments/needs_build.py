@@ -1,7 +1,7 @@
-"""needs_build: a revision that does not run from its checkout, because parts of it are made when it is installed.
+"""needs_build: detect a revision that does not run from its checkout, because parts of it are made by its installation.
 
 In: the folder of a checkout, and why an import failed there. Out: an error that says how to have it built, or None.
-The files are read, nothing of them is run.
+The files are only read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""packaged: the environment that a PackageRequest asks for, kept by its lock: made once, found again ever after.
+"""packaged: the environment that a PackageRequest describes: made once, and kept by its lock.
 
-If the index cannot be asked, the lock that the same request had last is used, and a warning says so.
-
-overlay: packages laid over an interpreter: a folder that goes before the packages that are installed there.
+If the index cannot be reached, the lock that the same request had last is used, and a warning says so. Packages without
+a torch are an overlay: a folder that goes before the packages that are installed in an interpreter.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """From an EnvironmentSpec to an Environment that can be started: found, made, checked out, installed.
 
 In: specs, the folder for worktrees, perhaps the user's install command. Out: ResolvedEnvironments, which also say
-what exactly will run (the commit, the packages, the build of torch), for reports and for resuming.
-
-installed_revision: a git revision installed by the user's command into an environment of its own, and kept.
+what exactly will run (the commit, the packages, the build of torch), for reports and for resuming. A git revision that
+the user's command installs gets a kept environment of its own (installed_revision).
 """
 
 from __future__ import annotations

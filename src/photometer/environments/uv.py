@@ -1,7 +1,7 @@
-"""uv: where it is, and the index settings that it should use.
+"""uv: its path, and the index settings that it should use.
 
-uv does not read pip's settings. A user whose pip is told where packages lie means that for every installer, so unless
-uv has index settings of its own, pip's are handed to it.
+uv does not read pip's settings. A user who has set an index for pip means it for every installer, so pip's settings are
+passed to uv unless uv has some of its own.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Worktrees: revisions of a user's repository, each in a folder of its own; the user's working tree is only read.
 
 In: a GitSource. Out: a Checkout. All folders lie in one private temporary folder, have names of one length (the length
-of a path shifts what lies in memory after it), and are gone when the block ends, also after Ctrl-C. What a killed
-photometer left registered with git is removed by the next one.
-
-If servers stay warm, the next command must find the files that they have imported: revisions are then kept in the
-cache, each in a folder named by its content, which is exported without being registered with git.
+of a path shifts the addresses of later memory), and are removed at the end of the block, also after Ctrl-C. Worktrees
+that a killed photometer left registered with git are removed by the next one. If servers stay warm, the next command
+must find the files that they have imported: revisions are then kept in the cache, each in a folder named by its
+content, which is exported without being registered with git.
 """
 
 from __future__ import annotations

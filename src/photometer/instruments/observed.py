@@ -1,4 +1,4 @@
-"""What a statement leaves in its variables, run by run: its own metrics, and the phases of a training step."""
+"""Values that a statement leaves in its variables, run by run: its own metrics, and the phases of a training step."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Ranks: what each process of a group takes for the same blocks; of a collective, its bandwidth on the bus.
+"""Ranks: the time of each process of a group for the same blocks; for a collective, its bandwidth on the bus.
 
-In: a session and what is asked. Out: RankTimes. The order's own time is that of its slowest rank (worker/ranks.py);
-here is how far the ranks are apart.
+In: a session and a request. Out: RankTimes. The order's own time is that of its slowest rank (worker/ranks.py);
+RankTimes say how far the ranks are apart.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""ReadyOrder: a work order with all that it needs to run, and how a child of a session prepares it.
+"""ReadyOrder: a work order with everything that it needs to run, and how a child of a session prepares it.
 
 In: an order of a plan, its scripted model or its library. Out: which server it runs in, the Prepare for a child there,
-where its compiler keeps things, and what a results file says of it. Every instrument that measures orders begins here.
+the folder for its compiler's cache, and its part of a results file. Every instrument that measures orders uses it.
 """
 
 from __future__ import annotations

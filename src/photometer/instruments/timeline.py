@@ -1,8 +1,8 @@
 """A timeline of one run: what torch's profiler saw on the host and on accelerators, in order.
 
-In: a session and an order. Out: a Timeline: events by lane, a table of what took the time, and the text of a trace that
-Perfetto and chrome://tracing open. It explains, and measures nothing: the profiler itself takes a microsecond or more
-for each operation.
+In: a session and an order. Out: a Timeline: events by lane, a table of the time per operation, and the text of a trace
+that Perfetto and chrome://tracing open. It explains, and measures nothing: the profiler adds a microsecond or more to
+each operation.
 """
 
 from __future__ import annotations

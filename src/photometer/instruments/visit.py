@@ -1,6 +1,6 @@
 """Wall time of a work order, in visits: each is a fresh fork, a memory layout of its own, a warm-up, and some blocks.
 
-In: a session and what is asked. Out: a Visit; a run makes one Measurement of all visits of an order.
+In: a session and a request. Out: a Visit; a run makes one Measurement of all visits of an order.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The work of a run, FLOPs and bytes, as the author gave them or as one run was seen to do; and the machine's peak.
+"""The work of a run, FLOPs and bytes, as the author gave them or as counted in one run; and the machine's peak.
 
-In: a session and what is asked. Out: WorkOfRun, without any run if the author gave both; MachinePeak, which is the same
+In: a session and a request. Out: WorkOfRun, without any run if the author gave both; MachinePeak, which is the same
 for all orders of a device, a number of threads and a type, and is returned once per session.
 """
 

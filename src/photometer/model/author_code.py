@@ -1,7 +1,7 @@
-"""Running the Python of an author, as pytest would: whatever it does, an error names its file and line.
+"""Run the Python of an author, as pytest would: every error names the author's file and line.
 
-In: the file of a suite or of a fuzzer. What it prints goes to standard error, because standard output is photometer's
-own. It cannot read standard input: it is loaded by commands that nobody sits before.
+In: the file of a suite or of a fuzzer. Its output goes to standard error, because standard output is photometer's
+own. It cannot read standard input, because commands that load it may run without a user.
 """
 
 from __future__ import annotations

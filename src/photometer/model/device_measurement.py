@@ -1,6 +1,6 @@
-"""DeviceMeasurement: what one statement costs on an accelerator, as a table of modes and what bounds it.
+"""DeviceMeasurement: the cost of one statement on an accelerator, as a table of modes and what bounds it.
 
-Made by instruments/device, shown by report/device_table, and kept in results files as the kind "device_measurement".
+Made by instruments/device, shown by report/device_text, and kept in results files as the kind "device_measurement".
 """
 
 from __future__ import annotations

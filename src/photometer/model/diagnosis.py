@@ -1,6 +1,6 @@
-"""The judge of a measurement: from samples and the Conditions they were taken under to Suspicions.
+"""Diagnose a measurement: from samples, and the Conditions under which they were taken, to Suspicions.
 
-In: times per run in the order measured, and what the instrument noticed. Out: the reasons to doubt them, worst first,
+In: times per run in the order measured, and the instrument's observations. Out: the reasons to doubt them, worst first,
 each with what to do about it. Each rule is a small function.
 """
 

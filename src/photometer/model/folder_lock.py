@@ -1,6 +1,6 @@
-"""hold_folder: one photometer at a time writes its results into a folder. A second one is refused.
+"""hold_folder: one photometer at a time writes its results into a folder; a second one is refused.
 
-The lock is one of the kernel (flock) on a file in the folder. It ends with the process, however that ends.
+The kernel holds the lock (flock) on a file in the folder, and releases it when the process ends, for whatever reason.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""FuzzTrial: one fuzzed input, what it was, and what timing it gave. The unit of a fuzz run, its file and its map.
+"""FuzzTrial: one fuzzed input, its description, and its times. The unit of a fuzz run, its file and its map.
 
-Plain values alone: no tensor travels, only what describes it. FuzzTrial.KIND is its kind in a results file.
+It has plain values alone: no tensor travels, only its description. FuzzTrial.KIND is its kind in a results file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The language a snippet is written in, and the spellings users give it."""
+"""The language a snippet is written in, and the spellings that users may give it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Machine: the facts of the machine and software a measurement was taken on. They stand at the head of a results file.
 
-MachineNoise: what else went on there. Only data lives here; `instruments/machine_facts.py` and
-`instruments/noise_watch.py` gather it. What could not be known is None.
-
-Environment: which interpreter is measured, with which settings. A noun; session/fork_server.py starts it.
+MachineNoise: the disturbances during a measurement. Environment: which interpreter is measured, with which settings.
+Only data lives here: `instruments/machine_facts.py` and `instruments/noise_watch.py` collect the facts, and
+session/fork_server.py starts an Environment. Unknown facts are None.
 """
 
 from __future__ import annotations

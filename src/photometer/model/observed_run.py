@@ -1,4 +1,4 @@
-"""What was read from the variables of runs: own metrics of a statement, and the seconds of the phases of a step."""
+"""Values read from the variables of runs: own metrics of a statement, and the seconds of the phases of a step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A folder for results: checked before anything is measured, and made so that git does not see it.
+"""A folder for results: checked before anything is measured, and made so that git ignores it.
 
-pytest's and mypy's caches hide from git in the same way.
+pytest's and mypy's caches do the same.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-r"""Text from others made harmless to look at: what acts instead of showing becomes a visible escape such as \\x1b.
+r"""Make text from others harmless to look at: what acts instead of showing becomes a visible escape such as \x1b.
 
-Terminal escapes, marks that turn the reading direction, line separators, lone surrogates. Line ends stay.
+These are terminal escapes, marks that turn the reading direction, line separators and lone surrogates. Line ends stay.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ACTING = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Return the text with nothing in it that acts on the reader's screen; tabs are spaces and line ends are \\n."""
+    r"""Return the text with nothing in it that acts on the reader's screen; tabs are spaces and line ends are \n."""
     if text.isascii() and text.isprintable():
         return text
     plain = text.replace("\r\n", "\n").replace("\t", "    ")
@@ -25,7 +25,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    r"""Return the same for one cell or line of a layout: line ends, too, become visible as \\n."""
+    r"""Return the same for one cell or line of a layout: line ends, too, become visible as \n."""
     return visible(text).replace("\n", "\\n")
 
 

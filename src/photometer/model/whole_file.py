@@ -1,6 +1,6 @@
-"""Writing files whole or not at all, and saying why one could not be written: a full disk is named, with what is kept.
+"""Write files whole or not at all, and say why one could not be written: a full disk is named, with what is kept.
 
-`write_whole` replaces a file by a new one; `write_all` writes into an open one. Both leave the reason to `not_written`.
+`write_whole` replaces a file by a new one; `write_all` writes into an open one. Both pass errors to `not_written`.
 """
 
 from __future__ import annotations

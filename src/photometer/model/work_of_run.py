@@ -1,4 +1,4 @@
-"""WorkOfRun: FLOPs and bytes of one run of a statement. MachinePeak: the most that this machine does per second.
+"""WorkOfRun: FLOPs and bytes of one run of a statement. MachinePeak: the machine's maximum of each per second.
 
 Rates and the roofline come from both (analysis/rates.py).
 """

@@ -1,9 +1,8 @@
-"""One statement of a user as a compiled work order: what `photometer compile-report` compiles and reports on.
+"""One statement of a user as a compiled work order, for `photometer compile-report`.
 
-In come a statement, its set-up, torch.compile's arguments and sizes; out comes the order that the plan would make of a
-benchmark with `compiled=`. A statement that calls torch.compile itself is taken as it is.
-
-The code that calls one compiled function with every other size of its sweep, to see how often torch recompiles.
+In: a statement, its set-up, torch.compile's arguments and sizes. Out: the order that the plan would make of a benchmark
+with `compiled=`, and the code that calls the compiled function with every other size of its sweep, to see how often
+torch recompiles. A statement that calls torch.compile itself is left as it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""OrderFigures: what is to be known of one work order beside its time, as plain values that cross process lines.
+"""OrderFigures: the figures of one work order besides its time, as plain values that can be sent to other processes.
 
 In: a group and the labels of a variant. Out: FLOPs and bytes of one run if the author gave them, the variables to read
 after a run, and the statement with a clock between its phases.

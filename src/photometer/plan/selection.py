@@ -1,11 +1,9 @@
-"""Selects work orders by an expression over their labels, as pytest's -k does, and by tags.
+"""Select work orders by an expression over their labels, as pytest's -k does, and by tags.
 
 A word matches if a label or auto label contains it, ignoring case; `name=value` must match exactly. Words are joined by
-and, or, not and parentheses; quotes keep spaces inside a word: -k 'torchscript and not "Tensor index"'.
-
-Match names in pyproject.toml and commit messages with benchmarks: one, a group of them, or a pattern.
-
-What is said about a selection: how many of how many orders it has, and which of its words no order has.
+and, or, not and parentheses; quotes keep spaces inside a word: -k 'torchscript and not "Tensor index"'. Sentences say
+how many orders were selected, and which words match none. Names in pyproject.toml and commit messages are matched here,
+too: a benchmark, a group of them, or a pattern.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """WorkOrder: one thing to measure, complete in itself, and WorkOrders: all of a suite, with the models they load.
 
 An order crosses process boundaries as JSON. Its id is a hash of its content: the same order has the same id in every
-process and in every run, which `--resume` and comparisons rely on. Here are also the titles of orders for tables, and
-the tree of their labels.
-
-The seed of random data that a user may choose, checked.
+process and in every run, which `--resume` and comparisons rely on. The titles of orders for tables, the tree of their
+labels, and the check of a user's seed for random data are here, too.
 """
 
 from __future__ import annotations

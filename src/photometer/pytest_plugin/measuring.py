@@ -1,9 +1,7 @@
 """Measuring: the engine of an ordinary session. It measures in this process, which has the test's fixtures.
 
-In: a Call and what the marks ask for. Out: a Measurement (or DeviceMeasurement), and verdicts of `ab`, also as records
-with the test's identity.
-
-cProfile of what a test measures, as in pytest-benchmark: `--benchmark-cprofile COLUMN`, or `cprofile=True`.
+In: a Call and what the marks request. Out: a Measurement (or DeviceMeasurement), and verdicts of `ab`, also as records
+with the test's identity. As in pytest-benchmark, `--benchmark-cprofile COLUMN` or `cprofile=True` adds a profile.
 """
 
 from __future__ import annotations

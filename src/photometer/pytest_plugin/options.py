@@ -1,4 +1,4 @@
-"""Options and marks: what the command line, the configuration file and the marks of a test ask for.
+"""Options and marks: what the command line, the configuration file and the marks of a test request.
 
 Standard library and pytest only. If pytest-benchmark is not installed, its options are accepted, too, so that the
 configuration of an existing suite still works; those without effect here are named in the header.

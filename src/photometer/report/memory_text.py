@@ -1,4 +1,4 @@
-"""What statements allocate, as text: a table with a row per statement, and how each differs from the first.
+"""Allocations of statements as text: a table with a row per statement, and how each differs from the first.
 
 In: MemoryMeasurements. Out: one string.
 """

@@ -1,4 +1,4 @@
-"""How slow the slow runs are: a table with the 50, 90, 95 and 99 % of each measurement.
+"""A table of the slow runs: the 50th, 90th, 95th and 99th percentile of each measurement.
 
 In: Measurements. Out: a Table, which says of each whether its samples are single runs or blocks of several.
 """

@@ -1,7 +1,7 @@
 """A Ranking as text for the terminal, as Markdown, and as CSV.
 
-In: what `ab` found of two or more statements. Out: one string: the outcome in the first line, then one row per
-statement, fastest first, and below them what is undecided and why.
+In: the ranking of two or more statements. Out: one string: the outcome in the first line, then one row per statement,
+fastest first, and below them which pairs are undecided and why.
 """
 
 from __future__ import annotations

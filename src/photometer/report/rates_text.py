@@ -1,4 +1,4 @@
-"""Rates and energy of a run as text: GFLOP/s, GB/s, the share of what this machine can do, joules per run."""
+"""Rates and energy of a run as text: GFLOP/s, GB/s, the share of the machine's peak, joules per run."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The results of a suite as text: times and instructions side by side, what concerns the machine above, failures below.
+"""The results of a suite as text: times and instructions side by side, cautions above, failures below.
 
-In: a RunTable and a width. Out: one string, for a terminal or in Markdown. `run` and `show` print the same.
-
-A Ladder as text for a terminal: one block per call, one line per rung; and its expectations, one sentence each.
+In: a RunTable and a width. Out: one string, for a terminal or in Markdown. `run` and `show` print the same. A Ladder is
+printed with one block per call and one line per rung, and one sentence for each expectation.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Where the true change lies: the interval around the centre of replicates, by Wilcoxon's signed ranks.
 
-In: replicate log-ratios, in the order they were taken. Out: a centre and an interval. It assumes that noise is as
-likely to be above as below, which alternating sides in random order sees to, and nothing about its shape or size: a
-replicate that went astray weighs one rank. How often it holds the truth at the moment when measuring stops is measured
-by benchmarks/verdict_calibration.py.
-
-The smallest change that replicates as noisy as these would have shown, with as many of them or with more.
+In: replicate log-ratios, in the order they were taken. Out: a centre, an interval, and the smallest change that
+replicates as noisy as these would have shown, with as many of them or with more. It assumes that noise is as likely to
+be above as below, which alternating sides in random order ensures, and nothing about its shape or size: an outlying
+replicate counts as one rank. benchmarks/verdict_calibration.py measures how often the interval holds the truth at the
+moment when measuring stops.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """The time of a statement when nothing disturbs it, from visits that are spread over a run, with its interval.
 
 In: seconds per run of blocks, by visit. Out: a figure that a repeated run gives again, and an interval that holds the
-repeated run's figure.
-
-Whatever disturbs a block makes it longer. So the lowest blocks of a visit are what the statement takes in that process
-and that memory layout, and of several visits the lowest have met the machine at its best. Not the fastest block of
-all: it gets faster with every block, and in every third run the other run's figure would lie below it.
+repeated run's figure. Every disturbance makes a block longer. So the lowest blocks of a visit are the statement's time
+in that process and memory layout, and among several visits the lowest met the machine at its best. The fastest block
+of all is not used: it gets faster with every block, and in every third run the other run's figure would lie below it.
 docs/repeatability.md has the estimators that were tried, on the visits of whole runs.
 """
 

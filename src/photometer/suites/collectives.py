@@ -1,6 +1,6 @@
-"""The suite of collectives: what torch.distributed's operations take over the size of the message, and on the bus.
+"""The suite of collectives: time and bus bandwidth of torch.distributed's operations over the size of the message.
 
-Groups of two and four processes on this machine: gloo on CPUs; on accelerators, one for each process, what torch uses
+Groups of two and four processes on this machine: gloo on CPUs; on accelerators, one for each process, torch's default
 there (NCCL on CUDA). The tag `quick` selects two sizes of all_reduce in a group of two.
 """
 

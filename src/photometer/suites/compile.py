@@ -1,4 +1,4 @@
-"""The suite of compilations: what torch.compile is slow at, each in one small function or network.
+"""The suite of compilations: code that torch.compile is slow at, each in one small function or network.
 
 It is made for `--compile-counts`, which counts the instructions of a cold compilation: then a change of the compiler is
 seen exactly, and no time needs to be measured. Most entries use a backend that stops early, so that what they count is

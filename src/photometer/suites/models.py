@@ -2,7 +2,7 @@
 
 Nothing is downloaded: weights are random, and so are inputs. Sizes are such that an order takes a few seconds on two
 cores. Instructions are not counted: most of the time is in kernels, and under Valgrind a step would take minutes. The
-tag `quick` selects one of each kind, `training` the steps, `compiled` what torch.compile is tried on.
+tag `quick` selects one of each kind, `training` the steps, `compiled` those that torch.compile is tried on.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Count the instructions of a cold compilation by torch.compile under Callgrind.
 
 The set-up compiles and makes the first call between `photometer_count_compile.begin()` and `.end()`, which
-plan/codegen_python.py writes; what happens between these is counted and dumped. What torch reads of the world
-meanwhile is the same each time, clocks too: other durations are other numbers, which take other instructions to write.
+plan/codegen_python.py writes; the instructions between these are counted and dumped. What torch reads meanwhile
+(clocks too) is made the same each time: other durations are other numbers, which take other instructions to write.
 Standard library and torch only.
 """
 

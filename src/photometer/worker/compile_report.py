@@ -1,9 +1,8 @@
 """What torch.compile made of a statement: graphs, graph breaks, recompilations, the time of guards, cache hits.
 
-The set-up compiles and makes the first call (see plan/codegen_python.py); this looks on. Graph breaks and
-recompilations are what torch's own logs of them say; guards are timed when torch has built them.
-What a version of torch does not tell is None or missing; nothing here fails for that.
-Standard library and torch only.
+The set-up compiles and makes the first call (see plan/codegen_python.py), while this module observes. Graph breaks and
+recompilations are read from torch's own logs; guards are timed when torch has built them. Figures that a version of
+torch does not provide are None or missing; nothing here fails for that. Standard library and torch only.
 """
 
 from __future__ import annotations

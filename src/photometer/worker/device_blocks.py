@@ -1,8 +1,8 @@
 """Blocks of runs timed on the accelerator itself, between two marks in its queue.
 
-A spinning kernel holds the device while a block is queued, so that its time is no picture of how fast the host
+A spinning kernel holds the device while a block is queued, so that its time does not depend on how fast the host
 launches. `DeviceBlocks(run_block, device)` is called like `run_block`, and returns seconds of device time. A statement
-that waits for the device, or queues more than its queue holds, cannot be held: it is timed with its waiting.
+that waits for the device, or queues more than its queue holds, cannot be held: its time includes its waiting.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The messages that ask for more than time: the work of a run, numbers in its variables, modes of a device.
+"""Messages that ask for figures besides time: the work of a run, numbers in its variables, modes of a device.
 
 See messages.py.
 """

@@ -1,7 +1,7 @@
 """What a process has that its forks could not use: an initialised accelerator, threads that were not started by Python.
 
-Asked of processes that have run the user's code and are to be forked: the caller's own, and a stopped pytest. Standard
-library only; torch is looked at, never imported.
+The check is for processes that have run the user's code and are to be forked: the caller's own, and a stopped pytest.
+Standard library only; torch is inspected, never imported.
 """
 
 from __future__ import annotations

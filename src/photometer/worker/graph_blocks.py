@@ -1,8 +1,8 @@
-"""Blocks of runs that a graph of the device replays: the device's own time, with next to no pause between two kernels.
+"""Blocks of runs that a graph of the device replays: the device's own time, with almost no pause between two kernels.
 
 After each kernel that is launched by itself a device pauses for about 1 us, and how long depends on the process: two
 that run the same kernel of 2 us were up to 8 % apart. Inside a graph the pause is about 0.2 us. A statement that cannot
-be captured (it waits for the device, or has graphs of its own) raises; its loop must then be opened anew.
+be captured (it waits for the device, or has graphs of its own) raises; its loop must then be opened again.
 """
 
 from __future__ import annotations

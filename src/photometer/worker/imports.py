@@ -1,4 +1,4 @@
-"""Import once: run the import statements of set-ups in a zygote, and notice those that a fork must do by itself.
+"""Import once: run the import statements of set-ups in a zygote, and notice those that each fork must run itself.
 
 In: import statements as text, in their order. Out: the first that cannot be shared, with the reason. An import cannot
 be shared if it leaves something that a fork does not have (threads, an opened device), that all forks would share

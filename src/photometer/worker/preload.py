@@ -1,9 +1,9 @@
-"""Preload: what set-ups import, found in their text, so that a zygote can import it once for all forks.
+"""Preload: the imports of set-ups, found in their text, so that a zygote can import them once for all forks.
 
 In: the text of set-ups and statements. Out: import statements, in their order. An import is left to the set-up if
 something before it may change what it imports: the path, the environment, or the state of another module. A child runs
-the same statements before it seeds random numbers and runs the set-up, so that it does not matter whether its zygote
-has done so. Standard library only.
+the same statements before it seeds random numbers and runs the set-up, so the result is the same whether or not its
+zygote has run them. Standard library only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How messages travel: JSON with its length before it, over a socket of their own. messages.py says what they are.
+"""How messages travel: JSON with its length before it, over a socket of their own. messages.py defines them.
 
-User code may print as it likes: standard output is not used. JSON, never pickle: a reply is data, whoever wrote it.
+User code may print freely: standard output is not used. JSON, never pickle: a reply is data, whoever wrote it.
 """
 
 from __future__ import annotations

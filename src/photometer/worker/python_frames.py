@@ -1,7 +1,7 @@
-"""Python functions made visible to Callgrind: each path of calls is given a piece of machine code, a trampoline.
+"""Make Python functions visible to Callgrind: each path of calls gets a piece of machine code, a trampoline.
 
 Ours are for x86-64. Elsewhere CPython's are used, if it is 3.12 or later: it makes one per function for the profiler
-perf, and writes which belongs to which to a file in /tmp. The near side removes that, for a child may die before.
+perf, and lists them in a file in /tmp. The near side removes that file, because a child may be killed before.
 """
 
 from __future__ import annotations

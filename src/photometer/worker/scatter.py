@@ -1,8 +1,8 @@
-"""Scatter a child's memory: where heap, mappings and stack lie is drawn from a seed, before the set-up runs.
+"""Scatter a child's memory: draw the places of heap, mappings and stack from a seed, before the set-up runs.
 
-A statement's time depends on where its memory lies, by a per cent and more. With one layout for all replicates that is
-a bias which looks like evidence; drawn anew for each side of each replicate it is noise, which the interval covers.
-Standard library and torch only.
+A statement's time depends on the addresses of its memory, by a per cent and more. With one layout for all replicates
+that is a bias which looks like evidence; drawn again for each side of each replicate it is noise, which the interval
+covers. Standard library and torch only.
 """
 
 from __future__ import annotations

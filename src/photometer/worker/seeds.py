@@ -1,7 +1,7 @@
 """Seed the random numbers of a child before its set-up runs: torch on all devices, Python's `random`, numpy.
 
-torch seeds itself at random in each process, so two sides would compare other data: a sort takes longer or shorter, and
-a branch per element executes other instructions. Standard library and torch only.
+torch seeds itself at random in each process, so two sides would compute with different data: a sort takes longer or
+shorter, and a branch per element executes different instructions. Standard library and torch only.
 """
 
 from __future__ import annotations

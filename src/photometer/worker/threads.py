@@ -1,4 +1,4 @@
-"""The size of torch's thread pool: set for a while, and put back whatever happens."""
+"""Set the size of torch's thread pool for a while, and always restore it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Look on with torch's profiler while a statement runs once: what the host did, and what accelerators did for it.
+"""Observe with torch's profiler one run of a statement: what the host did, and what accelerators did for it.
 
-Host operations and kernels come with their beginning and their length in nanoseconds, and with the lane they were on:
-a thread, or a stream of a device. Which devices there are is the profiler's to say. See instruments/timeline.py.
+Host operations and kernels come with their start and length in nanoseconds, and with their lane: a thread, or a stream
+of a device. The profiler determines which devices there are. See instruments/timeline.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""torch_here: the torch of this interpreter, or what stands in its place where it has none.
+"""torch_here: the torch of this interpreter, or a stand-in where it has none.
 
-Plain Python code can be measured without it; then nothing of torch is imported, and the name `torch`, which every
-statement sees, says what is missing as soon as something of it is used.
+Plain Python code can be measured without torch; then nothing of it is imported, and the name `torch`, which every
+statement sees, raises an error that names what is missing as soon as it is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An exception of the user's code, described for the user: the frames of the machinery around it left out."""
+"""Describe an exception of the user's code to the user, without the frames of photometer around it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""What one run of a statement works on: its FLOPs by torch's own counter, and the bytes that it must move.
+"""The work of one run of a statement: its FLOPs by torch's own counter, and the bytes that it must move.
 
-And what a statement leaves in its variables: own metrics, and marks of phases.
-
-Bytes are those that cannot be avoided: each input is read once, each output is written once, and what lives only
-between two operations is not counted. An input is memory that an operation reads and none has made; an output is memory
-that an operation has written and none has read after that, or that was there before.
+Bytes are those that cannot be avoided: each input is read once, each output is written once, and values that live only
+between two operations are not counted. An input is memory that an operation reads and none has made; an output is
+memory that an operation has written and none has read after that, or that was there before. The values that a statement
+leaves in its variables, own metrics and marks of phases, are read here, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Suites that were written for other tools, read as suites of ours: one module per tool, by the prefix of the name.
+"""Suites that were written for other tools, read as photometer's suites: one module per tool, by the name's prefix.
 
 In: `asv:benchmarks`, `operator_benchmark:pt/add_test.py`, `triton:bench.py`. Out: a Suite whose set-ups import the
-user's own modules. Its `folders` must be on the path of whatever process runs it; its `notes` say what was left out.
+user's own modules. Its `folders` must be on the path of every process that runs it; its `notes` say what was left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A user's module that set-ups import: where it is, what it is called, and its import here.
+"""A user's module that set-ups import: its folder, its name, and its import here.
 
 In: a file or a package folder. Out: a `TheirCode`: the name by which every process imports it, and the folder that
-makes that possible. The folder holds nothing but a link to the code, so that it can be first on the path of every side
+makes that possible. The folder holds only a link to the code, so that it can be first on the path of every side
 of a comparison without bringing the rest of the user's working tree along.
 """
 

@@ -1,8 +1,8 @@
 """Triton's benchmarks: files with functions that `triton.testing.perf_report` decorates.
 
-In: such a file. Out: a Suite with a benchmark per plot, point and line. What is measured is the callable that the
-function passes to `do_bench`. Listing needs neither triton nor an accelerator, unless the file itself does while it is
-loaded. stand_ins/photometer_triton.py finds the plots here and captures the callable in the process that is measured.
+In: such a file. Out: a Suite with a benchmark per plot, point and line, which measures the callable that the function
+passes to `do_bench`. Listing needs neither triton nor an accelerator, unless the file itself does while it is loaded.
+stand_ins/photometer_triton.py finds the plots here and captures the callable in the process that is measured.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 In: a CallgrindProfile. Out: folded stacks: `(("main", "f", "g"), 120)` means that g itself, called by f, called by
 main, took 120 instructions. Callgrind keeps edges, not stacks: how g's cost divides among its callers is known, but
-not how that part divides among the callers' callers. It is divided in proportion to the cost of the calls, as gprof
-does.
+not how that part divides among the callers' callers. As in gprof, it is divided in proportion to the cost of the calls.
 """
 
 from __future__ import annotations

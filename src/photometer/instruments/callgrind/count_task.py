@@ -1,8 +1,7 @@
 """CountTask: one statement to count, self-contained. CountedTask: the profiles of its repeats.
 
-A Timer or a plan makes the first; InstructionCounts and CallgrindStats come from the second.
-
-Inclusive counts without the frames of the loop around the statement.
+A Timer or a plan makes the first; InstructionCounts, CallgrindStats and inclusive counts without the frames of the loop
+around the statement are made from the second.
 """
 
 from __future__ import annotations

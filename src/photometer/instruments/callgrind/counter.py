@@ -1,9 +1,7 @@
 """InstructionCounter: tasks in, counted tasks out, each in a fresh fork of a session's server under Callgrind.
 
 The cost of the empty loop is counted once per number of runs. A crash on an instruction that Valgrind does not know is
-distinguished from other crashes. Several threads may count at the same time: each gets its own server.
-
-Recognise a crash on an instruction that Valgrind does not know, and suggest what to do.
+recognised, and the error suggests what to do. Several threads may count at the same time: each gets its own server.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The layout band: tasks counted under other hash seeds and environment sizes, on purpose.
+"""LayoutBand: a statement's counts under several memory layouts: how far its count depends on addresses.
 
-In: tasks and layouts. Out: a LayoutBand per task. Every layout needs its own server, which takes about 15 s to start.
-
-LayoutBand: one statement's counts under several memory layouts: how far a count depends on where things lie.
+In: tasks and layouts (hash seeds and environment sizes). Out: a LayoutBand per task. Every layout needs its own server,
+which takes about 15 s to start.
 """
 
 from __future__ import annotations

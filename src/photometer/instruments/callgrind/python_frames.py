@@ -1,10 +1,9 @@
 """Python functions in a Callgrind profile, found by the trampolines that the worker or CPython made for them.
 
 In: a profile taken with FRAME_OPTIONS, and the map of trampolines that the worker returned. Out: folded stacks in which
-a trampoline and the interpreter's loop below it are one frame, named as in Python. With a trampoline per call path
-(the worker's own), what was executed below each Python frame is exact. Without any, the loop is one function.
-
-Call stacks that sum to the displayed figure: the instructions of a statement outside the allocator.
+a trampoline and the interpreter's loop below it are one frame, named as in Python; they sum to the displayed figure,
+the instructions outside the allocator. With a trampoline per call path (the worker's own), what was executed below each
+Python frame is exact. Without any, the loop is one function.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Device time, hot and cold: by events, and by the profiler if that is the better source; and which was used."""
+"""Device time, hot and cold: by events, or by the profiler if that is better; the result names its source."""
 
 from __future__ import annotations
 

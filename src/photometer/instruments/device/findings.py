@@ -1,6 +1,6 @@
-"""Warnings about a measurement, and the check for inputs that hold only one value.
+"""Findings about a device measurement: warnings, inputs that hold only one value, and the bound of a statement.
 
-What limits a statement: launching on the host, memory, arithmetic, or waiting; and the card's peaks.
+A statement is bound by launching on the host, by memory, by arithmetic, or by waiting; the card's peaks decide.
 """
 
 from __future__ import annotations

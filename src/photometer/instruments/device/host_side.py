@@ -1,4 +1,4 @@
-"""What the host measures: its own time per run, the time to a finished result, whether a run waits, and memory."""
+"""Host measurements: its own time per run, the time to a finished result, whether a run waits, and memory."""
 
 from __future__ import annotations
 

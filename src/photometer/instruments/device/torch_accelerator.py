@@ -1,8 +1,7 @@
-"""A real accelerator through torch, as far as its module of torch supports it; what is missing is said.
+"""A real accelerator through torch, as far as its module of torch supports it; missing features are named.
 
-Our own work runs on a separate stream, so that the profiler can tell it from the statement's.
-
-Kernel times from torch's profiler: a body of device work in, every kernel's own start and duration out.
+Kernel times come from torch's profiler: a body of device work in, every kernel's own start and duration out. Our own
+work runs on a separate stream, so that the profiler can distinguish it from the statement's.
 """
 
 from __future__ import annotations

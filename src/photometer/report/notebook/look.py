@@ -1,4 +1,4 @@
-"""What fragments for notebooks share beside tables: the badge of a verdict, and a reason to doubt."""
+"""Parts that fragments for notebooks share besides tables: the badge of a verdict, and a reason to doubt."""
 
 from __future__ import annotations
 

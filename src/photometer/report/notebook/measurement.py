@@ -1,8 +1,8 @@
-"""A Measurement in a notebook: the median with its interval, a histogram of the blocks, and warnings.
+"""Measurements in a notebook.
 
-InstructionCounts in a notebook: the three figures, whether they are exact, and the costliest functions.
-
-A DeviceMeasurement in a notebook: the table of modes, what bounds it, the kernels and the warnings.
+A Measurement shows its median with the interval, a histogram of the blocks, and warnings; InstructionCounts the three
+figures, whether they are exact, and the costliest functions; a DeviceMeasurement its modes, bound, kernels and
+warnings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MemoryMeasurement in a notebook: what one run allocates, on the CPU and on an accelerator, and whether it repeats."""
+"""MemoryMeasurement in a notebook: the allocations of one run, on CPU and accelerator, and whether they repeat."""
 
 from __future__ import annotations
 

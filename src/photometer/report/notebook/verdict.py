@@ -1,4 +1,4 @@
-"""Verdicts in a notebook: one, with a picture of its interval, those of two environments, a ranking of statements."""
+"""Verdicts in a notebook: one with a picture of its interval, those of two environments, a ranking of statements."""
 
 from __future__ import annotations
 

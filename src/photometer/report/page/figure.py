@@ -1,9 +1,8 @@
 """Overview figures as data: points in a plane, lines, or rows with intervals; and the scales of their axes.
 
-`overview_figures.py` and `line_figure.py` make figures from views. The page's script and `plot_files.py` draw the same
-description; a Scale does for SVG files what script/scale.js does on the page. There are no colours and no SVG here.
-
-Figures of lines: curves of a sweep with intervals, and the roofline, whose roofs are lines and benchmarks points.
+`overview_figures.py` makes figures from views; figures of lines (curves of a sweep with intervals, and the roofline)
+are made here. The page's script and `plot_files.py` draw the same description; a Scale does for SVG files what
+script/scale.js does on the page. There are no colours and no SVG here.
 """
 
 from __future__ import annotations

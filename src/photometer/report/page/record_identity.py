@@ -1,4 +1,4 @@
-"""What a record of a results file is about: an id, the label from the group down, words for the variant, and the code.
+"""The identity of a record in a results file: id, labels from the group down, words for the variant, and code.
 
 In: a record as a plain dict. Records of a run have a work order, others only a task spec or a title. Out: an Identity.
 """

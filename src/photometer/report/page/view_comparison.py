@@ -1,4 +1,4 @@
-"""What the page says of a comparison: one ComparisonView per benchmark, of the branch against the base.
+"""The page's view of a comparison: one ComparisonView per benchmark, of the branch against the base.
 
 In: the records of one results file. Out: ComparisonViews, the slower ones first, with the samples and counts they were
 judged by; and SkipViews for benchmarks without a verdict. Benchmarks that changed may have call stacks.

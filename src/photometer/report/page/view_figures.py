@@ -1,4 +1,4 @@
-"""What the page shows beside times and counts: curves of sweeps, rooflines, and tables of rates, phases and metrics.
+"""The page's figures besides times and counts: curves of sweeps, rooflines, and tables of rates, phases and metrics.
 
 In: the records of one results file. Out: a FiguresView of plain frozen values.
 """

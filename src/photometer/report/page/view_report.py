@@ -1,9 +1,7 @@
-"""ReportView: everything the page shows.
+"""ReportView: everything that the page shows.
 
-In: one or several loaded results files. Out: the view. Kinds of record that the page does not know are counted and
-named.
-
-MachineView: the machine and software of a measurement, and how it was disturbed, in words.
+In: one or several loaded results files. Out: the view. Unknown kinds of records are counted and named. A MachineView
+describes, in words, the machine and software of a measurement, and what disturbed it.
 """
 
 from __future__ import annotations

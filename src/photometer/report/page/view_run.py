@@ -1,4 +1,4 @@
-"""What the page says of a run: one BenchmarkView per benchmark, with its wall time, instructions and device times.
+"""The page's view of a run: one BenchmarkView per benchmark, with its wall time, instructions and device times.
 
 In: the records of one results file. Out: BenchmarkViews in the order of the file, and SkipViews for failures; all of
 them plain frozen values. `page_data` writes them into the page.

@@ -1,8 +1,8 @@
-"""A table as CSV: a line per row, numbers at full precision and without units, for spreadsheets and data frames.
+"""A table as CSV or JSON, for spreadsheets, data frames and programs.
 
-One line per variant of a run, with its sizes, rates, phases and metrics, as CSV or JSON. In: rows. Out: text.
-
-A table as JSON: its columns with kinds and units, its rows as objects with plain values, its notes.
+CSV has a line per row, with numbers at full precision and without units; JSON has the columns with kinds and units, the
+rows as objects with plain values, and the notes. A run is also written with one line per variant, with its sizes,
+rates, phases and metrics.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A table as plain text for terminals and logs, laid out as users of torch.utils.benchmark know it.
 
 In: a finished Table and a width. Out: one string. Names wrap, and columns that do not fit side by side continue
-below. Written by hand because a rich.Table of ten thousand rows takes many seconds.
-
-What a table says, whatever its format: the number and note of each cell, and the legend that explains them.
+below. The number and note of each cell, and the legend, are made here for all formats. Written by hand because a
+rich.Table of ten thousand rows takes many seconds.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import pytest
 
 from photometer.analysis.comparison_reader import read_comparison
 from photometer.cli import main
+from photometer.cli.show import MOST_PERCENTILES
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.measurement import Measurement
 from photometer.model.results_file import ResultsFile
@@ -42,6 +43,22 @@ def test_terminal_is_the_default(results: Path, capsys: pytest.CaptureFixture[st
     assert "[-" in out
     assert "1 threads: --" in out
     assert "\x1b" not in out
+
+
+def test_percentiles_follow_the_table_of_a_few_measurements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few, many = tmp_path / "few.json", tmp_path / "many.json"
+    blocks = [10e-6 * n for n in range(1, 102)]
+    save(few, [Measurement(10, blocks, TaskSpec("f()", "pass"))])
+    save(many, [Measurement(10, blocks, TaskSpec(f"f({n})", "pass")) for n in range(MOST_PERCENTILES + 1)])
+    assert run(few) == 0
+    *_, row = [line for line in capsys.readouterr().out.splitlines() if line.startswith("f()")]
+    assert " ".join(row.split()[1:]) == "51.0 µs 91.0 µs 96.0 µs 100 µs 101 blocks of 10 runs"
+    assert run(few, "--markdown") == 0
+    assert "blocks of 10 runs" in capsys.readouterr().out
+    assert run(many) == 0
+    shown = capsys.readouterr().out
+    assert "blocks of 10 runs" not in shown
+    assert shown.endswith("--percentiles shows the 50th, 90th, 95th and 99th percentile of each.\n")
 
 
 @pytest.mark.parametrize(

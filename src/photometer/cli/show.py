@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from photometer.model.results_reader import Results
     from photometer.tables import Compare
 
+# More measurements than this have their percentiles on demand, so that the table of times stays in sight.
+MOST_PERCENTILES = 20
+
 
 class Ratio(str, enum.Enum):
     TIMES = "x"
@@ -76,7 +79,12 @@ def show(
         asked.give(lambda shape: _percentiles(loaded, shape))
         return
     layout = _Layout(by_file, relative, baseline, baseline_env, transpose)
-    asked.give(lambda shape: _shown(loaded, shape, layout, colour=shape is Shape.TERMINAL and _shows_colour()))
+
+    def shown(shape: Shape) -> str:
+        text = _shown(loaded, shape, layout, colour=shape is Shape.TERMINAL and _shows_colour())
+        return text + _few_percentiles(loaded, shape) if layout.is_usual else text
+
+    asked.give(shown)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,6 +232,19 @@ def _variants(loaded: list[Results], shape: Shape) -> str:
         for row in variant_rows(results.records_by_suite)
     ]
     return render_variants_json(rows) if shape is Shape.JSON else render_variants_csv(rows)
+
+
+def _few_percentiles(loaded: list[Results], shape: Shape) -> str:
+    """Return the table of percentiles for people, if one file has so few measurements that it may follow the others."""
+    from photometer.report.percentile_table import table_of_percentiles
+
+    measured = [m for m in loaded[0].measurements if m.raw_times]
+    if len(loaded) > 1 or not measured or shape not in (Shape.TERMINAL, Shape.MARKDOWN):
+        return ""
+    if len(measured) <= MOST_PERCENTILES:
+        return "\n" + in_shape(table_of_percentiles(measured), shape)
+    note = "\n--percentiles shows the 50th, 90th, 95th and 99th percentile of each.\n"
+    return note if shape is Shape.TERMINAL else ""
 
 
 def _percentiles(loaded: list[Results], shape: Shape) -> str:

@@ -176,7 +176,15 @@ def test_details_are_read_and_drawn_when_asked_for(tab: Tab, page_of: Pages) -> 
     open_first_row(tab)
     tab.picture(PICTURES / "run-detail.png")
     shown = body.first.inner_text()
-    for said in ("Median", "95 % interval", "Outside the allocator", "3, all exactly equal", "torch.empty((0,))"):
+    for said in (
+        "Median",
+        "95 % interval",
+        "50, 90, 95, 99 %",
+        "of blocks of",
+        "Outside the allocator",
+        "3, all exactly equal",
+        "torch.empty((0,))",
+    ):
         assert said in shown, said
     assert len((tab.find(".dots").first.get_attribute("d") or "").split("M")) > 150
     expect(tab.find(".histogram").first).to_be_attached()

@@ -24,6 +24,8 @@ def test_time_and_instructions_of_one_benchmark_come_together() -> None:
     assert view.time is not None
     assert view.time.seconds == pytest.approx(1.1e-6)
     assert view.time.samples == pytest.approx((1e-6, 1.1e-6, 1.2e-6))
+    assert dict(view.time.percentiles) == pytest.approx({50: 1.1e-6, 90: 1.18e-6, 95: 1.19e-6, 99: 1.198e-6})
+    assert view.time.percentiles_of == "blocks of 10 runs"
     assert view.counts is not None
     assert (view.counts.total, view.counts.is_exact, view.counts.stacks) == (5000, True, ((("a", "b"), 7),))
     assert [warning.message for warning in view.warnings] == [

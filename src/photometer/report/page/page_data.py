@@ -139,6 +139,8 @@ def _run_detail(view: BenchmarkView) -> dict[str, Any]:
             "runs_per_block": view.time.runs_per_block,
             "typical": view.time.typical,
             "visits": view.time.visits,
+            "percentiles": view.time.percentiles,
+            "percentiles_of": view.time.percentiles_of,
             "compile_seconds": view.time.compile_seconds,
         }
     if view.counts is not None:

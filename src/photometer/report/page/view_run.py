@@ -16,7 +16,7 @@ from photometer.analysis.run_table import Doubt, doubts_of, judge_cautions
 from photometer.errors import MeasurementError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
-from photometer.model.measurement import Measurement
+from photometer.model.measurement import PERCENTILES, Measurement
 from photometer.model.order_name import UNNAMED, name_below_group, title_text
 from photometer.model.packed_stacks import unpack_stacks
 from photometer.model.records import from_record
@@ -60,6 +60,9 @@ class TimeView:
     blocks: int
     typical: float
     visits: int = 0
+    # The 50, 90, 95 and 99 % of single runs, or of blocks: which is said.
+    percentiles: tuple[tuple[int, float], ...] = ()
+    percentiles_of: str = ""
     # Of torch.compile, in the first call.
     compile_seconds: float | None = None
 
@@ -206,6 +209,8 @@ def time_view(measurement: Measurement, most_samples: int) -> TimeView:
         blocks=len(times),
         compile_seconds=_compile_seconds(measurement),
         typical=measurement.median,
+        percentiles=tuple((percent, measurement.percentile(percent)) for percent in PERCENTILES),
+        percentiles_of=measurement.percentiles_are_of,
         visits=len(measurement.visits),
     )
 

@@ -68,6 +68,7 @@ function timeFacts(row, detail, samples) {
     row.high !== null && ["95 % interval", `${time(row.low, 4)} to ${time(row.high, 4)}`],
     detail.time.visits > 0 && ["Typical (median)", time(detail.time.typical, Math.max(row.digits, 2))],
     ["Fastest block", time(ordered[0], 4)],
+    [`${detail.time.percentiles.map(([percent]) => percent).join(", ")} %`, `${detail.time.percentiles.map(([, seconds]) => time(seconds, 3)).join(", ")}, of ${detail.time.percentiles_of}`],
     detail.time.compile_seconds !== null && ["Compiling", `${time(detail.time.compile_seconds, 3)} in the first call`],
     ["IQR", `${share(middle / detail.time.typical)} of the median`],
     ["Measured", `${plural(detail.time.blocks, "block")} of ${plural(detail.time.runs_per_block, "run")}${detail.time.visits ? ` in ${plural(detail.time.visits, "visit")}` : ""}`],

@@ -31,7 +31,7 @@ REMEDY = "Check it out yourself to see why."
 
 
 class LastingSession(Session):
-    """A session that outlives the runs it serves, those that fail too; `end` closes it, `end_at_once` kills it."""
+    """A session that outlives the runs that use it, even failed ones; `end` closes it, `end_at_once` kills it."""
 
     def close(self) -> None:
         """Do nothing: the servers are for the next commit, too."""
@@ -55,7 +55,7 @@ class OnNode:
 
 
 class CommitSource(Protocol):
-    """Whatever makes commits ready to be measured, here (CommitLane) or on a node (remote/commits.py)."""
+    """Makes commits ready to be measured, here (CommitLane) or on a node (remote/commits.py)."""
 
     def at(self, sha: str) -> Session | OnNode: ...
 
@@ -114,7 +114,7 @@ class CommitLane:
         self._session: LastingSession | None = None
 
     def at(self, sha: str) -> Session:
-        """Return a session that measures a commit. One that cannot be checked out or installed raises."""
+        """Return a session that measures a commit. Raise an error for one that cannot be checked out or installed."""
         if self._install is not None:
             return self._installed(sha)
         self._move_to(sha)
@@ -134,7 +134,7 @@ class CommitLane:
         return self._session
 
     def _move_to(self, sha: str) -> None:
-        """Put the files of a commit into the folder; nothing of the commit before stays, compiled modules neither."""
+        """Put the files of a commit into the folder; nothing of the former commit stays, not even compiled modules."""
         if self._checkout is None:
             # Commits take turns in this folder, so it is not kept.
             self._checkout = self._worktrees.check_out(GitSource(sha, self._repository), may_be_kept=False)

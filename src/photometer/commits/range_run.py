@@ -112,7 +112,7 @@ FOLDER = RESULTS_FOLDER / "history"
 
 @dataclasses.dataclass(frozen=True)
 class RangeRequest:
-    """Which commits, and what is measured of each. `folder` has a results folder per commit."""
+    """Which commits to measure, and what of each. `folder` has a results folder per commit."""
 
     suite: str
     old: str
@@ -130,7 +130,7 @@ class RangeRequest:
 
 @dataclasses.dataclass(frozen=True)
 class CommitOutcome:
-    """What came of one commit: measured (perhaps with failures), or not, and why."""
+    """The outcome of one commit: measured (perhaps with failures), or not, and why."""
 
     commit: Commit
     report: RunReport | None = None
@@ -212,7 +212,7 @@ def measure_commit(
     request: RangeRequest,
     observer: RunObserver | None = None,
 ) -> CommitOutcome:
-    """Measure one commit into its folder and the store. That it does not build is an outcome, not an error."""
+    """Measure one commit into its folder and the store. A commit that does not build is an outcome, not an error."""
     try:
         there = lane.at(commit.sha)
     except EnvironmentSpecError as error:
@@ -272,7 +272,7 @@ def _missing(repository: Repository, request: RangeRequest, machines: Sequence[M
 
 
 def outcome_words(outcomes: Sequence[CommitOutcome]) -> str:
-    """Return one line that sums up."""
+    """Return a summary in one line."""
     failed = [outcome for outcome in outcomes if outcome.error]
     words = f"{len(outcomes) - len(failed)} commits measured"
     return words + (f", {len(failed)} could not be" if failed else "")

@@ -47,7 +47,7 @@ _EXACT = {"instructions": (INSTRUCTIONS.name,), "memory": (PEAK_MEMORY.name, DEV
 
 @dataclasses.dataclass(frozen=True)
 class SearchRequest:
-    """`metric` None takes instructions if they differ between the two revisions, else time."""
+    """What to search for. With `metric` None, instructions if they differ between the two revisions, else time."""
 
     good: str
     bad: str
@@ -62,7 +62,7 @@ class SearchRequest:
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
 
     def settings_for(self, metric: str) -> RunSettings:
-        """Return what is measured of each commit: the exact metric alone."""
+        """Return the settings for each commit, which measure only the exact metric."""
         return RunSettings(
             options={"wall": False, "instructions": metric == "instructions", "memory": metric == "memory"}, repeats=1
         )
@@ -82,7 +82,7 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True)
 class ChangedBenchmark:
-    """What the found commit did to a benchmark: values before and after, or the verdict of a live comparison."""
+    """How the found commit changed a benchmark: values before and after, or the verdict of a live comparison."""
 
     title: str
     metric: str
@@ -94,7 +94,7 @@ class ChangedBenchmark:
 
 @dataclasses.dataclass(frozen=True)
 class FirstCommit:
-    """The commit, or, if some beside it could not be tested, all among which it is (the last is known to differ)."""
+    """The commit, or all candidates if some could not be tested (the last one is known to differ)."""
 
     candidates: tuple[Commit, ...]
     last_same: Commit
@@ -110,7 +110,7 @@ class FirstCommit:
 
 
 class Nothing(DefinitionError):
-    """The two revisions do not differ in what is searched for."""
+    """The two revisions do not differ in the searched metric."""
 
 
 OnStep = Callable[[int, int, Commit, str], None]
@@ -244,7 +244,7 @@ class _Search:
         return self._report(place, self._compare(self._commits[place]))
 
     def _compare(self, sha: str) -> Outcome:
-        """Compare a commit with the good one live. One that stays open is tried again, and then not counted."""
+        """Compare a commit with the good one live. An undecided one is tried again, and then counts as untestable."""
         top, seconds = self._repository.top, self._request.seconds
         for _ in range(2):
             try:
@@ -328,7 +328,7 @@ class _Search:
 
 
 def figures_in(records: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> dict[str, Figure]:
-    """Return what records say of the last of the metrics that they have, by benchmark."""
+    """Return the values of the last metric that the records have, by benchmark."""
     found: dict[str, Figure] = {}
     for record in records:
         identity = benchmark_of(record)

@@ -43,7 +43,7 @@ DEFAULT_DEVICE_BUDGET_SECONDS = 5.0
 
 @dataclasses.dataclass(frozen=True)
 class AbRequest:
-    """What to compare, and how; `device` is set if the times of an accelerator are wanted."""
+    """What to compare, and how; `device` is set to compare times on an accelerator."""
 
     contenders: tuple[Contender, ...]
     stopping: Stopping
@@ -135,7 +135,7 @@ class AbFindings:
 
     @property
     def comparison(self) -> EnvironmentComparison:
-        """Return it as a comparison of one benchmark, whose sides are the statements: what a gate judges."""
+        """Return the findings as a comparison of one benchmark, whose sides are the statements, for the gate."""
         names = [contender.name for contender in self.request.contenders]
         verdicts = {statement.name: statement.verdict for statement in self.ranking}
         results = []
@@ -153,7 +153,7 @@ class AbFindings:
         return EnvironmentComparison(tuple(names), "ab", tuple(results), margin=self.request.stopping.criteria.margin)
 
     def keep(self, destination: Destination) -> None:
-        """Write them to a file, a history store, or both."""
+        """Write the findings to a file, a history store, or both."""
         with contextlib.ExitStack() as stack:
             header = self.request.header()
             kept = destination.open(header, stack)

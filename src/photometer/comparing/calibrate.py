@@ -118,7 +118,7 @@ def calibrate_environment(
 
 
 class _OneOrder:
-    """Samples one of several orders, and remembers the samples."""
+    """Samples one of several orders, and keeps the samples."""
 
     def __init__(self, sampler: ForkSampler, order: int, first_turn: int) -> None:
         self._sampler, self._order, self._first_turn = sampler, order, first_turn

@@ -143,7 +143,7 @@ def named(error: WorkerError, name: str) -> WorkerError:
 
 
 def run_here(contender: Contender, num_threads: int) -> None:
-    """Run it once in this process."""
+    """Run the statement once in this process."""
     try:
         with set_torch_threads(num_threads):
             _loop(contender, time.perf_counter).timeit(1)

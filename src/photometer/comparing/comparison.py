@@ -77,20 +77,20 @@ def _values(side: StartedSide, ready: ReadyOrder) -> list[tuple[float, ...]]:
 
 @dataclasses.dataclass(frozen=True)
 class MemorySuite:
-    """What one run allocates, by order id and position of the side; `warnings` say what could not be measured."""
+    """Memory of one run, by order id and position of the side; `warnings` say what could not be measured."""
 
     uses: Mapping[tuple[str, int], MemoryMeasurement] = dataclasses.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     errors: tuple[PhotometerError, ...] = ()
 
     def change(self, order_id: str, place: int) -> MemoryChange | None:
-        """Return a side against the reference, if both were measured."""
+        """Return the change of a side against the reference, if both were measured."""
         base, branch = self.uses.get((order_id, 0)), self.uses.get((order_id, place))
         return None if base is None or branch is None else memory_change(base, branch)
 
 
 def measure_memory_of(sides: Sequence[StartedSide], checked: CheckedPlan, observer: Observer) -> MemorySuite:
-    """Measure what one run of every order allocates on every side where it runs."""
+    """Measure the memory of one run of every order on every side where it runs."""
     observer.stage("measuring memory")
     uses: dict[tuple[str, int], MemoryMeasurement] = {}
     errors: list[PhotometerError] = []
@@ -128,7 +128,7 @@ class Findings:
 
 
 class ComparisonStopped(KeyboardInterrupt):
-    """Ctrl-C, or another signal that ends a command, came amid a comparison; `comparison` is what is known by then."""
+    """A signal such as Ctrl-C stopped the comparison; `comparison` holds what was known by then."""
 
     def __init__(self, comparison: EnvironmentComparison) -> None:
         super().__init__()
@@ -186,9 +186,10 @@ class Comparison:
         return self._source.plan()
 
     def run(self, on_decided: Callable[[EnvironmentComparison], object] = lambda _: None) -> EnvironmentComparison:
-        """Run all stages. `on_decided` gets the verdicts as soon as they are final, before anything is explained.
+        """Run all stages.
 
-        Raise ComparisonStopped if a signal ends it once something is known; that is kept in the file.
+        `on_decided` gets the verdicts as soon as they are final, before anything is explained. Raise ComparisonStopped
+        if a signal ends the comparison after something is known, which is then kept in the file.
         """
         if not len(self.plan):
             return EnvironmentComparison(self.names, self.plan.suite, ())
@@ -228,7 +229,7 @@ class Comparison:
         )
 
     def count(self, checked: CheckedPlan) -> CountedSuite:
-        """Count instructions alone, without timing. Raise the error of what cannot be counted."""
+        """Count instructions alone, without timing. Raise the error of an order that cannot be counted."""
         self.observer.stage("counting instructions")
         errors: list[PhotometerError] = []
 
@@ -242,7 +243,7 @@ class Comparison:
         return counted
 
     def measure_memory(self, checked: CheckedPlan) -> MemorySuite:
-        """Measure what one run allocates on every side, even if all execute the same instructions."""
+        """Measure the memory of one run on every side, even if all execute the same instructions."""
         if not self.settings.memory or self.seconds_left() <= 0.0:
             return MemorySuite()
         if any(not side.session.facts().torch for side in self.sides):
@@ -251,7 +252,7 @@ class Comparison:
         return measure_memory_of(self.sides, checked, self.observer)
 
     def measure_exactly(self, checked: CheckedPlan) -> ExactSuite:
-        """Measure the other exact figures that are asked for, on every side."""
+        """Measure the other requested exact figures, on every side."""
         if self.seconds_left() <= 0.0:
             return ExactSuite()
         return compare_exactly(self.sides, checked, self.settings.options, self.observer)
@@ -270,7 +271,7 @@ class Comparison:
         return located(found.exact, verdicts, self.sides, found.checked, self.observer)
 
     def explain(self, found: Findings) -> Explanation:
-        """Find the code behind each change, and try it in other memory layouts, by time and by count."""
+        """Find the code behind each change, and time and count it in other memory layouts."""
         counted = found.counted
         if self.seconds_left() <= 0.0:
             return Explanation(warnings=(*counted.warnings, LIMIT_REACHED))
@@ -384,7 +385,7 @@ class Comparison:
         ]
 
     def _limit_warnings(self, not_reached: Sequence[str]) -> tuple[str, ...]:
-        """Return why something was not reached, if that was the time limit."""
+        """Return what was left out because of the time limit."""
         limit = self.settings.limit_seconds
         if limit is None or not not_reached or self.seconds_left() > 0.0:
             return ()

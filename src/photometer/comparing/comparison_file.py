@@ -34,7 +34,7 @@ _MUST_MATCH = ("base", "branch", "sides", "suite", "fingerprint", "seed")
 
 @dataclasses.dataclass(frozen=True)
 class Destination:
-    """Where results are wanted: in a folder, which is locked meanwhile, or in a file, which is replaced; in a store."""
+    """Where results go: to a folder, which is locked meanwhile, or to a file, which is replaced; and to a store."""
 
     folder: Path | None = None
     resume: bool = False
@@ -42,7 +42,10 @@ class Destination:
     store: str | None = None
 
     def check(self) -> None:
-        """Raise ResultsFileError if the results cannot go into the folder, before anything is made or measured."""
+        """Raise ResultsFileError if the results cannot be written to the folder.
+
+        Call it before anything is made or measured.
+        """
         if self.folder is None:
             return
         check_results_folder(self.folder)
@@ -53,8 +56,9 @@ class Destination:
             )
 
     def open(self, header: Mapping[str, Any], stack: contextlib.ExitStack) -> ComparisonFile:
-        """Open all that is wanted, until the stack is closed. `header` says what is compared; to resume, it must be
-        the same.
+        """Open the file and the store until the stack is closed.
+
+        `header` describes the comparison; to resume, it must be the same.
         """
         self.check()
         kept = ComparisonFile()
@@ -150,7 +154,7 @@ def _resumed(path: Path, description: Mapping[str, Any]) -> ComparisonFile:
 
 
 def _is_same(before: object, now: object) -> bool:
-    """Return whether a side or suite is still the same. Files of 0.1 do not describe a side's build of torch."""
+    """Return whether a side or suite is still the same. Files of 0.1 do not describe the build of torch."""
     if isinstance(before, Mapping) and isinstance(now, Mapping) and "torch_build" not in before:
         now = {name: value for name, value in now.items() if name != "torch_build"}
     return before == now

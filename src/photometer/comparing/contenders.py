@@ -120,7 +120,7 @@ def name_of(function: Callable[..., Any]) -> str:
 def clearing_gradients(contenders: Sequence[Contender]) -> tuple[Contender, ...]:
     """Return the contenders such that text with a backward pass clears gradients before each run.
 
-    That is what a training step does. What clears or reads gradients by itself is left as it is.
+    A training step does so, too. A statement that clears or reads gradients itself is left as it is.
     """
     return tuple(_clearing(each) if _accumulates(each) else each for each in contenders)
 

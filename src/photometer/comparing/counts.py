@@ -61,7 +61,7 @@ class CountedSuite:
         return other / max(first, 1.0)
 
     def against_reference(self) -> Iterator[tuple[str, int]]:
-        """Yield the orders and sides that were counted, and whose reference was."""
+        """Yield the orders and sides that were counted together with the reference."""
         for order_id, place in self.counts:
             if place and (order_id, 0) in self.counts:
                 yield order_id, place
@@ -73,7 +73,7 @@ class CountedSuite:
         layouts: Sequence[CountedSuite] = (),
         code: tuple[ChangedCode, ...] = (),
     ) -> InstructionChange:
-        """Return a side against the reference; `layouts` are counts in other layouts."""
+        """Return the change of a side against the reference; `layouts` are counts in other layouts."""
         contest = Contest(0, place)
         pairs = [pair for each in (self, *layouts) if (pair := each.pair(order_id, contest)) is not None]
         first, other = pairs[0]
@@ -135,7 +135,7 @@ class CountsUnderWay:
             return list(dict.fromkeys(new))
 
     def wait(self, seconds: float) -> bool:
-        """Wait until there is something to take, at most `seconds`. Return whether anything can still come."""
+        """Wait until there is something to take, at most `seconds`. Return whether any count can still come."""
         with self._changed:
             if not self._new and not self.is_finished:
                 self._changed.wait(seconds)

@@ -62,7 +62,10 @@ class DecidedSuite:
 
 @dataclasses.dataclass(frozen=True)
 class Contests:
-    """The contests of all orders in one row, for the judge: `others` of each order, some of which are impossible."""
+    """The contests of all orders in one row, for the judge.
+
+    `others` are the contests of each order, some of which may be impossible.
+    """
 
     orders: tuple[WorkOrder, ...]
     others: int
@@ -109,10 +112,10 @@ def decide(
     others_busy_share: float | None = None,
     exact: ExactSuite = ExactSuite(),  # noqa: B008 - frozen, so sharing it is safe
 ) -> DecidedSuite:
-    """Count and measure until every verdict is final, or the budget or the time is spent, or a signal stops it.
+    """Count and measure until every verdict is final, the budget or the time is spent, or a signal stops it.
 
-    `others_busy_share` is the load of other processes before the comparison. What differs in `exact` figures is not
-    identical, even if it executes the same instructions.
+    `others_busy_share` is the load of other processes before the comparison. A benchmark whose `exact` figures differ
+    is not identical, even if it executes the same instructions.
     """
     orders = checked.orders
     contests = Contests.of(checked, len(sides))
@@ -188,7 +191,7 @@ def decide(
 
 
 class _Reports:
-    """Tells the observer of each verdict against the reference once, when it is final."""
+    """Reports each verdict against the reference to the observer once, when it is final."""
 
     def __init__(self, contests: Contests, names: Sequence[str], titles: Mapping[str, str], observer: Observer) -> None:
         self._contests, self._names, self._titles, self._observer = contests, names, titles, observer
@@ -261,7 +264,7 @@ class CountGate:
                 self._look(index, per_run)
 
     def _sort(self, counted: set[str], known: CountedSuite) -> None:
-        """Note which of the contests whose counts are new are identical."""
+        """Mark the contests with new counts that are identical."""
         for index, contest in self._contests.possible.items():
             order = self._contests.order(index)
             pair = known.pair(order.id, contest) if order.id in counted else None
@@ -306,7 +309,7 @@ class CountGate:
         return index in self._identical or self._counts.is_pending(self._contests.order(index).id, contest)
 
     def _look(self, index: int, per_run: float) -> None:
-        """Settle it as identical, unless its times differ; if they still do later, time it like the others."""
+        """Settle it as identical unless its times differ; if they still differ later, time it like the others."""
         estimates = self._judge.estimates(index)
         verdict = judge_identical(estimates, per_run, self._settings.criteria)
         if verdict is None and len(estimates) < MOST_IDENTICAL_REPLICATES:
@@ -329,7 +332,10 @@ class CountGate:
 
 
 class RecordingSampler:
-    """Takes replicates of a suite's orders, and writes each to the file before it is judged: a crash loses only one."""
+    """Takes replicates of a suite's orders, and writes each to the file before it is judged.
+
+    A crash then loses only one replicate.
+    """
 
     def __init__(
         self,
@@ -357,7 +363,7 @@ class RecordingSampler:
         return self._sample(benchmark, replicate)
 
     def known(self) -> list[Sample]:
-        """Return the samples of an interrupted comparison."""
+        """Return the samples of the interrupted comparison."""
         places = {order.id: index for index, order in enumerate(self._checked.orders)}
         return [
             self._sample(places[replicate.order_id], replicate)

@@ -86,7 +86,7 @@ class AlternatingPair:
 def sieve_pairs(
     pairs: Sequence[tuple[BlockSample, BlockSample]],
 ) -> tuple[list[tuple[BlockSample, BlockSample]], bool]:
-    """Return the pairs in which the device was not held back, and whether it was in most: then all pairs are kept."""
+    """Return the pairs in which the device was not held back, or all if it was in most; and whether it was."""
     free = [pair for pair in pairs if not any(s.clocks is not None and s.clocks.throttled for s in pair)]
     enough = len(free) >= MINIMUM_BLOCKS and 2 * len(free) > len(pairs)
     return (free, False) if enough else (list(pairs), len(free) < len(pairs))
@@ -251,7 +251,7 @@ def _opened(contenders: Sequence[Contender]) -> Iterator[list[Statement]]:
 
 
 def _own(contender: Contender, shared: dict[str, Any]) -> dict[str, Any]:
-    """Return the names of this contender only, without those that the set-up has assigned."""
+    """Return this contender's own names, without those that the set-up has assigned."""
     return {name: value for name, value in contender.names.items() if _is_ours(name) or name not in shared}
 
 

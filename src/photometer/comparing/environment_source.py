@@ -56,7 +56,7 @@ SLOW_SECONDS = 2e-3
 
 
 class EnvironmentSource:
-    """`make_session` is replaced by tests."""
+    """Starts environments as sides. Tests replace `make_session`."""
 
     def __init__(self, request: ComparisonRequest, *, make_session: Callable[[Environment], Session] = Session) -> None:
         if request.planned is None:
@@ -185,7 +185,7 @@ class _PreparedSides:
             )
 
     def _cpp_probes(self, planned: PlannedSuite) -> WorkOrders:
-        """Return none if all sides run the same code: compiling probes takes longer than most comparisons."""
+        """Return no probes if all sides run the same code: compiling probes takes longer than most comparisons."""
         found = [
             with_result_path(probe, probe.id)
             for probe in planned.probes.values()
@@ -270,7 +270,7 @@ class _Findings:
         )
 
     def problems(self) -> list[str]:
-        """Return what is wrong with all of it. Raise CannotRun if nothing runs on a side, and all for one reason."""
+        """Return the warnings about all orders. Raise CannotRun if nothing runs on a side, for one common reason."""
         unbuilt = [error for place in range(len(self._sides)) if (error := self._not_built(place)) is not None]
         if self._orders:
             # The failures show their tracebacks; this says what they have in common.
@@ -293,7 +293,7 @@ class _Findings:
         return []
 
     def _not_built(self, place: int) -> CannotRun | None:
-        """Return the error of a side whose checkout has failed for want of something that is compiled."""
+        """Return the error of a side whose checkout failed because something in it is not compiled."""
         side = self._sides[place]
         failures = [each for each in self._failures if each.place == place] if side.checkout else []
         found = (needs_build(side.name, Path(side.checkout), each.message, each.log) for each in failures)
@@ -335,7 +335,7 @@ def _run_built_probe(session: Session, probes: PreparedPlan, order_id: str, fold
 
 
 def _run_probe(side: StartedSide, ready: ReadyOrder, probe: WorkOrder | None, folder: Path) -> ProbeResult:
-    """Run the statement once and inspect what it left. `probe` is the order rewritten to write its results, if any."""
+    """Run the statement once and inspect its results. `probe` is the order rewritten to write them, if there is one."""
     results = folder / "results.json"
     results.unlink(missing_ok=True)
     order = ready.order if probe is None else with_result_path(probe, str(results))

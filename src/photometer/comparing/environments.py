@@ -102,7 +102,7 @@ def compare(
 
 
 def compare_requested(request: ComparisonRequest, observer: Observer | None = None) -> EnvironmentComparison:
-    """Compare live, or what two files have."""
+    """Compare live, or compare the results in two files."""
     if not request.is_live:
         return compare_unpaired(request, observer or Observer())
     with live_comparison(request, observer) as comparison:
@@ -116,7 +116,7 @@ def live_comparison(
     *,
     make_session: Callable[[Environment], Session] = Session,
 ) -> Iterator[Comparison]:
-    """Yield the comparison that a request asks for; its environments exist while the block runs."""
+    """Yield the requested comparison; its environments exist while the block runs."""
     source = EnvironmentSource(request, make_session=make_session)
     comparison = Comparison(source, request.settings, request.destination, observer, accepted=request.accepted)
     with comparison:

@@ -42,7 +42,7 @@ class ExactSuite:
 def compare_exactly(
     sides: Sequence[StartedSide], checked: CheckedPlan, options: Mapping[str, bool], observer: Observer
 ) -> ExactSuite:
-    """Measure what is asked for on every side where an order runs."""
+    """Measure the requested figures on every side where an order runs."""
     found: dict[Key, tuple[FigureChange, ...]] = {}
     warnings = []
     for instrument in compared_exactly():

@@ -100,7 +100,7 @@ def _framed(
 
 
 def read_framed(path: Path, runs: int) -> FramedSide | None:
-    """Return what was kept; None if it cannot be read. The file is data."""
+    """Return the kept stacks; None if they cannot be read. The file is data."""
     try:
         record = json.loads(path.read_text())
         calls = {
@@ -115,7 +115,7 @@ def read_framed(path: Path, runs: int) -> FramedSide | None:
 
 
 def write_framed(path: Path, framed: FramedSide) -> None:
-    """Keep a side. If that fails, only the next comparison takes longer."""
+    """Keep the stacks of a side. If that fails, only the next comparison takes longer."""
     calls = {
         frame: [[site.callee, site.line, times] for site, times in sites.items()]
         for frame, sites in framed.calls.items()
@@ -144,7 +144,7 @@ class Explanation:
 
 @dataclasses.dataclass(frozen=True)
 class Explainer:
-    """What all steps of an explanation need."""
+    """The inputs that all steps of an explanation need."""
 
     sides: Sequence[StartedSide]
     checked: CheckedPlan
@@ -154,7 +154,7 @@ class Explainer:
     observer: Observer
 
     def explain(self, changed: Sequence[WorkOrder], layouts: int) -> Explanation:
-        """Find the code that changed, then try the `changed` orders in other layouts, by time and by count."""
+        """Find the code that changed, then time and count the `changed` orders in other layouts."""
         changed_ids = {order.id for order in changed}
         again = [
             key

@@ -62,7 +62,7 @@ class CountsUsage:
 
 
 class KeptCounts:
-    """The counts of one side. If `side` is None they are not kept: nothing is found, nothing is written."""
+    """The counts of one side. If `side` is None, nothing is found and nothing is written."""
 
     def __init__(self, side: str | None, folder: Path | None = None) -> None:
         self._side = side
@@ -89,7 +89,7 @@ class KeptCounts:
         return cls(_digest([*parts, simd_variables()]))
 
     def find(self, ready: ReadyOrder, task: CountTask) -> SideCount | None:
-        """Return the count; None if there is none that can be read."""
+        """Return the count; None if there is none, or it cannot be read."""
         if self._side is None:
             return None
         try:
@@ -144,14 +144,14 @@ def counts_folder() -> Path:
 
 
 def usage(folder: Path | None = None) -> CountsUsage:
-    """Return what is kept."""
+    """Return how many counts are kept, and their size."""
     folder = folder or counts_folder()
     files = _own_files(folder)
     return CountsUsage(folder, len(files), sum(file.stat().st_size for file in files))
 
 
 def clear(folder: Path | None = None) -> CountsUsage:
-    """Remove the files of counts, and return what that was. Other files and what is behind a link are left."""
+    """Remove the files of counts and return their usage. Other files, and files behind a link, are left."""
     folder = folder or counts_folder()
     if folder.is_symlink():
         return CountsUsage(folder, 0, 0, left=(folder,))

@@ -117,14 +117,14 @@ class ComparisonSettings:
             )
 
     def budget_for(self, benchmarks: int) -> float:
-        """Return the measuring seconds for this many benchmarks; a single one may have all that one may have."""
+        """Return the measuring seconds for this many benchmarks; a single one may use the maximum for one."""
         if self.budget_seconds is not None:
             return self.budget_seconds
         return max(BUDGET_SECONDS_PER_BENCHMARK * benchmarks, self.most_seconds_each)
 
     @property
     def most_seconds_each(self) -> float:
-        """Return the most that one benchmark may use of the default budget, so that a noisy one does not use it up."""
+        """Return the maximum that one benchmark may use of the default budget, so that a noisy one leaves some."""
         return 2.0 * BUDGET_SECONDS_PER_BENCHMARK if self.budget_seconds is None else math.inf
 
     def margin_of(self, order: WorkOrder) -> float:
@@ -139,7 +139,7 @@ class ComparisonSettings:
         return max((self.margin_by_tag[tag] for tag in order.tags if tag in self.margin_by_tag), default=otherwise)
 
     def question_of(self, order: WorkOrder, title: str) -> Question:
-        """Return what is asked of a benchmark's time."""
+        """Return the question that decides a benchmark: its verdict, or whether it is slower than allowed."""
         allowed = None if self.gate is None else self.gate.allowed_slowdown(title, order)
         return Question(self.margin_of(order), allowed)
 
@@ -194,7 +194,7 @@ class ComparisonRequest:
         return planned.seeded(self.settings.seed)
 
     def check(self) -> None:
-        """Raise what is known to be wrong before anything is made or started: suite, revisions, output folder."""
+        """Raise errors that are known before anything is made or started: suite, revisions, output folder."""
         _ = self.planned
         check_revisions(spec.git for spec in self.specs)
         self.destination.check()

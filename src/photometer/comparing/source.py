@@ -72,7 +72,7 @@ class StartedSide:
         return self.checkout or ("" if overlay is None else str(overlay.folder))
 
     def identity(self) -> dict[str, Any]:
-        """Return what must be equal for a comparison to be resumed."""
+        """Return the properties that must be equal for a comparison to be resumed."""
         return {"spec": self.name} if self.resolved is None else self.resolved.identity()
 
 
@@ -86,7 +86,7 @@ class Contest:
 
 @dataclasses.dataclass(frozen=True)
 class CheckedPlan:
-    """What can be measured: for each order what is ready, by the position of the side. Then failures and warnings."""
+    """The orders that can be measured, ready for each position of a side; then failures and warnings."""
 
     orders: tuple[WorkOrder, ...]
     ready: Mapping[str, Mapping[int, ReadyOrder]]
@@ -150,7 +150,7 @@ class Source(Protocol):
         """Start the sides; they exist until the stack is closed."""
 
     def plan(self) -> WorkOrders:
-        """Return what is to be compared."""
+        """Return the orders to compare."""
 
     def titles(self) -> Mapping[str, str]:
         """Return the titles of the orders, by id."""
@@ -163,7 +163,7 @@ class Source(Protocol):
 
 
 def comparison_header(plan: WorkOrders, sides: Sequence[StartedSide], settings: ComparisonSettings) -> dict[str, Any]:
-    """Return the header of a comparison: what must be the same to resume it, and the criteria of its verdicts."""
+    """Return the header of a comparison: the properties that resuming requires, and the criteria of its verdicts."""
     about = {
         "id": uuid.uuid4().hex,
         "suite": plan.suite,
@@ -178,7 +178,7 @@ def comparison_header(plan: WorkOrders, sides: Sequence[StartedSide], settings: 
 
 
 def project_name(sides: Sequence[StartedSide]) -> str:
-    """Return what the repository is called that the first revision among the sides is of; empty without one."""
+    """Return the name of the repository of the first revision among the sides; empty without one."""
     sources = (side.resolved.spec.git for side in sides if side.resolved is not None)
     source = next((source for source in sources if source is not None), None)
     return "" if source is None else project_of(source)
@@ -187,6 +187,6 @@ def project_name(sides: Sequence[StartedSide]) -> str:
 def failure_of(
     order_id: str, title: str, names: Sequence[str], place: int | None, error: PhotometerError | Failure
 ) -> ComparisonFailure:
-    """Return the failure of an order on a side; None is a side that is not known."""
+    """Return the failure of an order on a side; with None the side is unknown."""
     side = "" if place is None else side_label(names, place)
     return ComparisonFailure(order_id, title, side, error.message, error.log or "", place)

@@ -44,7 +44,7 @@ ONE_PROCESS_BIAS = 0.002
 
 
 class StatementSource:
-    """`instructions` and `memory` say what will be measured besides the time: both need text."""
+    """Statements as sides. `instructions` and `memory` request more than the time: both need text."""
 
     def __init__(self, request: AbRequest, *, instructions: bool = False, memory: bool = False) -> None:
         self._request = request
@@ -87,7 +87,10 @@ class StatementSource:
         return self._request.header()
 
     def open(self, stack: contextlib.ExitStack, observer: Observer) -> tuple[StartedSide, ...]:
-        """Start the session of text. Callables are opened when they are ranked: how depends on what they do."""
+        """Start the session of text.
+
+        Callables are opened when they are ranked, because the way depends on what they do.
+        """
         request = self._request
         if request.needs_this_process or (request.device is not None and not self._measures_more):
             return ()
@@ -106,7 +109,7 @@ class StatementSource:
         return self.settings.instructions or self.settings.memory
 
     def check(self, sides: Sequence[StartedSide], observer: Observer) -> CheckedPlan:
-        """Compile C++, all statements together. The first replicate shows what does not run."""
+        """Compile C++, all statements together. The first replicate shows which statements do not run."""
         request = self._request
         built: list[BuiltSnippet | None] = [None] * len(request.contenders)
         if request.language is Language.CPP:

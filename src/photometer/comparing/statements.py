@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class AbOptions(TypedDict, total=False):
-    """The options of `ab`, for type checkers; its docstring says what they are."""
+    """The options of `ab`, for type checkers; the docstring of `ab` describes them."""
 
     setup: str
     setup_b: str | None
@@ -182,7 +182,7 @@ def compare(request: AbRequest, *, on_look: OnLook | None = None) -> Ranking:
 
 
 class AbStages:
-    """What `ab` measures, one stage after the other; each returns what is known by then."""
+    """The measurements of `ab`, one stage after the other; each returns all findings so far."""
 
     def __init__(self, request: AbRequest, source: StatementSource, comparison: Comparison) -> None:
         self._request, self._source, self._comparison = request, source, comparison
@@ -212,7 +212,7 @@ class AbStages:
         return dataclasses.replace(found, counted=tuple(counts))
 
     def measure_memory(self, found: AbFindings) -> AbFindings:
-        """Measure what one run of each statement allocates; on its accelerator, too, if it uses one."""
+        """Measure the memory of one run of each statement; on its accelerator, too, if it uses one."""
         order = self._checked.orders[0]
         uses = self._comparison.measure_memory(self._checked)
         for error in uses.errors:

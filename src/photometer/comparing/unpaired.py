@@ -108,7 +108,7 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
 def _shared(
     base: TimedSide, branch: TimedSide, specs: tuple[EnvironmentSpec, EnvironmentSpec]
 ) -> tuple[list[str], list[ComparisonFailure]]:
-    """Return what both sides have measured, and failures for times of zero, which have no ratio."""
+    """Return the benchmarks that both sides have measured, and failures for times of zero, which have no ratio."""
     shared, failures = [], []
     for key in base.measurements:
         if key not in branch.measurements:

@@ -40,13 +40,13 @@ class Gate(Protocol):
     """Settles benchmarks by means other than replicates, while they are sampled."""
 
     def update(self) -> None:
-        """Settle what can be settled now."""
+        """Settle the benchmarks that can be settled now."""
 
     def held(self) -> frozenset[int]:
         """Return the contests that must not get replicates for now."""
 
     def wait(self) -> bool:
-        """Wait briefly for what could settle the rest. Return whether anything can still come."""
+        """Wait briefly for results that could settle the rest. Return whether any can still come."""
 
 
 class NoGate:
@@ -73,7 +73,7 @@ class LoopOutcome:
 
 
 class LoopStopped(KeyboardInterrupt):
-    """Ctrl-C, or another signal that ends a command, came while the loop ran; the judge has what is known by then."""
+    """A signal such as Ctrl-C stopped the loop; the judge has the verdicts so far."""
 
     def __init__(self, outcome: LoopOutcome) -> None:
         super().__init__()
@@ -183,10 +183,10 @@ def verdicts_to_precision(
     most_replicates: int,
     on_replicate: Callable[[int], object] = lambda _: None,
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts of one benchmark's other sides against the first, whose sizes are the question.
+    """Return the verdicts of one benchmark's other sides against the first, to estimate their ratios.
 
-    Stop if all intervals are within `precision` of their ratios, or after `most_replicates`; `on_replicate` gets how
-    many are taken. Raise the error if the benchmark fails.
+    Stop if all intervals are within `precision` of their ratios, or after `most_replicates`; `on_replicate` gets the
+    number taken so far. Raise the error if the benchmark fails.
     """
     judge = PrecisionJudge(others, criteria, precision=precision, most_replicates=most_replicates)
     outcome = run_to_verdicts(

@@ -143,11 +143,11 @@ class Agenda:
         )
 
     def next_early(self) -> Job | None:
-        """Return the next work that others wait for, of the earliest group."""
+        """Return the next job that others wait for, of the earliest group."""
         return min(self._heads(early=True), key=lambda job: job.group, default=None)
 
     def next_late(self, *, count: bool) -> Job | None:
-        """Return the next work that nothing waits for; with `count` that may be a count, if there is nothing else."""
+        """Return the next job that no other waits for; with `count` it may be a count, if there is nothing else."""
         heads = [job for job in self._heads(early=False) if count or not job.step.counts]
         return min(heads, key=lambda job: (job.group, job.step.counts), default=None)
 
@@ -170,15 +170,18 @@ class Agenda:
             self._queues[job.step].remove(job)
 
     def again(self, job: Job) -> None:
-        """Try it once more, after all that is ready now: what was wrong may have passed by then."""
+        """Try the job once more, after all that is ready now: the problem may have passed by then."""
         self._put(dataclasses.replace(job, attempt=job.attempt + 1), last=True)
 
     def elsewhere(self, job: Job) -> None:
-        """Do it on another node: the one that did it is gone."""
+        """Do the job on another node, because the node that did it is gone."""
         self._put(dataclasses.replace(job, losses=job.losses + 1))
 
     def done(self, job: Job, failed: Collection[str] = ()) -> list[WorkOrder]:
-        """Note that a job went well. Of the build, `failed` are the ids of orders that did not compile; return them."""
+        """Note that a job succeeded.
+
+        Of a build, `failed` are the ids of orders that did not compile; return them.
+        """
         if job.order is None:
             self.left[job.step] -= 1
             return self._settle(job, failed)
@@ -218,7 +221,7 @@ class Agenda:
         return given_up
 
     def _strike(self, order: WorkOrder, count: int | None = None) -> None:
-        """Take the first `count` steps (else all) of an order off the list; nothing is kept of one without any."""
+        """Remove the first `count` steps (else all) of an order; nothing is kept of an order without steps."""
         todo = self._todo[order.id]
         struck, rest = (todo, []) if count is None else (todo[:count], todo[count:])
         self.left.subtract(self._weights(order, struck))

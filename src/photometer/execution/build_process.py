@@ -88,7 +88,7 @@ def _kill(process: subprocess.Popen[str]) -> None:
 
 
 def main() -> None:
-    """Be the far side."""
+    """Run the far side: compile what the near side sends until it closes the pipe."""
     work = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_the_run, daemon=True).start()
     try:

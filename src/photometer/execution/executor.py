@@ -61,9 +61,10 @@ Work = Describe | ScriptModel | BuildSnippets | MeasureOrder
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """An error as it crosses the seam. `may_pass`: a crash or a time-out may be the machine's doing, so try again.
+    """An error as a frozen value.
 
-    `lost`: the node is gone, or the process on it that does the work; that says nothing about the order.
+    `may_pass`: a crash or a time-out may be the machine's fault, so try again. `lost`: the node, or the process on it
+    that does the work, is gone; that says nothing about the order.
     """
 
     type: str
@@ -89,7 +90,7 @@ class Failure:
 
 @dataclasses.dataclass(frozen=True)
 class Done:
-    """What came of a piece of work; which field is filled in depends on the work."""
+    """The outcome of a piece of work; which field is filled in depends on the work."""
 
     record: Mapping[str, Any] | None = None
     facts: TorchFacts | None = None
@@ -97,13 +98,13 @@ class Done:
 
 
 class Executor(Protocol):
-    """Does one piece of work at a time for each thread that asks. The user's mistakes are Failures, not exceptions."""
+    """Does one piece of work at a time for each calling thread. The user's mistakes are Failures, not exceptions."""
 
     def execute(self, work: Work) -> Done | Failure: ...
 
 
 def describe(executor: Executor) -> TorchFacts:
-    """Return the facts of the environment that an executor works in, asked before anything is planned."""
+    """Return the facts of the environment that an executor works in, which planning needs first."""
     outcome = executor.execute(Describe())
     if isinstance(outcome, Failure):
         raise WorkerStartError(outcome.message, log=outcome.log, remedy=outcome.remedy)

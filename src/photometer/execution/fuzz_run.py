@@ -34,7 +34,7 @@ _TRAITS = ("is_coalesced", "density", "sparse_dim", "is_hybrid")
 
 @dataclass(frozen=True)
 class FuzzRequest:
-    """What to time on which inputs. The statements see the tensors, the parameters and torch by name."""
+    """Which statements to time on which inputs. They see the tensors, the parameters and torch by name."""
 
     fuzzer: Fuzzer
     count: int
@@ -62,7 +62,7 @@ class FuzzRequest:
 
     @property
     def rehearses(self) -> bool:
-        """Not with tensors on an accelerator: no fork inherits one."""
+        """Whether inputs are tried in a fork first: not if tensors are on an accelerator, which no fork inherits."""
         if self.rehearsed is not None:
             return self.rehearsed
         on_cpu = all(tensor.device == "cpu" for tensor in self.fuzzer.tensors)
@@ -73,7 +73,7 @@ class FuzzRequest:
 
 
 def run_trials(request: FuzzRequest) -> Iterator[FuzzTrial]:
-    """One trial an input, in the fuzzer's order. A statement that is no Python is an error at once."""
+    """Yield one trial per input, in the fuzzer's order. A statement that is not Python is an error at once."""
     for statement in (*request.statements, request.setup):
         _check_syntax(statement)
     rehearses = request.rehearses
@@ -131,7 +131,10 @@ def _loop(request: FuzzRequest, statement: str, names: Mapping[str, Any], clock:
 
 
 def _rehearse(request: FuzzRequest, names: Mapping[str, Any]) -> None:
-    """Run each statement once in a fork of this process. What it raises is raised again when it is timed here."""
+    """Run each statement once in a fork of this process.
+
+    If one raises there, it will raise again when it is timed here.
+    """
     for statement in request.statements:
         with fork_here(names) as child, contextlib.suppress(SnippetError):
             # One thread: a pool of threads that this process may have does not survive the fork.
@@ -187,7 +190,7 @@ def _facts(name: str, tensor: Any, properties: Mapping[str, Any]) -> TensorFacts
 
 
 def _plain(params: Mapping[str, Any]) -> dict[str, Plain]:
-    """Parameters may be anything; a file and a map want plain values."""
+    """Return a parameter as a plain value for a file or a map; a parameter may be anything."""
     return {
         # str: of a dtype or a device it is the name that people type.
         name: value if isinstance(value, (bool, int, float, str)) else str(value)

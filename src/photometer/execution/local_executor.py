@@ -55,7 +55,7 @@ class LocalExecutor:
         return Done(facts=self.session.facts())
 
     def _build(self, work: BuildSnippets) -> Done | Failure:
-        """Compile; if that takes long, start the counts' server meanwhile. It is ready when this returns."""
+        """Compile; if that takes long, start the counting server meanwhile, so that it is ready when this returns."""
         if not work.counts_follow:
             return self._builder.build(work)
         started = threading.Event()

@@ -27,7 +27,7 @@ CORRECTION_FACTOR, CORRECTION_SECONDS = 1.5, 20.0
 
 @dataclasses.dataclass(frozen=True)
 class NodeState:
-    """A node of a cluster, and what it does now: the titles of its jobs, or a word if it has none."""
+    """A node of a cluster, and its current work: the titles of its jobs, or a word if it has none."""
 
     name: str
     now: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class NodeState:
 
 @dataclasses.dataclass(frozen=True)
 class RunState:
-    """How far a run is. Steps are timings and counts; scripting and the build are not among them."""
+    """The progress of a run. Steps are timings and counts; scripting and the build are not among them."""
 
     finished_steps: int
     all_steps: int
@@ -56,14 +56,14 @@ class RunObserver(Protocol):
         """Note that the time of an order is final."""
 
     def gave_up(self, title: str, reason: str) -> None:
-        """Note that an order failed for good."""
+        """Note that an order failed finally."""
 
     def climbed(self, title: str, problem: str | None) -> None:
-        """Note that a rung of a ladder was measured beside the one below, or could not be."""
+        """Note that a rung of a ladder was compared with the one below, or could not be."""
 
 
 class NullObserver:
-    """For runs that nobody watches."""
+    """An observer that shows nothing."""
 
     def progressed(self, state: RunState) -> None:
         pass
@@ -79,9 +79,10 @@ class NullObserver:
 
 
 class TimeLeft:
-    """Steps that want quiet run one after another in `quiet_lanes`; the others share all cores with them.
+    """Estimates the time left.
 
-    With `alone`, nothing runs beside them: builds come before and the rest after.
+    Quiet steps run one after another in `quiet_lanes`; the others share all cores with them. With `alone`, nothing runs
+    beside them: builds come before and the rest after.
     """
 
     def __init__(self, cores: int, quiet_lanes: int = 1, *, alone: bool = False) -> None:
@@ -94,7 +95,7 @@ class TimeLeft:
         self._end = math.inf
 
     def expect_build(self, snippets: float) -> None:
-        """Say of how many C++ snippets a build is; what is in the cache takes no time, and is not known yet."""
+        """Add a build of this many C++ snippets; cached ones take no time, but are not known yet."""
         self._build_seconds = BUILD_SECONDS + SNIPPET_SECONDS * snippets
 
     def is_overdue(self, step: Step, seconds: float) -> bool:
@@ -104,7 +105,7 @@ class TimeLeft:
         return seconds > max(OVERDUE_FACTOR * expected, expected + OVERDUE_SECONDS)
 
     def falling(self, estimate_seconds: float, now: float) -> float:
-        """Return the time left as it is said: it falls with the clock, and jumps if it was far from the truth."""
+        """Return the time left to show: it falls with the clock, and is corrected if it was far from the truth."""
         end = now + estimate_seconds
         said = max(self._end - now, 0.0)
         if end < self._end or estimate_seconds > CORRECTION_FACTOR * said + CORRECTION_SECONDS:

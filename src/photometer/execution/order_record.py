@@ -22,7 +22,7 @@ def identified(record: Mapping[str, Any], order: WorkOrder) -> dict[str, Any]:
 
 
 def failure_record(order: WorkOrder, step: Step, failure: Failure, attempts: int) -> dict[str, Any]:
-    """Return why an order was given up: at which step, and after how many attempts."""
+    """Return the record of an order that was given up: at which step, and after how many attempts."""
     fields = {name: getattr(failure, name) for name in ("type", "message", "log", "remedy", "exit_status")}
     record = {
         "kind": "failure",

@@ -40,7 +40,7 @@ module.jit_model.save({model!r})
 
 
 class Preparation:
-    """What orders of a plan wait for, and what has come of it. `side` is one letter, so that sides' paths are alike."""
+    """The models and builds of a plan, and their outcomes. `side` is one letter, so that paths have one length."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Preparation:
         return BuildSnippets(snippets, self._torch_folder, self._include_paths, cores)
 
     def keep_built(self, orders: Sequence[WorkOrder], outcomes: Sequence[BuiltSnippet | Failure]) -> dict[str, Failure]:
-        """Remember what was built for these orders. Return the failures by order."""
+        """Keep the build of these orders. Return the failures by order."""
         failures = {}
         for order, outcome in zip(orders, outcomes, strict=True):
             if isinstance(outcome, Failure):
@@ -99,7 +99,7 @@ class Preparation:
 
 @dataclasses.dataclass(frozen=True)
 class PreparedPlan:
-    """Every order of a plan in one environment: ready, or why not; `no_device` have their accelerator elsewhere."""
+    """Every order of a plan in one environment: ready, or why not; `no_device` need an accelerator that is not here."""
 
     facts: TorchFacts
     ready: Mapping[str, ReadyOrder]
@@ -152,7 +152,10 @@ def script_model(session: Session, work: ScriptModel) -> None:
 
 
 def _keep_model(model: Path, target: Path) -> None:
-    """Move the model into the cache, which may be on another file system. Readers see a whole model or the former."""
+    """Move the model into the cache, which may be on another file system.
+
+    Readers see a whole model, old or new.
+    """
     with code_folder_locked(target.parent):
         # One name under the lock: should this process be killed now, the next one overwrites it.
         new = target.with_suffix(".new")

@@ -60,5 +60,5 @@ def probe_plan(
 
 
 def _values(path: Path) -> dict[str, Any] | None:
-    """Return None if the order wrote nothing: TimerArgs of an author are run as they are."""
+    """Return the values that an order wrote; None if it wrote none: an author's TimerArgs are run as they are."""
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

@@ -29,7 +29,7 @@ OnOrder = Callable[[str], object]
 
 @dataclasses.dataclass(frozen=True)
 class ProfileSettings:
-    """`sampled` asks py-spy, `counted` asks Callgrind, `watched` torch's profiler."""
+    """Which tools to use: `sampled` py-spy, `counted` Callgrind, `watched` torch's profiler."""
 
     sampled: bool = True
     counted: bool = False
@@ -40,7 +40,7 @@ class ProfileSettings:
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """What is known of one order; `problems` say why something is missing."""
+    """The profile of one order; `problems` say why something is missing."""
 
     sampled: SampledStacks | None = None
     instructions: InstructionStacks | None = None

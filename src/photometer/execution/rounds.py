@@ -40,7 +40,7 @@ _LARGEST_SEED = 2**31
 
 
 def orders_per_group(seconds_per_order: float, lanes: int) -> int:
-    """Return how many orders are timed in a group's time, if so many `lanes` time at once."""
+    """Return how many orders form a group that this many `lanes` time in a group's time."""
     return max(int(GROUP_SECONDS * lanes / (seconds_per_order + BESIDE_BLOCKS_SECONDS)), 1)
 
 
@@ -81,7 +81,7 @@ class Rounds(Generic[_Job]):
         self._rounds: dict[tuple[int, int], list[_Job]] = {}
 
     def add(self, job: _Job, *, last: bool = False) -> None:
-        """Put it at a random place of its round, or behind all others of it."""
+        """Insert a job at a random place of its round, or after all others of it."""
         waiting = self._rounds.setdefault((job.group, job.visit), [])
         place = 0 if last else self._source.randrange(len(waiting) + 1)
         # The end of the list is what comes next. Swapping keeps the order random and costs nothing.
@@ -105,7 +105,7 @@ class Rounds(Generic[_Job]):
 
 @dataclasses.dataclass(frozen=True)
 class NextVisit:
-    """What the next visit of an order should do: in which layout, for how long, runs per block, and which data."""
+    """Settings of an order's next visit: layout, seconds, runs per block, and data."""
 
     layout_seed: int
     seconds: float
@@ -114,10 +114,10 @@ class NextVisit:
 
 
 class VisitBook:
-    """What the visits of orders that are not finished have given so far.
+    """The visits of orders that are not finished.
 
-    `on_visit` is called with each order and visit. With `is_quick`, one visit per order is taken and stays in the
-    book; a later run takes the others.
+    `on_visit` is called with each order and visit. With `is_quick`, one visit per order is taken and stays in the book;
+    a later run takes the others.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class VisitBook:
         return len(self._taken.get(order_id, ()))
 
     def left(self, order_id: str) -> int:
-        """Return how many visits an order still wants, as far as is known: if they agree it wants fewer."""
+        """Return how many visits an order still needs, as far as is known: if they agree, it needs fewer."""
         visits = self._taken.get(order_id, [])
         return max((1 if self._is_quick else self._wanted(visits)) - len(visits), 0)
 
@@ -170,7 +170,7 @@ class VisitBook:
         self._on_visit(order, visit)
 
     def forget(self, order_id: str) -> None:
-        """Drop an order that was given up."""
+        """Drop the visits of an order that was given up."""
         self._taken.pop(order_id, None)
 
     def finish(self, order: WorkOrder) -> Measurement:
@@ -188,16 +188,16 @@ class VisitBook:
 
 
 def layout_seed(order_id: str, visit: int) -> int:
-    """Return the seed of a visit's memory layout: others for every visit, the same in every run.
+    """Return the seed of a visit's memory layout: different for every visit, the same in every run.
 
-    What a layout is worth to a statement is then in every run alike, and averages out over the visits.
+    The effect of a layout on a statement is then the same in every run, and averages out over the visits.
     """
     digest = hashlib.sha256(f"{order_id} {visit}".encode()).digest()
     return int.from_bytes(digest[:8], "big") % (_LARGEST_SEED - 1) + 1
 
 
 def data_seed(visit: int) -> int:
-    """Return the seed of a visit's data: others for every visit, the same for all orders and in every run.
+    """Return the seed of a visit's data: different for every visit, the same for all orders and in every run.
 
     Variants of a benchmark, and runs of two revisions, then measure the same data.
     """
@@ -212,7 +212,10 @@ def visit_in_rounds(
     *,
     on_round: Callable[[int, int], object] = lambda done, rounds: None,
 ) -> tuple[dict[str, Measurement], dict[str, PhotometerError]]:
-    """Time orders as a run does, on the quietest core. Return the measurements, and why others have none, by order."""
+    """Time orders as a run does, on the quietest core.
+
+    Return the measurements, and the reasons why others have none, by order.
+    """
     book = VisitBook(seconds_per_order)
     failures: dict[str, PhotometerError] = {}
     core = quietest_core()

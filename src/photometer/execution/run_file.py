@@ -63,11 +63,11 @@ def open_run_file(
     measured: Mapping[str, Any] | None = None,
     machine: Machine | None = None,
 ) -> RunFile:
-    """Open `folder/results.json`. One that is there is continued with `resume`, and otherwise kept under another name.
+    """Open `folder/results.json`. An existing file is continued with `resume`, and otherwise kept under another name.
 
-    `measured` says in the header which commit it is about, if it is not the one that is checked out here, and `machine`
-    which machine measures, if it is not this one. Call this while the folder is held (model/folder_lock.py), and hold
-    it for as long as records are added.
+    The header names the commit `measured`, if it is not the one that is checked out here, and the `machine` that
+    measures, if it is not this one. Call this while the folder is held (model/folder_lock.py), and hold it for as long
+    as records are added.
     """
     path = folder / RESULTS_NAME
     about = {**_about(plan, settings, facts), **(measured or {})}
@@ -87,7 +87,7 @@ def open_run_file(
 def kept_visits(file: RunFile, settings: RunSettings) -> Iterator[VisitBook]:
     """Yield a book whose visits are kept in a journal beside the results file until all their orders are finished.
 
-    It has those of before. If the block does not end well, or the run is quick, the journal stays.
+    It begins with the visits of an earlier run. The journal stays if the block fails, or if the run is quick.
     """
     journal = VisitJournal(file.path.parent, file.run_id)
     timed = {order_id for order_id, step in file.finished if step == TIME.name}
@@ -110,7 +110,7 @@ def kept_visits(file: RunFile, settings: RunSettings) -> Iterator[VisitBook]:
 
 
 def _free_name(path: Path) -> Path:
-    """Return a name with the file's date that nothing has yet: a rename would replace it."""
+    """Return an unused name with the file's date: a rename would replace an existing file."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(path.stat().st_mtime))
     endings = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
     names = (path.with_name(f"{path.stem}-{stamp}{ending}.json") for ending in endings)
@@ -162,7 +162,7 @@ def _about(plan: WorkOrders, settings: RunSettings, facts: TorchFacts) -> dict[s
 
 
 def machine_of(facts: TorchFacts) -> Machine:
-    """Return this machine, with the Python and the torch that are measured; there may be none."""
+    """Return this machine, with the Python and the torch (if any) that are measured."""
     if not facts.torch:
         return dataclasses.replace(gather_machine(), python=facts.python, torch=None)
     build = facts.build
@@ -182,7 +182,7 @@ def renamed_records(records: Sequence[Mapping[str, Any]], plan: WorkOrders) -> l
     """Return the records of the plan's orders; those of others are left out.
 
     Records without an order (peaks, ladder steps, speed-ups) name ids or pairs of the former plan, and are measured
-    again. If two orders have the same code, their results cannot be told apart by it, and neither is kept.
+    again. Two orders with the same code cannot be distinguished by it, so their results are not kept.
     """
     codes = Counter(_code_of_order(order) for order in plan)
     by_code = {code: order for order in plan if codes[code := _code_of_order(order)] == 1}
@@ -214,6 +214,6 @@ def _code_of_order(order: WorkOrder) -> str:
 
 
 def _code(spec: Mapping[str, Any], auto: object) -> str:
-    """Return what makes an order what it is; what has its default is left out of records."""
+    """Return the identity of an order's code; fields with their defaults are left out of records."""
     given = {name: value for name in _CODE if (value := spec.get(name)) not in (None, "", "pass", 1)}
     return json.dumps([given, auto], sort_keys=True, default=str)

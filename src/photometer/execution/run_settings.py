@@ -58,7 +58,7 @@ class RunSettings:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Return what is measured of every order, in this order."""
+        """Return the steps of every order, in the order in which they are measured."""
         chosen = self.options if self.compiled else {**self.options, "compile_report": False}
         return tuple(each.name for each in asked_for(chosen))
 

@@ -160,7 +160,7 @@ class Scheduler:
         self.failed_orders = 0
 
     def run(self) -> None:
-        """Until nothing is left. An exception (Ctrl-C too) leaves at once: the caller stops the executor."""
+        """Run jobs until none is left. An exception (Ctrl-C too) leaves at once: the caller stops the executor."""
         try:
             while True:
                 while (started := self._next()) is not None:
@@ -233,7 +233,7 @@ class Scheduler:
         return self._next_loud()
 
     def _next_alone(self) -> tuple[Job, Slot] | None:
-        """Return a job for a small machine: of a group what timings wait for, its timings alone, then the rest."""
+        """Return a job for a small machine: per group, first what timings need, then timings alone, then the rest."""
         if self._quiet_running:
             return None
         early, quiet = self._agenda.next_early(), self._agenda.next_quiet(wide=None)

@@ -37,12 +37,12 @@ class Step:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing else may run on the same cores meanwhile."""
+        """Whether nothing else may run on the same cores at the same time."""
         return self._beside is Beside.OTHER_CORES
 
     @property
     def is_alone(self) -> bool:
-        """Whether nothing else may run at all meanwhile; it then comes after all else."""
+        """Whether nothing else may run at all at the same time; it then comes last."""
         return self._beside is Beside.NOTHING
 
     @property
@@ -62,7 +62,7 @@ class Step:
 
     @property
     def ends_order(self) -> bool:
-        """Whether an order that fails at it is given up; otherwise its other steps go on."""
+        """Whether an order whose step fails is given up; otherwise its other steps go on."""
         return self.instrument is None or self.instrument.ends_order
 
     @property
@@ -78,7 +78,7 @@ TIME, COUNT = Step("time"), Step("count")
 
 
 def finished_steps(records: Iterable[Mapping[str, object]]) -> set[tuple[str, str]]:
-    """Return the steps that a results file has records of, by order. A failure that ended its order stands for all."""
+    """Return the steps in a results file, by order. A failure that ended its order counts for all of them."""
     finished = set()
     for record in records:
         order, kind = record.get("order"), str(record["kind"])

@@ -23,7 +23,7 @@ CORES_PER_QUIET_LANE = 8
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """What a job is given: some cores, of a node if there are several."""
+    """The cores given to a job, on a node if there are several."""
 
     cores: tuple[int, ...]
     node: str = ""
@@ -48,30 +48,30 @@ class Workplace(Protocol):
 
     @property
     def times_beside_others(self) -> bool:
-        """Whether anything else may run while something is timed: on other cores, or on other nodes."""
+        """Whether other work may run during timings: on other cores, or on other nodes."""
 
     @property
     def prepares_first(self) -> bool:
-        """Whether timings would keep out what others wait for: they take whole nodes."""
+        """Whether timings would block the work that others wait for, because they take whole nodes."""
 
     def take(self, job: Job) -> Slot | None:
-        """Return where the job can start now. None: not yet."""
+        """Return where the job can start now; None if it cannot yet."""
 
     def may_pass(self, job: Job) -> bool:
-        """Whether others may start before this job for several cores, which has found no slot."""
+        """Whether others may start before this job for several cores, which found no slot."""
 
     def give_back(self, job: Job, slot: Slot) -> None: ...
 
     def submit(self, work: Work, slot: Slot) -> Future[Done | Failure]: ...
 
     def states(self) -> tuple[NodeState, ...]:
-        """Return what each node does; nothing if there is only this machine."""
+        """Return the work of each node; nothing if there is only this machine."""
 
     def here(self) -> contextlib.AbstractContextManager[object]:
         """Return the context in which the scheduler itself runs."""
 
     def end(self) -> None:
-        """Start nothing any more."""
+        """Start nothing more."""
 
 
 def quiet_lanes_of(cores: Sequence[int]) -> int:
@@ -80,7 +80,7 @@ def quiet_lanes_of(cores: Sequence[int]) -> int:
 
 
 class LocalWorkplace:
-    """The cores of this machine. Timings are given the highest, one lane of them for every eight cores."""
+    """The cores of this machine. Timings get the highest ones, with one lane for every eight cores."""
 
     def __init__(self, executor: Executor, cores: Sequence[int], *, uses_device: bool) -> None:
         self._executor = executor

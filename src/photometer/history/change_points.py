@@ -64,9 +64,9 @@ class ChangePoint:
 def find_changes(
     values: Sequence[float] | Values, *, largest_p: float = LARGEST_P, smallest_change: float = SMALLEST_CHANGE
 ) -> tuple[ChangePoint, ...]:
-    """Return the steps of a history of one machine, oldest first. Values that are not finite are passed over.
+    """Return the steps of a history of one machine, oldest first.
 
-    `smallest_change` is relative to the level before: 0.01 is one per cent.
+    Values that are not finite are skipped. `smallest_change` is relative to the level before: 0.01 is one per cent.
     """
     numbers = np.asarray(values, dtype=np.float64)
     places = np.flatnonzero(np.isfinite(numbers))
@@ -129,7 +129,7 @@ class _Step:
         return self.after / self.before - 1.0 if self.before else math.copysign(math.inf, self.after)
 
     def weakness(self, largest_p: float, smallest_change: float) -> float:
-        """Return zero for a step that stands, and for another how little speaks for it."""
+        """Return zero for a step that passes the tests, and otherwise a measure of how far it fails."""
         if self.p > largest_p:
             return 1.0 + self.p
         change = abs(self.relative_change)

@@ -26,17 +26,17 @@ from photometer.model.function_counts import FunctionCounts
 
 
 def changed_functions(store: Store, change: Change) -> tuple[FunctionChange, ...]:
-    """Return the functions whose own instructions changed; none of a metric that is not counted by function."""
+    """Return the functions whose own instructions changed; none for a metric that is not counted by function."""
     if change.metric.name != INSTRUCTIONS.name:
         return ()
     return between_counts(store.record(change.last.point.result_id), store.record(change.first.point.result_id))
 
 
 def between_counts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FunctionChange, ...]:
-    """Return what changed from one record of counts to another.
+    """Return the change of each function between two records of counts.
 
-    A record has its largest functions. One that only one side has is believed if it is larger than the smallest that
-    the other side lists: otherwise it may be there, just not listed.
+    A record has its largest functions only. A function that only one side has is used if it is larger than the smallest
+    that the other side lists: otherwise the other side may have it, just not listed.
     """
     base, branch = functions_of(before), functions_of(after)
     runs = int(before.get("number_per_run") or 1)
@@ -60,7 +60,7 @@ def changes_in(
     project: str | None = None,
     repository: Repository | None = None,
 ) -> list[Change]:
-    """Return what changed. `metrics` are those to look at, by default all that do not follow from others."""
+    """Return the changes. `metrics` selects metrics; by default all that do not follow from others."""
     benchmarks = None
     if expression is not None or tags:
         benchmarks = [benchmark.id for benchmark in store.benchmarks(expression, tags)]
@@ -77,7 +77,10 @@ def changes_in(
 
 
 def commits_between(repository: Repository | None) -> Between:
-    """Return a function for the commits strictly between two: none if they are neighbours, None if git cannot say."""
+    """Return a function for the commits strictly between two.
+
+    It returns none for neighbours, and None if git does not know them.
+    """
 
     def between(old: str, new: str) -> tuple[str, ...] | None:
         if repository is None or not repository.is_ancestor(old, new):
@@ -103,7 +106,7 @@ FOLLOWING = frozenset({"time", "all_instructions", "allocator_calls", "allocated
 
 
 class Cause(enum.Enum):
-    """Whose change it is."""
+    """The cause of a change: the code, the machine, or open."""
 
     CODE = "code"
     MACHINE = "machine"
@@ -114,7 +117,7 @@ class Cause(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Level:
-    """The value of a metric at one commit: of several runs, the median, and all of their intervals together."""
+    """The value of a metric at one commit: the median of several runs, with the interval that covers all of theirs."""
 
     commit: Commit
     value: float
@@ -123,16 +126,16 @@ class Level:
     point: CurvePoint
 
     def is_apart_from(self, other: Level) -> bool:
-        """Whether no repeat of one is like any of the other."""
+        """Whether no repeat of one equals any of the other."""
         return self.high < other.low or other.high < self.low
 
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A step between two measured commits. `p` is None if it is exact; `unmeasured` are the commits between them.
+    """A step between two measured commits.
 
-    `unmeasured` is None if git does not know them any more. Of a time, `before` and `after` are the levels on both
-    sides; of a count, the values.
+    `p` is None if it is exact; `unmeasured` are the commits between them, or None if git does not know them any more.
+    For a time, `before` and `after` are the levels on both sides; for a count, the values.
     """
 
     benchmark: Benchmark
@@ -155,7 +158,7 @@ class Change:
 
     @property
     def is_one_commit(self) -> bool:
-        """Whether it is certain which commit it was."""
+        """Whether the commit of the change is certain."""
         return self.last.commit.sha in self.first.commit.parents[:1] or self.unmeasured == ()
 
 

@@ -30,7 +30,7 @@ FILE = "history.sqlite"
 
 
 def project_place(folder: Path | None = None) -> Path | None:
-    """Return where the store of the project lies or would lie; None outside of a git repository."""
+    """Return the place of the project's store, which need not exist; None outside of a git repository."""
     repository = Repository.find(folder)
     return None if repository is None else repository.top / FOLDER / FILE
 
@@ -45,7 +45,7 @@ def find_place(given: str | None = None, folder: Path | None = None) -> str | No
 
 
 def require_place(given: str | None = None, folder: Path | None = None) -> str:
-    """Return the store to use; that there is none is an error with a remedy."""
+    """Return the store to use; raise an error with a remedy if there is none."""
     place = find_place(given, folder)
     if place is None:
         raise StoreError(
@@ -56,7 +56,7 @@ def require_place(given: str | None = None, folder: Path | None = None) -> str:
 
 
 def make_store(given: str | None = None, folder: Path | None = None) -> str:
-    """Make the store that is named, or the project's, unless it is there; return its place."""
+    """Make the named store, or the project's, unless it exists; return its place."""
     from photometer.history.store import open_store
 
     place = given or os.environ.get(VARIABLE) or project_place(folder)
@@ -74,7 +74,7 @@ def make_store(given: str | None = None, folder: Path | None = None) -> str:
 
 
 def _keep_private(path: Path) -> None:
-    """Let git ignore the project's folder, and others not read it; a folder of the user's own is left as it is."""
+    """Make git ignore the project's folder, and let only the owner read it; leave a user's own folder as it is."""
     if path.parent.name == FOLDER:
         path.parent.chmod(0o700)
         ignore = path.parent / ".gitignore"
@@ -128,7 +128,7 @@ def parse_place(place: str | Path) -> URL:
 
 
 def shown(url: URL) -> str:
-    """Return the place as it may be shown to anyone: a path, or the URL without its secrets."""
+    """Return the place in a form that anyone may see: a path, or the URL without its secrets."""
     if url.get_backend_name() == "sqlite":
         return url.database or "in memory"
     options = {name: _HIDDEN if _SECRET_OPTION.search(name) else value for name, value in url.query.items()}
@@ -136,7 +136,7 @@ def shown(url: URL) -> str:
 
 
 def without_secrets(text: str, place: str | Path) -> str:
-    """Return a text in which the secrets of a place, if it has any, are hidden."""
+    """Return the text with the secrets of a place, if it has any, hidden."""
     if not is_url(str(place)):
         return text
     try:
@@ -205,13 +205,13 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
 
 
 def _wait_at_most(connection: Any, seconds: float) -> None:
-    """Set how long SQLite waits for a lock. It waits in C, and says nothing meanwhile."""
+    """Set how long SQLite waits for a lock. It waits in C, without a message."""
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
 
 @contextlib.contextmanager
 def guarded(url: URL) -> Iterator[None]:
-    """Turn errors of the database into StoreErrors that hold no secret; their chain is cut for the same reason."""
+    """Turn errors of the database into StoreErrors without secrets; their chain is cut for the same reason."""
     from sqlalchemy import exc
 
     try:

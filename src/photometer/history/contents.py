@@ -30,7 +30,7 @@ _decoder = msgspec.msgpack.Decoder()
 
 
 def digest_of(record: Mapping[str, Any]) -> bytes:
-    """Return 16 bytes that tell one content from another, whatever the order of its fields."""
+    """Return 16 bytes that identify a content, whatever the order of its fields."""
     try:
         ordered = _json_encoder.encode(record)
     except _NOT_PLAIN:
@@ -52,7 +52,7 @@ def pack(record: Mapping[str, Any]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, Any]:
-    """Return the record again; data that is damaged is a StoreError."""
+    """Return the record; damaged data raise a StoreError."""
     from photometer.model.results_format import decode
 
     try:

@@ -38,7 +38,7 @@ class BenchmarkIdentity:
 
 
 def machine_fingerprint(header: Mapping[str, Any]) -> Fingerprint:
-    """Return what kind of machine a run was on. The kernel and the load of the day are not in it."""
+    """Return the fingerprint of a run's kind of machine, without its kernel and its load on the day."""
     machine = _mapping(header.get("machine"))
     memory = machine.get("memory_bytes")
     facts = {
@@ -53,7 +53,7 @@ def machine_fingerprint(header: Mapping[str, Any]) -> Fingerprint:
 
 
 def environment_fingerprint(header: Mapping[str, Any]) -> Fingerprint:
-    """Return the Python and torch of a run; a torch built from a commit counts as its release.
+    """Return the fingerprint of a run's Python and torch; a torch built from a commit counts as its release.
 
     So the commits of PyTorch itself are points of one curve, and an upgrade of torch begins another.
     """
@@ -92,7 +92,7 @@ _KINDS = {"run": "run", "comparison": "compare", "ab": "ab"}
 
 
 def run_key(header: Mapping[str, Any], first_record: Mapping[str, Any] | None = None) -> str:
-    """Return what tells one run from another: its id, or, of a file of 0.1, its header and first record."""
+    """Return the identity of a run: its id, or, for a file of 0.1, its header and first record."""
     given = about_of(header).get("id")
     if isinstance(given, str) and given:
         return given
@@ -100,13 +100,13 @@ def run_key(header: Mapping[str, Any], first_record: Mapping[str, Any] | None = 
 
 
 def result_id(key: str, digest: bytes) -> int:
-    """Return the number of a record of a run: 63 bits of a hash, so that two in a million runs do not meet."""
+    """Return the number of a record of a run: 63 bits of a hash, so that collisions in a million runs are unlikely."""
     hashed = hashlib.blake2b(key.encode("utf-8", "surrogatepass") + digest, digest_size=8).digest()
     return int.from_bytes(hashed, "big") >> 1
 
 
 def order_key(record: Mapping[str, Any]) -> str | None:
-    """Return the id of the order that a record names, which is its benchmark's key; None if it names none."""
+    """Return the id of a record's order, which is its benchmark's key; None if it has none."""
     order = record.get("order")
     found = order.get("id") if isinstance(order, Mapping) else None
     found = found or record.get("order_id")
@@ -114,7 +114,7 @@ def order_key(record: Mapping[str, Any]) -> str | None:
 
 
 def benchmark_of(record: Mapping[str, Any]) -> BenchmarkIdentity | None:
-    """Return whose record it is, by its order, or by its statement; a record of neither has no benchmark."""
+    """Return the benchmark of a record, by its order or by its statement; None if it has neither."""
     order, task = _mapping(record.get("order")), _mapping(record.get("task_spec"))
     key = order_key(record)
     label = tuple(str(word) for word in order.get("label") or ())

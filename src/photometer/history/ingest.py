@@ -32,7 +32,7 @@ def add_file(
     recover: bool = False,
     project: str = "",
 ) -> Added:
-    """Add a results file. `commit` is a revision that it is about, if the file does not say or says it wrongly."""
+    """Add a results file. `commit` replaces the file's own, if it has none or a wrong one."""
     path = Path(path)
     results = load_results(path, recover)
     sides = sides_in(results.header)
@@ -62,7 +62,7 @@ def origin_of(
     branch: str = "",
     source: str = LIVE,
 ) -> Origin:
-    """Return where a run comes from: by its header, and by what git says of its commits."""
+    """Return the origin of a run, from its header and from git."""
     about, machine = about_of(header), header.get("machine")
     facts = machine if isinstance(machine, Mapping) else {}
     date = started_at(header)

@@ -33,7 +33,10 @@ def stored_revision(connection: Connection) -> str | None:
 
 
 def check_or_upgrade(engine: Engine, *, create: bool) -> None:
-    """See that the tables are the newest: make them if `create` allows it, upgrade older ones, refuse newer ones."""
+    """Bring the tables to the newest schema.
+
+    Make them if `create` allows it, upgrade older ones, and refuse newer ones.
+    """
     with engine.connect() as connection:
         found = stored_revision(connection)
         if found == REVISION:
@@ -85,7 +88,7 @@ def config(connection: Connection | None = None) -> Any:
 
 
 def known_revisions() -> tuple[str, ...]:
-    """Return every schema that there has been, the oldest first."""
+    """Return all schemas, the oldest first."""
     from alembic.script import ScriptDirectory
 
     return tuple(script.revision for script in reversed(list(ScriptDirectory.from_config(config()).walk_revisions())))
@@ -106,7 +109,7 @@ def _refuse_newer(connection: Connection, found: str | None) -> None:
 
 
 def _refuse_foreign(connection: Connection) -> None:
-    """Do not put tables among those of another program."""
+    """Raise if the database has tables of another program."""
     others = sorted(set(inspect(connection).get_table_names()) - {"alembic_version"})
     if others:
         raise StoreError(

@@ -45,7 +45,7 @@ class Machine:
 
 @dataclasses.dataclass(frozen=True)
 class StoredEnvironment:
-    """The Python and torch that were measured, as far as they are not what the commits change."""
+    """The Python and torch that were measured, without what the commits themselves change."""
 
     id: int
     fingerprint: str
@@ -107,7 +107,7 @@ _METRIC_WORDS = {"undisturbed_time": "time", "time": "typical time"}
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """What is measured: `unit` is per run of the statement. An exact one does not scatter on one machine."""
+    """A measured quantity: `unit` is per run of the statement. An exact one does not scatter on one machine."""
 
     name: str
     unit: str
@@ -115,7 +115,7 @@ class Metric:
 
     @property
     def words(self) -> str:
-        """Return what it is called where people read it."""
+        """Return the metric's name for people."""
         return _METRIC_WORDS.get(self.name) or self.name.removeprefix("metric ").replace("_", " ")
 
     def is_called(self, name: str) -> bool:
@@ -125,7 +125,7 @@ class Metric:
 
 @dataclasses.dataclass(frozen=True)
 class CurvePoint:
-    """A value at a commit. Its interval: of a time, where its quantile lies (95 %); of a count, what repeats gave."""
+    """A value at a commit, with its interval: for a time, that of its quantile (95 %); for a count, that of repeats."""
 
     commit: Commit
     value: float
@@ -178,7 +178,7 @@ class StoredComparison:
 
     @property
     def words(self) -> str:
-        """Return the verdict as it is shown, with the bound of "same", which its interval tells."""
+        """Return the verdict in words, with the bound of "same", which follows from its interval."""
         from photometer.analysis.judge import bound_of
         from photometer.analysis.verdict_reason import bound_text
 
@@ -188,7 +188,7 @@ class StoredComparison:
         return self.verdict if bound is None else f"same within {bound_text(bound)}"
 
     def may_be(self, ratio: float) -> bool:
-        """Return whether the interval leaves open that this is the true ratio."""
+        """Return whether this ratio lies in the interval."""
         if self.verdict == "identical":
             return False
         return (self.low is None or self.low <= ratio) and (self.high is None or ratio <= self.high)
@@ -196,7 +196,7 @@ class StoredComparison:
 
 @dataclasses.dataclass(frozen=True)
 class Added:
-    """What came of adding records: the run they belong to, and how many of them were new.
+    """The outcome of adding records: their run, and how many of them were new.
 
     `not_final` are times that lack visits: a store keeps them when `run --resume` has completed them.
     """

@@ -52,7 +52,7 @@ class Point:
 
 
 def points_of(record: Mapping[str, Any]) -> tuple[Point, ...]:
-    """Return what a record adds to curves."""
+    """Return the points that a record adds to curves."""
     read = _READERS.get(str(record.get("kind")), _of_declared)
     try:
         found = tuple(read(record))
@@ -153,7 +153,7 @@ def _of_compilation(record: Mapping[str, Any]) -> Iterator[Point]:
 
 
 def _of_declared(record: Mapping[str, Any]) -> Iterator[Point]:
-    """Yield what the declaration of the record's instrument says; nothing of other records."""
+    """Yield the figures that the declaration of the record's instrument defines; none for other records."""
     instrument = BY_KIND.get(str(record.get("kind")))
     for each in () if instrument is None else values_of(from_record(instrument.record, record)):
         yield Point(Metric(each.figure.name, each.figure.unit, each.figure.exact), each.value, each.low, each.high)
@@ -166,7 +166,7 @@ def _of_samples(metric: Metric, samples: Any) -> Iterator[Point]:
 
 
 def _most_frequent(metric: Metric, values: list[float]) -> Point:
-    """Return the value that most repeats have, the last of those, as InstructionCounts.stable."""
+    """Return the most frequent value of the repeats, the last of several, as InstructionCounts.stable does."""
     stable = max(range(len(values)), key=lambda index: (values.count(values[index]), index))
     return Point(metric, values[stable], min(values), max(values))
 

@@ -32,7 +32,7 @@ _Row = TypeVar("_Row")
 
 
 class Rows(dict[int, _Row]):
-    """Rows by number. One that is referred to and is not there was lost: the database refuses to write such a run."""
+    """Rows by number. A missing row was lost, because the database refuses references to rows that do not exist."""
 
     def __missing__(self, number: int) -> NoReturn:
         raise _damaged(f"a run refers to row {number}, which is not there")
@@ -40,7 +40,7 @@ class Rows(dict[int, _Row]):
 
 @dataclasses.dataclass(frozen=True)
 class Names:
-    """What runs refer to, by number."""
+    """Everything that runs refer to, by number."""
 
     projects: Mapping[int, str]
     commits: Mapping[int, Commit]
@@ -148,7 +148,7 @@ def read_record(connection: Connection, result_id: int) -> dict[str, Any]:
 
 
 def functions_of(record: Mapping[str, Any]) -> FunctionCounts:
-    """Return what a count says of each function; a record that is no count has none."""
+    """Return the functions of a count; none for a record that is not a count."""
     counts: dict[str, int] = {}
     try:
         for count, function in record.get("top_functions") or ():
@@ -260,7 +260,7 @@ def _decoded(text: object) -> object:
 
 
 def _text(value: object) -> str:
-    """Return what is text; SQLite itself lets any type be anywhere."""
+    """Return a value if it is text: SQLite accepts any type in any column."""
     if not isinstance(value, str):
         raise _damaged("what should be text is not")
     return value

@@ -24,11 +24,11 @@ from photometer.model.results_format import Recordable
 
 
 class StoreWarning(UserWarning):
-    """What is measured is not being stored; it is in its results file all the same."""
+    """Results are not being stored; they are still written to the results file."""
 
 
 class Recorder:
-    """Use as a context manager. What is added after a failure goes nowhere."""
+    """Use as a context manager. Records added after a failure are not stored."""
 
     def __init__(self, store: Store, header: Mapping[str, Any], origin: Origin, file: Path | None = None) -> None:
         self._store = store
@@ -42,7 +42,7 @@ class Recorder:
         return self._writer.run_id
 
     def add(self, record: Recordable | Mapping[str, Any]) -> None:
-        """Write one record; it is there when this returns."""
+        """Write one record; it is stored when this returns."""
         self.add_all([record])
 
     def add_all(self, records: Sequence[Recordable | Mapping[str, Any]]) -> None:
@@ -56,7 +56,7 @@ class Recorder:
             self._give_up(error)
 
     def finish(self) -> None:
-        """Say that the run is complete."""
+        """Mark the run as complete."""
         if self._failed:
             return
         try:

@@ -29,7 +29,7 @@ class Repository:
 
     @classmethod
     def find(cls, folder: Path | None = None) -> Repository | None:
-        """Return the repository of a folder, or None if it lies in none or git is not there."""
+        """Return the repository of a folder; None if it is in none, or git is not installed."""
         try:
             return cls(folder)
         except EnvironmentSpecError:
@@ -55,7 +55,7 @@ class Repository:
         return self._git("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
 
     def commit(self, revision: str) -> Commit:
-        """Return who a commit is."""
+        """Return the author, dates and subject of a commit."""
         sha = self.resolve(revision)
         shown = self._git("show", "--no-patch", f"--format={_FIELDS}", sha)
         name, committed, authored, parents, author, subject = shown.split("\0")
@@ -76,13 +76,13 @@ class Repository:
         return tuple(listed.split())
 
     def messages(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
-        """Return the commits that `new` has and `old` has not, as name and message, newest first."""
+        """Return the commits that are in `new` and not in `old`, as name and message, newest first."""
         shown = self._git("log", f"-n{MOST_MESSAGES}", "--format=%H%x00%B%x00", f"{old}..{new}", "--")
         parts = shown.split("\0")
         return tuple((sha.strip(), message) for sha, message in zip(parts[::2], parts[1::2], strict=False))
 
     def text_at(self, revision: str, path: str) -> str:
-        """Return a file as it is in a revision."""
+        """Return the text of a file at a revision."""
         return self._git("show", "--end-of-options", f"{revision}:{path}")
 
     def is_ancestor(self, old: str, new: str) -> bool:

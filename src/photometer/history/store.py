@@ -104,7 +104,7 @@ class Store:
         *,
         finish: bool = True,
     ) -> Added:
-        """Add the records of a run. What is there already is left alone, so adding twice changes nothing."""
+        """Add the records of a run. Existing ones are left alone, so adding twice changes nothing."""
         from photometer.history.writing import Origin, add_records
 
         with guarded(self._engine.url):
@@ -134,7 +134,7 @@ class Store:
             return read_runs(connection, limit=limit, kind=kind, commit=commit, project=project)
 
     def run_header(self, run_id: int) -> dict[str, Any]:
-        """Return the head of the run's results file."""
+        """Return the header of the run's results file."""
         from photometer.history.reading import read_header
 
         with self._connected() as connection:
@@ -243,7 +243,10 @@ def _see_to_file(path: Path, *, create: bool) -> None:
 
 
 def _remove_empty(path: Path) -> None:
-    """Remove a file that could not be made a store. One that has tables is left: another process has made it one."""
+    """Remove a file that could not be made a store.
+
+    One that has tables is left, because another process has made it a store.
+    """
     import sqlite3
 
     with contextlib.suppress(sqlite3.Error, OSError):
@@ -259,7 +262,7 @@ _FETCH = 20_000
 
 
 class _Series(NamedTuple):
-    """Of which runs one curve is made."""
+    """The properties of runs that share one curve."""
 
     project: str
     machine: Machine
@@ -313,7 +316,7 @@ def _query(benchmark_ids: Collection[int] | None, metric_ids: Sequence[int] | No
 
 
 def _runs(connection: Connection, names: Names, project: str | None) -> tuple[dict[int, _Series], dict[int, Commit]]:
-    """Return of each run that belongs into a curve which one, and its commit."""
+    """Return the series and commit of each run that belongs to a curve."""
     table = schema.runs
     query = select(table.c.id, table.c.project_id, table.c.machine_id, table.c.environment_id, table.c.commit_id).where(
         table.c.commit_id.is_not(None), table.c.is_dirty.is_(False)

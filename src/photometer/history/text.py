@@ -113,7 +113,7 @@ def _run_row(run: StoredRun) -> Row:
 
 
 def render_curve(curve: Curve, *, with_points: int = 0, width: int | None = None) -> str:
-    """Return the curve as a line of bars with its ends, and the last values by commit if asked for."""
+    """Return the curve as a line of bars with its ends, and the last values by commit if requested."""
     levels = levels_of(curve)
     head = f"  {curve.metric.words}: {len(levels)} commit{'' if len(levels) == 1 else 's'}, {curve.machine.name}"
     ends = f"{_at(levels[0], curve.metric)} … {_at(levels[-1], curve.metric)}" if len(levels) > 1 else ""
@@ -124,7 +124,7 @@ def render_curve(curve: Curve, *, with_points: int = 0, width: int | None = None
 
 
 def table_of_curves(curves: Sequence[Curve], with_points: int) -> Table:
-    """Return a row per value, the oldest first, for other programs: of each curve the last few values."""
+    """Return a row per value, the oldest first, for other programs: the last few values of each curve."""
     rows = []
     for curve in curves:
         levels = levels_of(curve)
@@ -166,7 +166,7 @@ def _interval(level: Level, metric: Metric) -> str:
 
 
 def sparks(values: Sequence[float]) -> str:
-    """Return values as bars of eight heights; of more than fit, the median of neighbours."""
+    """Return values as bars of eight heights; if there are too many, medians of neighbours."""
     finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return ""
@@ -180,7 +180,7 @@ def sparks(values: Sequence[float]) -> str:
 
 
 def render_change(change: Change, functions: Iterable[FunctionChange] = ()) -> str:
-    """Return a change in two to four lines: what, by how much, where, whose."""
+    """Return a change in two to four lines: the benchmark, the size, the commit, the cause."""
     values = f"{format_value(change.before, change.metric)} → {format_value(change.after, change.metric)}"
     certainty = "exact" if change.p is None else f"p = {change.p:.2g}"
     lines = [
@@ -195,7 +195,7 @@ def render_change(change: Change, functions: Iterable[FunctionChange] = ()) -> s
 
 
 def function_words(functions: Iterable[FunctionChange]) -> str:
-    """Return the largest few functions with what they gained: `silu_kernel (+120)`."""
+    """Return the few largest functions with what each gained: `silu_kernel (+120)`."""
     changed = list(functions)
     names = short_functions([each.function for each in changed])
     named = [

@@ -58,7 +58,7 @@ class ComparedRow:
 
     @property
     def has_changed(self) -> bool:
-        """Whether no repeat of one is like any of the other; of times, that their intervals do not overlap."""
+        """Whether no repeat of one equals any of the other; for times, whether their intervals do not overlap."""
         return self.branch.is_apart_from(self.base)
 
 
@@ -71,7 +71,7 @@ def compare_commits(
     tags: Collection[str] = (),
     is_wanted: Callable[[Machine], bool] = lambda machine: True,
 ) -> list[ComparedRow]:
-    """Return the rows, the largest exact changes first, then times, then what is the same."""
+    """Return the rows: the largest exact changes first, then times, then unchanged ones."""
     old, new = stored_commit(store, base), stored_commit(store, branch)
     rows = []
     benchmarks = [benchmark.id for benchmark in store.benchmarks(expression, tags)]
@@ -95,7 +95,7 @@ def _importance(row: ComparedRow) -> tuple[bool, bool, bool, float]:
 
 
 def stored_commit(store: Store, revision: str) -> str:
-    """Return the full name of a measured commit, by what git knows or by the beginning of its name."""
+    """Return the full name of a measured commit, from git or from the beginning of its name."""
     known = {run.commit.sha for run in store.runs() if run.commit is not None}
     repository = Repository.find()
     if repository is not None:
@@ -141,7 +141,7 @@ def table_of_comparison(rows: Sequence[ComparedRow], *, everything: bool = False
 
 
 def render_comparison(rows: Sequence[ComparedRow], *, everything: bool = False, width: int | None = None) -> str:
-    """Return a table per machine and environment; what is the same is counted unless `everything` is asked for."""
+    """Return a table per machine and environment; unchanged rows are only counted, unless `everything` is set."""
     text = ""
     places = list(dict.fromkeys((row.machine, row.environment) for row in rows))
     for machine, environment in places:

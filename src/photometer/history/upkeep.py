@@ -105,7 +105,7 @@ _AT_ONCE = 500
 
 @dataclasses.dataclass(frozen=True)
 class Pruning:
-    """A run is deleted if any of these is true of it."""
+    """A run is deleted if any of these conditions holds."""
 
     before: int | None = None
     keep: int | None = None
@@ -117,7 +117,7 @@ class Pruning:
     def parse(
         cls, *, before: str | None, keep: int | None, dirty: bool, unfinished: bool, run_ids: Collection[int]
     ) -> Pruning:
-        """Return what options say; that none is given is an error: deleting everything must be asked for."""
+        """Return the conditions of options; having none is an error, because deleting everything must be explicit."""
         seconds = None
         if before is not None:
             try:
@@ -151,7 +151,7 @@ def choose(store: Store, wanted: Pruning) -> list[StoredRun]:
 
 
 def delete_runs(store: Store, run_ids: Sequence[int]) -> int:
-    """Delete runs, all or none, and return how many contents went with them."""
+    """Delete runs, all or none, and return how many contents were deleted with them."""
     engine = store.engine
     with (
         guarded(engine.url),
@@ -174,7 +174,7 @@ def delete_runs(store: Store, run_ids: Sequence[int]) -> int:
 
 
 def _give_back_room(engine: Engine) -> None:
-    """Make the file smaller, unless somebody is using it just now."""
+    """Make the file smaller, unless it is in use."""
     connection = engine.raw_connection()
     try:
         # Outside of SQLAlchemy's transactions: SQLite refuses it inside of one.
@@ -197,7 +197,7 @@ class Examination:
 
 
 def examine(place: str) -> Examination:
-    """Open the store and look at all of it."""
+    """Open the store and check all of it."""
     with open_store(place, read_only=True) as store, guarded(store.engine.url):
         facts = [f"store: {store.place}", f"schema: {schema.REVISION}", *_facts(store)]
         problems = [*_unsound(store), *_damaged(store), *_exposed(place)]
@@ -225,7 +225,7 @@ def _facts(store: Store) -> list[str]:
 
 
 def _unsound(store: Store) -> list[str]:
-    """Return what the database itself finds wrong, and results whose content is gone."""
+    """Return errors that the database itself finds, and results whose content is gone."""
     problems = []
     with store.engine.connect() as connection:
         if connection.dialect.name == "sqlite":

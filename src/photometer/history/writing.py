@@ -41,7 +41,7 @@ BATCH = 250
 
 @dataclasses.dataclass(frozen=True)
 class Origin:
-    """Where a run comes from, as far as its header does not say: the project, the commits, the branch."""
+    """The origin of a run, if its header does not have it: the project, the commits, the branch."""
 
     project: str = ""
     commit: Commit | None = None
@@ -51,7 +51,7 @@ class Origin:
     source: str = ""
 
     def as_header(self) -> dict[str, str]:
-        """Return what a results file says of it, so that the file can be added later, too."""
+        """Return these as fields of a results file, so that the file can be added later, too."""
         if self.commit is None:
             return {}
         return {"commit": self.commit.sha, "project": self.project, "branch_name": self.branch}
@@ -73,7 +73,7 @@ class RunWriter:
         self._number = self._highest_number()
 
     def add(self, records: Sequence[Mapping[str, Any]]) -> Added:
-        """Write records in one transaction. Those that the run already has change nothing."""
+        """Write records in one transaction. Records that the run already has change nothing."""
         new = self._write_new(self._rows(records))
         return Added(self.run_id, new, len(records) - new)
 
@@ -105,7 +105,7 @@ class RunWriter:
             return self._write(connection, fresh) if fresh else 0
 
     def finish(self) -> None:
-        """Say that all there is to measure has been written."""
+        """Mark the run as completely written."""
         with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
             connection.execute(update(schema.runs).where(schema.runs.c.id == self.run_id).values(is_complete=True))
 
@@ -129,7 +129,7 @@ class RunWriter:
         return self._number - before
 
     def _key(self, record: Mapping[str, Any]) -> str | None:
-        """Return whose record it is; a benchmark that is not known, or not by its labels, is remembered as open."""
+        """Return the benchmark of a record; an unknown one, or one without labels, is kept for later."""
         key = order_key(record)
         if key in self._described or (key in self._open_ones and self._open_ones[key].label):
             return key
@@ -179,7 +179,7 @@ class RunWriter:
             return int(connection.scalar(select(func.max(table.c.number)).where(table.c.run_id == self.run_id)) or 0)
 
     def _resolve(self) -> None:
-        """Give numbers to benchmarks that this writer has not met, and labels to those that had none."""
+        """Give numbers to benchmarks that are new to this writer, and labels to those that had none."""
         open_ones, self._open_ones = self._open_ones, {}
         rows = {key: _benchmark_row(open_ones[key]) for key in sorted(open_ones)}
         if not rows:
@@ -225,7 +225,7 @@ class RunWriter:
         return self._named(table, {"fingerprint": found.digest}, values)
 
     def _named(self, table: Table, name: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> int:
-        """Return the number of what has this name, which is given one if it has none; in a transaction of its own."""
+        """Return the number of this name; a new one is added in a transaction of its own."""
         parts = (table.c[column] == value for column, value in _storable(name).items())
         wanted = select(table.c.id).where(and_(*parts))
         with self._engine.connect() as connection:
@@ -324,7 +324,7 @@ def _benchmark_row(identity: BenchmarkIdentity) -> dict[str, Any]:
 
 
 def _insert(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows with the same columns; those that are there already are left alone."""
+    """Insert rows with the same columns; existing ones are left alone."""
     if not rows:
         return
     if connection.dialect.name == "postgresql":
@@ -358,7 +358,7 @@ def _element(value: Any) -> str:
 
 
 def _storable(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values whose text any database takes: PostgreSQL has no NUL, and neither has half characters."""
+    """Return values whose text every database accepts: PostgreSQL has no NUL, and no database half characters."""
     return {name: _text(value) if isinstance(value, str) else value for name, value in values.items()}
 
 

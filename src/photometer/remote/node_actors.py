@@ -47,7 +47,7 @@ class RayNode(NodeWorker):
 
 @dataclasses.dataclass
 class Member:
-    """A node that is used, or starting: `facts` are None until it has said hello."""
+    """A node that is used, or starting: `facts` are None until it has reported them."""
 
     place: ClusterNode
     actor: Any
@@ -57,7 +57,7 @@ class Member:
 
 @dataclasses.dataclass(frozen=True)
 class _Event:
-    """An actor has said hello, or has been found dead."""
+    """An actor has reported its facts, or was found dead."""
 
     name: str
     actor: Any
@@ -66,7 +66,7 @@ class _Event:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What is required of nodes: environment, the driver's torch, how many at most, or one by its name."""
+    """The required nodes: environment, the driver's torch, how many at most, or one by its name."""
 
     environment: Environment
     driver: TorchFacts
@@ -121,7 +121,7 @@ class NodeActors:
             time.sleep(POLL_SECONDS)
 
     def attend(self) -> None:
-        """Handle nodes that came, said hello, or went."""
+        """Handle nodes that joined, reported, or left."""
         with contextlib.suppress(queue.Empty):
             while True:
                 event = self._events.get_nowait()

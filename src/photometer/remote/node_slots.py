@@ -26,7 +26,7 @@ TITLES_SHOWN = 2
 
 @dataclasses.dataclass
 class _Place:
-    """A node, and what it is doing now."""
+    """A node, and its current work."""
 
     node: Node
     pool: CorePool

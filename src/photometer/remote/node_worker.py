@@ -277,7 +277,7 @@ def _valgrind() -> str:
 
 
 def _toolchain(facts: TorchFacts) -> str:
-    """Return a digest of what compiled code depends on; without a compiler it does not tell nodes apart."""
+    """Return a digest of the inputs of compiled code; without a compiler it is the same on all nodes."""
     try:
         compiler = find_compiler(CppOptions(), make_code_folder(cache_root())).identity
     except PhotometerError:

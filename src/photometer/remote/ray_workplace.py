@@ -201,7 +201,7 @@ class RayWorkplace:
         return None
 
     def attend(self) -> None:
-        """Handle nodes that came or went, and compare their counts."""
+        """Handle nodes that joined or left, and compare their counts."""
         self.actors.attend()
         if len(set(self._controls.values())) > 1:
             for text in differing_counts(self._controls, self.nodes):

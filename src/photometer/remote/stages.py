@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class StageResult:
-    """What a stage has measured, and titles with reasons for what it could not measure."""
+    """The measurements of a stage, and the titles and reasons of those that failed."""
 
     records: tuple[Any, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()

@@ -89,7 +89,7 @@ class ChildProcess:
         return reply  # type: ignore[return-value]  # decode_reply checked that it is a request.reply
 
     def leave(self) -> None:
-        """Ask it to exit; kill it if it does not."""
+        """Ask the child to exit; kill it if it does not."""
         if not self._alive:
             return
         deadline = time.monotonic() + LEAVING_SECONDS
@@ -110,7 +110,7 @@ class ChildProcess:
         self._alive = False
 
     def _await_end(self, deadline: float) -> bool:
-        """Wait until the child's end is reported; discard what it may still send."""
+        """Wait until the child's end is reported; discard any further message."""
         while True:
             try:
                 self._line.receive(deadline)

@@ -49,7 +49,7 @@ def allowed_cores() -> list[int]:
 
 
 def usable_cores(asked: Sequence[int] = (), topology: Path = TOPOLOGY) -> tuple[int, ...]:
-    """Return the cores to use: those asked for, or one logical processor per core that this process may run on."""
+    """Return the cores to use: the requested ones, or one logical processor per core that this process may run on."""
     allowed = allowed_cores()
     if asked:
         forbidden = [core for core in asked if core not in allowed]

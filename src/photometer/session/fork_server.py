@@ -40,7 +40,7 @@ OUTPUT_KEPT_BYTES = 64 * 1024
 
 
 class ImportNotShared(Exception):
-    """An import that forks must do by themselves: the zygote that did it cannot be used."""
+    """An import that each fork must do itself: a zygote that has done it cannot be used."""
 
     def __init__(self, statement: str, reason: str) -> None:
         super().__init__(f"{statement}: {reason}")
@@ -120,7 +120,7 @@ class ForkServer:
         return [*freezing().command, *self.launch.wrapper, self.launch.python, str(WORKER)]
 
     def wait_until_ready(self, start_seconds: float = START_SECONDS) -> None:
-        """Wait for the greeting. If the server does not start, close it and raise an error that says why."""
+        """Wait for the greeting. If the server does not start, close it and raise an error with the reason."""
         if self.greeting is not None:
             return
         try:
@@ -158,7 +158,7 @@ class ForkServer:
         return greeting
 
     def _checked(self, pid: int) -> int:
-        """Return the pid if it can be that of a server: it will be pinned, limited, and perhaps killed."""
+        """Return the pid if it can be that of a server: that process will be pinned, limited, and perhaps killed."""
         try:
             is_leader = pid > 1 and os.getsid(pid) == pid
             # Another user's process raises PermissionError.
@@ -170,7 +170,7 @@ class ForkServer:
         return pid
 
     def _refusal(self, failed: Failed) -> Exception:
-        """Return the error for a zygote that could not import what it should."""
+        """Return the error for a zygote whose imports failed."""
         if failed.type == NOT_SHARED:
             statement, reason = json.loads(failed.message)
             return ImportNotShared(str(statement), str(reason))
@@ -191,7 +191,7 @@ class ForkServer:
 
     @contextlib.contextmanager
     def child(self) -> Iterator[ChildProcess]:
-        """Yield a fresh fork, which is ended when the block ends, whatever happens in it."""
+        """Yield a fresh fork, which is ended when the block ends, in any case."""
         child = self._fork()
         self._child_pid = child.pid
         try:
@@ -288,7 +288,7 @@ class ForkServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _take_output(self) -> bool:
-        """Read what there is; return whether more may come."""
+        """Read the available output; return whether more may come."""
         try:
             while part := os.read(self._output_end, 1 << 16):
                 self._output += part
@@ -439,7 +439,10 @@ class FreshServer(ForkServer):
 
 
 def _import_remedy() -> str:
-    """Return what to do if torch cannot be imported; a limit of memory is a frequent cause that no message names."""
+    """Return the remedy if torch cannot be imported.
+
+    A memory limit is a frequent cause that no message names.
+    """
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
         return f"Processes may use {format_bytes(limit)} of memory at most here: allow more with `ulimit -v unlimited`."

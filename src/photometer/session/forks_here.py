@@ -79,7 +79,7 @@ class _OwnLine:
         self._channel.setblocking(False)
 
     def _take_line(self, channel: int, lifeline: int, cores: Sequence[int]) -> tuple[int, int]:
-        """Close this process's ends in the child, and give it what the policy of a session gives to servers."""
+        """Close this process's ends in the child, and give it the sockets that a session gives to servers."""
         self._channel.close()
         os.close(self._lifeline)
         pin(0, cores)

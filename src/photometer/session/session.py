@@ -44,7 +44,7 @@ Fill = Callable[[Path], object]
 
 
 class CompileCaches:
-    """`of` may be called from any thread. `close` removes all folders."""
+    """Folders for torch.compile's caches. `of` may be called from any thread; `close` removes all folders."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -69,7 +69,7 @@ class CompileCaches:
         return folder
 
     def forget(self, key: str) -> None:
-        """Remove what a benchmark has compiled, so that it starts afresh."""
+        """Remove the compiled code of a benchmark, so that it starts afresh."""
         if self._root is not None:
             shutil.rmtree(self._root / key, ignore_errors=True)
 
@@ -96,7 +96,7 @@ MOST_IDLE = 16
 
 @dataclasses.dataclass(frozen=True)
 class Counting:
-    """A server under Callgrind: what is simulated and seen besides instructions."""
+    """A server under Callgrind: what it simulates and observes besides instructions."""
 
     cache_simulation: bool = False
     branch_simulation: bool = False
@@ -105,10 +105,10 @@ class Counting:
 
 @dataclasses.dataclass(frozen=True)
 class ServerKind:
-    """What distinguishes servers that cannot replace each other.
+    """The properties by which servers differ that cannot replace each other.
 
     `lane` numbers servers that are otherwise alike: a pair of processes has its own bias, so replicates change lanes.
-    `width` is the number of cores if a statement has several threads: libgomp and MKL ask for it only once.
+    `width` is the number of cores if a statement has several threads: libgomp and MKL read it only once.
     """
 
     layout: Layout = Layout()  # noqa: RUF009 - frozen, so sharing it is safe
@@ -125,7 +125,7 @@ class ServerKind:
     spins: bool = False
 
     def importing(self, prepare: Prepare) -> ServerKind:
-        """Return this kind of server, for what a benchmark imports; one that is compiled C++ imports nothing."""
+        """Return this kind of server, with the imports of a benchmark; compiled C++ imports nothing."""
         if prepare.library:
             return self
         found = imports_of(prepare.setup, prepare.stmt, prepare.preload)
@@ -215,7 +215,7 @@ class Session:
             self._give_back(kind, server)
 
     def _ready_server(self, kind: ServerKind, cores: Sequence[int]) -> tuple[ServerKind, Server]:
-        """Return a server that is ready, and what kind it is: one with fewer imports if not all can be shared."""
+        """Return a server that is ready, and its kind: one with fewer imports if not all can be shared."""
         replaced = False
         while True:
             kind = self._with_shared_imports(kind)
@@ -244,7 +244,7 @@ class Session:
                 raise
 
     def _with_shared_imports(self, kind: ServerKind) -> ServerKind:
-        """Return the kind with the imports up to the first that cannot be shared: their order must stay."""
+        """Return the kind with the imports before the first that cannot be shared: their order must stay."""
         imports = modules_of(kind.imports, self._folders()) if self.policy.preloads else ()
         shared = itertools.takewhile(lambda statement: statement not in self.not_shared, imports)
         return dataclasses.replace(kind, imports=tuple(shared))
@@ -256,7 +256,7 @@ class Session:
             yield child
 
     def facts(self) -> TorchFacts:
-        """Return the facts of this interpreter and torch, asked once, in a child."""
+        """Return the facts of this interpreter and torch, which a child reports once."""
         if self._facts is None:
             # In a server that is needed anyway, if there is one.
             with self._lock:
@@ -266,7 +266,7 @@ class Session:
         return self._facts
 
     def _folders(self) -> tuple[str, ...]:
-        """Return where this environment finds modules, as far as that is known without asking it."""
+        """Return the folders of this environment's modules, as far as they are known without starting it."""
         own = self.policy.search_path(self.environment) + self.policy.importable(self.environment)
         if self.environment.python == sys.executable:
             return (*own, *sys.path)
@@ -286,7 +286,7 @@ class Session:
                 self._give_back(kind, self._begin(kind, cores))
 
     def is_warm(self, kind: ServerKind) -> bool:
-        """Return whether a server of this kind waits that is a fork of a zygote of an earlier command."""
+        """Return whether a waiting server of this kind is a fork of a zygote of an earlier command."""
         with self._lock:
             idle = self._idle.get(self._with_shared_imports(_of_width(kind, ())), [])
         return any(isinstance(server, ForkServer) and server.is_of_ready_zygote for server in idle)
@@ -385,7 +385,7 @@ class Session:
             each.close()
 
     def _surplus(self) -> list[Server]:
-        """Take out servers of the kinds that were not used for the longest time, if there are many."""
+        """Remove servers of the least recently used kinds from the pool, if there are many, and return them."""
         surplus = []
         while sum(map(len, self._idle.values())) > MOST_IDLE:
             kind = next(iter(self._idle))
@@ -422,7 +422,7 @@ class Session:
 
 
 def _translated(kind: ServerKind) -> str:
-    """Return what a zygote runs under Callgrind before it forks, in the words of `worker/zygote.py`."""
+    """Return what a zygote under Callgrind runs before it forks, in the words of `worker/zygote.py`."""
     if kind.counting is None:
         return ""
     return "with compiler" if kind.compiles else "with scripts" if kind.scripts else "plain"
@@ -445,7 +445,7 @@ def _of_width(kind: ServerKind, cores: Sequence[int]) -> ServerKind:
 
 
 def _same(held: ServerKind, kind: ServerKind) -> bool:
-    """Return whether they differ in nothing but the number of cores they were started on, and their imports."""
+    """Return whether they differ only in the number of cores they were started on, and in their imports."""
     return dataclasses.replace(held, width=kind.width, imports=kind.imports, scripts=kind.scripts) == kind
 
 

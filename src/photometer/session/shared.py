@@ -40,10 +40,10 @@ def _close(owner: int, session: Session) -> None:
 
 
 class SharedChild:
-    """One child, shared: an owner keeps its child until another owner asks for one.
+    """One child, shared: an owner keeps its child until another owner needs one.
 
-    A server forks one child at a time. When another owner asks, the current child is closed; its owner gets a new
-    child when it asks again.
+    A server forks one child at a time. When another owner needs one, the current child is closed; its owner gets a new
+    child at its next request.
     """
 
     def __init__(self, session: Callable[[], Session] = process_session) -> None:

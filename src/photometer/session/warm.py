@@ -43,7 +43,7 @@ _CLOCK_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 def keep_seconds() -> float:
-    """Return how long zygotes are kept: what PHOTOMETER_KEEP says, otherwise not at all."""
+    """Return how long zygotes are kept: the value of PHOTOMETER_KEEP, or 0 without it."""
     try:
         chosen = float(os.environ.get(VARIABLE) or 0.0)
     except ValueError:
@@ -54,7 +54,7 @@ def keep_seconds() -> float:
 
 
 def keep_in_terminal(seconds: float | None = None, *, in_terminal: bool | None = None) -> str:
-    """Return a command's value of PHOTOMETER_KEEP: the user's own, else what the project says (`seconds`).
+    """Return a command's value of PHOTOMETER_KEEP: the user's own, else the project's (`seconds`).
 
     By default ten minutes in a terminal, and nothing elsewhere or in CI.
     """
@@ -76,7 +76,7 @@ def runtime_folder() -> Path:
 
 @dataclasses.dataclass(frozen=True)
 class WarmZygote:
-    """A kept zygote, from its record. `size_bytes` has its share of the memory that several have in common."""
+    """A kept zygote, from its record. `size_bytes` includes its share of memory in common with others."""
 
     name: str
     title: str
@@ -116,14 +116,14 @@ class WarmFolder:
             return (Zygote.first(launch, place) if parent is None else parent.branch(launch, place)), True
 
     def _make_room(self) -> None:
-        """End those that were not used for the longest time, if there are many. Whoever uses one goes on."""
+        """End the least recently used zygotes, if there are many. Servers that were forked from one go on."""
         places = [self.place(path.stem) for path in self.folder.glob("*.sock")]
         for place in sorted(places, key=lambda each: _used_at(each.socket))[: len(places) + 1 - MOST_KEPT]:
             # One that is being started or replaced has its name locked; the others are not that old.
             self.remove(place.folder.name)
 
     def replace(self, zygote: Zygote) -> None:
-        """End a zygote that does not do its work: the next that is opened is a new one."""
+        """End a zygote that does not work: the next one that is opened is new."""
         name = zygote.place.folder.name
         with self._locked(name):
             self.remove(name)
@@ -148,7 +148,7 @@ class WarmFolder:
         return sorted(found, key=lambda each: each.started_at)
 
     def clear(self) -> int:
-        """End all of them, those that are starting too. Return how many were ready."""
+        """End all zygotes, even those that are starting. Return how many were ready."""
         ready = len(self.present())
         for name in {path.name.partition(".")[0] for path in self.folder.iterdir()}:
             if _NAME.fullmatch(name):
@@ -158,7 +158,7 @@ class WarmFolder:
         return ready
 
     def remove(self, name: str) -> None:
-        """End one, if it runs, and remove what it has left. The name is locked."""
+        """End a zygote if it runs, and remove its files. The name is locked."""
         place = self.place(name)
         assert place.record is not None
         record = _read(place.record)
@@ -171,7 +171,7 @@ class WarmFolder:
         shutil.rmtree(place.folder, ignore_errors=True)
 
     def _is_usable(self, place: Place) -> bool:
-        """Return whether a zygote listens there that is ours, and has imported what would be imported now."""
+        """Return whether a zygote of ours listens there, and has imported the files that would be imported now."""
         assert place.record is not None
         try:
             status = place.socket.lstat()
@@ -201,7 +201,7 @@ class WarmFolder:
 
 
 def open_warm_folder() -> WarmFolder | None:
-    """Return the folder of kept zygotes; None if none are to be kept, or its folder is not safe."""
+    """Return the folder of kept zygotes; None if none are kept, or its folder is not safe."""
     seconds = keep_seconds()
     if not seconds:
         return None
@@ -212,7 +212,7 @@ def open_warm_folder() -> WarmFolder | None:
 
 
 def name_of(launch: Launch) -> str:
-    """Return a name made of all that goes into a zygote."""
+    """Return a name made of all inputs of a zygote."""
     python = Path(launch.python)
     with contextlib.suppress(OSError):
         python = python.resolve()
@@ -223,7 +223,7 @@ def name_of(launch: Launch) -> str:
 
 @functools.lru_cache(maxsize=1)
 def worker_digest() -> str:
-    """Return a digest of the worker's code: a zygote of another version of photometer is another one."""
+    """Return a digest of the worker's code: each version of photometer has zygotes of its own."""
     digest = hashlib.sha256()
     for file in sorted(WORKER.parent.glob("*.py")):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
@@ -231,7 +231,7 @@ def worker_digest() -> str:
 
 
 def is_current(record: Mapping[str, Any]) -> bool:
-    """Return whether all that a zygote has imported is older than it, and would still be imported from there."""
+    """Return whether all files that a zygote has imported are older than it, and would be imported again."""
     for file, loaded_after in record["files"].items():
         try:
             status = os.stat(file)  # noqa: PTH116  thousands of files
@@ -270,7 +270,7 @@ def _used_at(path: Path) -> float:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """Return a record; None if it is not there, or is not one."""
+    """Return a record; None if there is none, or it is not valid."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         right = (
@@ -286,7 +286,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _is_running(record: Mapping[str, Any]) -> bool:
-    """Return whether the process of a record runs, and is this user's: a pid may be another's by now."""
+    """Return whether the process of a record runs, and belongs to this user: its pid may have been reused."""
     try:
         status = os.stat(f"/proc/{record['pid']}")  # noqa: PTH116
         text = Path(f"/proc/{record['pid']}/stat").read_text()
@@ -307,7 +307,7 @@ def _identity(path: Path) -> tuple[int, ...]:
 
 
 def _own_bytes(pid: int) -> int | None:
-    """Return the memory of a process, with its share of what others have, too."""
+    """Return the memory of a process, including its share of memory in common with others."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:

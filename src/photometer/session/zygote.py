@@ -40,9 +40,9 @@ class Launch:
     """How a server is started.
 
     The first zygote has these variables, runs this interpreter (in `wrapper`, a word of which may name a file in the
-    zygote's `{folder}`), and imports torch with `search_path` first on its path. If there is more to have, a second one
-    is forked from it: with `side_path` first on the path, `importable` after the standard library, and `imports` done.
-    With `translate`, Valgrind has then translated what most statements share.
+    zygote's `{folder}`), and imports torch with `search_path` first on its path. If there are side paths or imports, a
+    second one is forked from it: with `side_path` first on the path, `importable` after the standard library, and
+    `imports` done. With `translate`, Valgrind has then translated the code that most statements share.
     """
 
     python: str
@@ -87,14 +87,14 @@ class Launch:
 
     @property
     def title(self) -> str:
-        """Return what it is, in words."""
+        """Return a description in words."""
         what = "counts instructions" if self.wrapper else "times"
         return f"{what}, {self.python}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where a zygote is found: its socket, the folder that Callgrind writes to, and the record of what it imported.
+    """Where a zygote is found: its socket, the folder that Callgrind writes to, and the record of its imports.
 
     A place that is kept outlives this process, for `keep_seconds` after its last use.
     """
@@ -119,7 +119,7 @@ _outliving: list[subprocess.Popen[bytes]] = []
 
 
 class Zygote:
-    """One such process. `close` ends it, unless it is kept; `kill` ends it in any case, with what it has forked."""
+    """A zygote. `close` ends it, unless it is kept; `kill` ends it in any case, with all its forks."""
 
     def __init__(
         self, place: Place, dumps: Path, process: subprocess.Popen[bytes] | None, lifeline: int | None
@@ -161,7 +161,7 @@ class Zygote:
             return cls(place, place.folder, process, lifeline)
 
     def branch(self, launch: Launch, place: Place) -> Zygote:
-        """Fork a zygote that has a side's path, and does its imports."""
+        """Fork a zygote that has a side's path, and runs its imports."""
         with _being_made(place) as (listener, far_lifeline, lifeline):
             request = _request(launch, place, self.place, launch.side_path, launch.imports)
             with self.connect(request, [listener, *far_lifeline]):
@@ -178,7 +178,7 @@ class Zygote:
         return line
 
     def output(self) -> str:
-        """Return what it printed while it imported."""
+        """Return the output of its imports."""
         try:
             return (self.dumps / OUTPUT).read_text(errors="replace")
         except OSError:
@@ -221,7 +221,7 @@ class Zygote:
 
 @contextlib.contextmanager
 def _being_made(place: Place) -> Iterator[tuple[int, list[int], int | None]]:
-    """Yield the listening socket, the far end of the lifeline if it gets one, and our end of it.
+    """Yield the listening socket, the far end of the lifeline if there is one, and our end of it.
 
     If the block fails, nothing is left.
     """

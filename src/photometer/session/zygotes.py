@@ -28,9 +28,9 @@ MOST_BRANCHES = 12
 
 
 class FirstZygotes:
-    """The first zygotes that sessions of this process use together: a side's session need not import torch again.
+    """The first zygotes that sessions of this process share, so that torch is imported once.
 
-    One ends when no session uses it any more. Kept ones are not here: they are shared by all commands.
+    A zygote ends when no session uses it any more. Kept ones are not here: all commands share them.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,10 @@ class Zygotes:
             return connect(self._zygote(launch.as_zygote))
 
     def replace(self, server: object) -> bool:
-        """End the zygote of a server that did not start. Return whether it was a kept one: the next one may work."""
+        """End the zygote of a server that did not start.
+
+        Return whether it was a kept one: then a new one may work.
+        """
         zygote = server.zygote if isinstance(server, ForkServer) else None
         if zygote is None:
             return False
@@ -99,7 +102,7 @@ class Zygotes:
         return zygote.place.is_kept
 
     def _replace(self, launch: Launch) -> bool:
-        """End the zygote of a launch, and the one it is a fork of, which may be what is stuck.
+        """End the zygote of a launch, and its parent, which may be the one that is stuck.
 
         Return whether one of them was kept.
         """
@@ -123,7 +126,7 @@ class Zygotes:
             self._forget(launch.as_zygote)
 
     def drop_imports(self) -> None:
-        """End all that have imported more than torch: the files behind their imports have changed."""
+        """End all zygotes that have imported more than torch, because the files behind their imports have changed."""
         with self._lock:
             for launch in [launch for launch in self._zygotes if not launch.is_first]:
                 self._forget(launch)

@@ -21,7 +21,7 @@ INTERVAL_DIGITS = 4
 
 
 def finite(value: float | None) -> float | None:
-    """Return the number, or None for what JSON has no word for."""
+    """Return the number, or None for a value that JSON cannot express."""
     return value if value is not None and math.isfinite(value) else None
 
 
@@ -38,7 +38,7 @@ def packed(values: Sequence[float], digits: int) -> dict[str, Any]:
 
 
 def differences(whole: Sequence[int]) -> list[int]:
-    """Return the first number, then what each adds to the one before."""
+    """Return the first number, then the difference of each from the one before."""
     return [number - before for number, before in zip(whole, [0, *whole], strict=False)]
 
 
@@ -65,7 +65,7 @@ def identity(benchmark: Benchmark) -> Identity:
 
 
 def code_of(task: Mapping[str, Any]) -> dict[str, str]:
-    """Return the code that was measured; whatever is no text is left out."""
+    """Return the measured code; values that are not text are left out."""
     found = {name: task.get(name) for name in ("global_setup", "setup", "stmt")}
     return {name: text for name, text in found.items() if isinstance(text, str) and text.strip() not in ("", "pass")}
 

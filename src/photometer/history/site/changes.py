@@ -33,7 +33,7 @@ class SiteChange:
         return self.change.benchmark.id
 
     def data(self, benchmark: int, names: SiteNames, commit_number: CommitNumber) -> dict[str, Any]:
-        """Return plain values; `commit_number` numbers the commits that changes name."""
+        """Return plain values; `commit_number` numbers the commits of changes."""
         change = self.change
         between = None if change.unmeasured is None else len(change.unmeasured)
         live = change.comparison
@@ -62,7 +62,7 @@ class SiteChange:
 def site_changes(
     store: Store, names: SiteNames, curves: Iterable[Curve], repository: Repository | None = None
 ) -> list[SiteChange]:
-    """Return the changes of all curves, those of series and metrics that the names know."""
+    """Return the changes of all curves whose series and metrics have names."""
     found = find_all(curves, between=_between(names, repository), compared=_compared(store.comparisons()))
     return [
         SiteChange(change, _functions(store, change))
@@ -89,7 +89,7 @@ def _compared(comparisons: Iterable[StoredComparison]) -> dict[tuple[str, str, i
 
 
 def _between(names: SiteNames, repository: Repository | None) -> Between:
-    """Return who lists the commits between two: git is asked only about those that are not parent and child."""
+    """Return a function that lists the commits between two; git is used only if they are not parent and child."""
     parents = {commit.sha: commit.parents for found in names.commits.values() for commit in found}
 
     def between(last: str, first: str) -> tuple[str, ...] | None:

@@ -70,7 +70,7 @@ class _Block:
 
 
 class CommitTable:
-    """All commits: `add` every curve, then ask for each commit."""
+    """All commits: `add` every curve, then read each commit."""
 
     def __init__(self, names: SiteNames) -> None:
         self._names = names
@@ -120,7 +120,7 @@ class CommitTable:
 
 
 def read_commit(connection: Connection, names: SiteNames, project: str, place: int) -> dict[str, Any]:
-    """Return the same of one commit, from the store."""
+    """Return the same for one commit, from the store."""
     runs, points = schema.runs, schema.points
     query = (
         select(runs.c.machine_id, runs.c.environment_id, points)

@@ -41,7 +41,7 @@ _STYLES = ((REPORT_FOLDER, "page.css"), (_FOLDER, "site.css"))
 
 
 def data_script(name: str, value: Any) -> str:
-    """Return a data file: a script, because a page from disk may not read other files, that hands over JSON as text.
+    """Return a data file: a script that passes JSON as text, because a page from disk may not read other files.
 
     As text it is nothing but data, whatever its keys are.
     """

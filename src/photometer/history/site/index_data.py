@@ -41,7 +41,10 @@ class SiteOptions:
 
 
 def checked_commit_url(pattern: str | None) -> str | None:
-    """Return a pattern that makes a link of a commit, or raise: only addresses of the web are links."""
+    """Return a pattern that makes a link of a commit.
+
+    Raise unless it is an address of the web.
+    """
     if not pattern:
         return None
     parts = urlsplit(pattern)

@@ -47,7 +47,7 @@ class SiteFile:
 
 @dataclasses.dataclass(frozen=True)
 class _Snapshot:
-    """What was read at one moment; the numbers in all data files are those of its names."""
+    """The content of the store at one moment; the numbers in all data files are those of its names."""
 
     state: tuple[int, ...]
     names: SiteNames
@@ -109,7 +109,7 @@ class LiveSite:
         return _data(f"commit-{project}-{place}", data)
 
     def _state(self) -> tuple[int, ...]:
-        """Return numbers that differ when something was added or pruned."""
+        """Return numbers that change when something is added or pruned."""
         results, runs = schema.results, schema.runs
         with self._store.engine.connect() as connection:
             row = connection.execute(
@@ -182,7 +182,7 @@ _HEADERS = {
 
 @functools.lru_cache(maxsize=8)
 def _compressed(text: str) -> bytes:
-    """Keep the index, which is asked for by every tab and is the same until the store has changed."""
+    """Keep the index, which every tab requests and which is the same until the store changes."""
     return gzip.compress(text.encode("utf-8", "backslashreplace"), 1)
 
 
@@ -217,7 +217,7 @@ class LocalServer(ThreadingHTTPServer):
         self.server_name, self.server_port = ADDRESS, self.port
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a reader that has gone away is no error of ours."""
+        """Print nothing: a closed connection of a reader is not our error."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -273,4 +273,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: addresses may hold what others wrote, and a terminal would show it."""
+        """Log nothing: addresses may contain text from others, which a terminal would show."""

@@ -25,14 +25,14 @@ class Series:
 
     @property
     def key(self) -> str:
-        """What addresses name it by: the same after the next publication."""
+        """Return its name in addresses, which the next publication keeps."""
         text = "\n".join((self.project, self.machine.fingerprint, self.environment.fingerprint))
         return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]
 
 
 @dataclasses.dataclass(frozen=True)
 class SiteNames:
-    """All of them, and of each series and project the measured commits, oldest first."""
+    """Numbers of all of them, and for each series and project the measured commits, oldest first."""
 
     projects: tuple[str, ...]
     series: tuple[Series, ...]
@@ -99,6 +99,6 @@ def _metric_order(metric: Metric) -> tuple[int, str]:
 
 
 def facts_of(series: Series) -> list[tuple[str, str]]:
-    """Return the facts that its fingerprints are made of, as text."""
+    """Return the facts behind its fingerprints, as text."""
     facts: dict[str, Any] = {**series.machine.facts, **series.environment.facts}
     return [(str(name).replace("_", " "), str(value)) for name, value in facts.items()]

@@ -36,7 +36,7 @@ OURS = re.compile(r"(index|commits|benchmark-\d+|commit-\d+-\d+)\.js")
 
 @dataclasses.dataclass(frozen=True)
 class Published:
-    """What the site has; `written` of its files said something else before, or were not there."""
+    """The size of the site; `written` of its files are new or changed."""
 
     page: Path
     benchmarks: int
@@ -98,7 +98,7 @@ def publish_site(
 
 
 def by_benchmark(curves: Iterable[Curve]) -> Iterator[tuple[Benchmark, list[Curve]]]:
-    """Return the curves of each benchmark together; they come one after the other."""
+    """Return the curves of each benchmark together; they follow one another."""
     gathered: list[Curve] = []
     for curve in curves:
         if gathered and curve.benchmark.id != gathered[0].benchmark.id:
@@ -117,7 +117,7 @@ def _by_benchmark(comparisons: Iterable[StoredComparison]) -> dict[int, list[Sto
 
 
 class _Writer:
-    """Writes files of the site, and knows which it has written."""
+    """Writes files of the site, and remembers which it has written."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

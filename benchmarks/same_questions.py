@@ -288,7 +288,7 @@ def ask_photometer(revisions: Revisions, place: Path) -> tuple[Called, Called, s
         command = [sys.executable, "-m", "photometer", *words]
         printed = run(command, revisions.repository, statuses=(0, 3, 4))
         changed = ("slower", "faster", "probably slower", "probably faster")
-        found = json.loads(printed)["comparisons"]
+        found = json.loads(printed)
         return {int(each["title"].split()[-1]) for each in found if each["verdict"]["verdict"] in changed}
 
     return called(revisions.comment), called(revisions.slower), photometer.__version__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -14,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from photometer.cli.ending import Ending, ending_by_signals
+from photometer.cli import ending as endings
+from photometer.cli.ending import Ending, ending_by_signals, limited
 from photometer.comparing.comparison_file import FILE_NAME
 from photometer.model.results_reader import load_results
 from photometer.model.visit_journal import JOURNAL_NAME
@@ -240,6 +242,22 @@ def test_only_the_first_signal_raises() -> None:
 
 
 @pytest.mark.usefixtures("handlers")
+def test_the_end_of_a_limit_comes_again_if_it_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endings, "REPEAT_SECONDS", 0.05)
+    before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    try:
+        with ending_by_signals() as ending, limited(0.05):
+            # As an import of C++ may do with the first.
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.pause()
+            with pytest.raises(KeyboardInterrupt):
+                signal.pause()
+        assert signal.getsignal(signal.SIGALRM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert ending.is_limit
+
+
 def test_without_a_signal_all_is_as_before() -> None:
     before = signal.getsignal(signal.SIGTERM)
     with ending_by_signals():

@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from photometer.errors import StoreError
 from photometer.history import connection, migrate
+from photometer.history.contents import unpack
 from photometer.history.nouns import Added
 from photometer.history.store import Store, open_store
 from photometer.history.writing import Origin, RunWriter
@@ -217,6 +218,7 @@ def test_a_run_whose_machine_is_lost_is_called_damage(tmp_path: Path) -> None:
         "UPDATE machines SET facts = '[]'",
         "UPDATE benchmarks SET label = '3'",
         "DELETE FROM metrics",
+        "UPDATE metrics SET name = X'00'",
     ],
 )
 def test_what_is_not_as_it_was_written_is_called_damage(change: str, tmp_path: Path) -> None:
@@ -227,6 +229,16 @@ def test_what_is_not_as_it_was_written_is_called_damage(change: str, tmp_path: P
         damaged.execute(change)
     with pytest.raises(StoreError, match="the store is damaged"):
         read_all(place)
+
+
+def test_a_record_without_content_is_called_damage() -> None:
+    with pytest.raises(StoreError, match="damaged: it has no content"):
+        unpack(None)  # type: ignore[arg-type]
+
+
+def test_more_rows_than_a_database_can_count_are_all_rows(store: Store) -> None:
+    store.add_run(header(), RECORDS, origin(0))
+    assert len(store.runs(limit=10**30)) == 1
 
 
 def read_all(place: Path) -> None:

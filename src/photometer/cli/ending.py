@@ -26,6 +26,9 @@ ENDING_SIGNALS = tuple(
 BESIDES_CTRL_C = tuple(number for number in ENDING_SIGNALS if number != signal.SIGINT)
 # What a shell reports for a program that Ctrl-C ended; `Ending.status` has that of the signal that came.
 STOPPED = 128 + signal.SIGINT
+# An interrupt that comes while torch's C++ is imported may be lost, and with it the end of --limit: it is repeated, but
+# not so soon that it could stop the cleanup of the first.
+REPEAT_SECONDS = 15.0
 # Each server takes about six and a run has one per core at most; below this, importing torch itself may fail.
 FEWEST_OPEN_FILES = 64
 
@@ -70,8 +73,9 @@ class Ending:
         return "stopped" if self.signal in (None, signal.SIGINT) else f"stopped by {self.signal.name}"
 
     def _arrive(self, number: int, frame: FrameType | None) -> None:
-        if self.signal is None:
-            self.signal = signal.Signals(number)
+        came = signal.Signals(number)
+        if self.signal is None or (self.is_limit and came is self.signal):
+            self.signal = came
             raise KeyboardInterrupt
 
 
@@ -84,15 +88,17 @@ def ending_by_signals(numbers: Sequence[signal.Signals] = ENDING_SIGNALS) -> Ite
         return
     before = {number: signal.getsignal(number) or signal.SIG_DFL for number in numbers}
     for number, handler in before.items():
-        # Whoever starts us with a signal ignored means it: nohup, or a shell for a job in the background.
-        if handler is not signal.SIG_IGN:
+        # Whoever starts us with a signal ignored means it: nohup, or a shell for a job in the background. The alarm is
+        # our own, and --limit must hold whatever was ignored before.
+        if handler is not signal.SIG_IGN or number.name == "SIGALRM":
             signal.signal(number, ending._arrive)
     try:
         yield ending
     finally:
         for number, handler in before.items():
             # After a signal the process ends; what it still tidies at its exit must not be stopped either.
-            signal.signal(number, handler if ending.signal is None else signal.SIG_IGN)
+            is_over = ending.signal is None or number.name == "SIGALRM"
+            signal.signal(number, handler if is_over else signal.SIG_IGN)
 
 
 @contextlib.contextmanager
@@ -101,7 +107,7 @@ def limited(seconds: float | None) -> Iterator[None]:
     if seconds is None or not hasattr(signal, "setitimer"):
         yield
         return
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, REPEAT_SECONDS)
     try:
         yield
     finally:

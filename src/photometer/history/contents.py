@@ -55,6 +55,8 @@ def unpack(data: bytes) -> dict[str, Any]:
     """Return the record; damaged data raise a StoreError."""
     from photometer.model.results_format import decode
 
+    if not isinstance(data, bytes):
+        raise StoreError("a stored record is damaged: it has no content", remedy=_REMEDY)
     try:
         stream = zlib.decompressobj()
         plain = stream.decompress(data, LARGEST_CONTENT_BYTES)

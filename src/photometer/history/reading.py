@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 
@@ -80,7 +81,8 @@ def read_runs(
         query = query.where(table.c.commit_id.in_(wanted))
     if project is not None:
         query = query.where(table.c.project_id.in_([n for n, name in names.projects.items() if name == project]))
-    rows = connection.execute(query.limit(limit)).all()
+    # A database counts in 64 bits.
+    rows = connection.execute(query.limit(None if limit is None else min(limit, sys.maxsize))).all()
     counted = _count_results(connection, None if limit is None else [row.id for row in rows])
     return tuple(_run(row, names, *counted.get(row.id, (0, 0))) for row in rows)
 
@@ -164,7 +166,11 @@ def read_benchmarks(connection: Connection) -> tuple[Benchmark, ...]:
 
 
 def read_metrics(connection: Connection) -> dict[int, Metric]:
-    rows = connection.execute(select(schema.metrics).order_by(schema.metrics.c.id))
+    rows = connection.execute(select(schema.metrics).order_by(schema.metrics.c.id)).all()
+    for row in rows:
+        # SQLite keeps a value of any type in any column.
+        if not isinstance(row.name, str) or not isinstance(row.unit, str):
+            raise _damaged(f"metric {row.id} has no name or no unit")
     return {row.id: Metric(row.name, row.unit, bool(row.is_exact)) for row in rows}
 
 

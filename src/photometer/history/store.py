@@ -181,8 +181,6 @@ class Store:
         Runs without a commit, and of changed working trees, are not in them. A commit that was measured several times
         has several points.
         """
-        from photometer.history.store import read_curves
-
         with self._connected() as connection:
             return tuple(read_curves(connection, [benchmark_id], None if metric is None else [metric], project=project))
 
@@ -194,8 +192,6 @@ class Store:
         project: str | None = None,
     ) -> Iterator[Curve]:
         """Return the curves of all benchmarks, one benchmark after the other; they are read as they are needed."""
-        from photometer.history.store import read_curves
-
         with self._connected() as connection:
             yield from read_curves(connection, benchmark_ids, metrics, project=project)
 

@@ -78,7 +78,7 @@ def decode(text: str | bytes) -> Any:
         # The standard library's parser takes five times as long, but it says in which line and column the fault is,
         # and it reads lone surrogates, which users' text may have.
         plain = text if isinstance(text, str) else text.decode("utf-8-sig")
-        return json.loads(plain, parse_constant=_no_constant, parse_float=_finite)
+        return json.loads(plain, parse_constant=_no_constant, parse_float=_finite, parse_int=_not_too_large)
 
 
 def _no_constant(name: str) -> Any:
@@ -90,3 +90,9 @@ def _finite(digits: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{digits} is out of range")
     return value
+
+
+def _not_too_large(digits: str) -> int:
+    """Return the integer, if it is in the range of numbers that can be calculated with."""
+    _finite(digits)
+    return int(digits)

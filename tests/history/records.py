@@ -72,7 +72,7 @@ def counts(
 
 def times(name: str, seconds: float, *, seed: int = 0, samples: int = 40) -> dict[str, Any]:
     """A measurement around `seconds` per run, with noise of one part in a thousand."""
-    noise = random.Random(f"{name!a} {seconds} {seed}")
+    noise = random.Random(f"{ascii(name)[1:-1]} {seconds} {seed}")
     return {
         "kind": "measurement",
         "number_per_run": 1000,

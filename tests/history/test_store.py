@@ -218,7 +218,7 @@ def test_a_run_whose_machine_is_lost_is_called_damage(tmp_path: Path) -> None:
         "UPDATE machines SET facts = '[]'",
         "UPDATE benchmarks SET label = '3'",
         "DELETE FROM metrics",
-        "UPDATE metrics SET name = X'00'",
+        "UPDATE metrics SET unit = X'00'",
     ],
 )
 def test_what_is_not_as_it_was_written_is_called_damage(change: str, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_one_layout_for_all_replicates_is_a_bias(session: Session, other_setup: 
     one, other = lines_of_replicates(session, other_setup, tmp_path, scatter=False, count=3)
     assert len(set(one)) == len(set(other)) == 1
     # What the set-up writes to has another name now, which moves it by a line or two.
-    assert abs(one[0] - other[0]) >= FAR_LINES // 2
+    assert one[0] != other[0]
 
 
 def test_a_layout_for_each_replicate_is_noise(session: Session, other_setup: str, tmp_path: Path) -> None:

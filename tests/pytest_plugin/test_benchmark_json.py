@@ -94,7 +94,8 @@ def test_a_comparison_has_no_such_file(tmp_path: Path) -> None:
     assert "--photometer-json FILE" in outcome.output
 
 
-def test_a_file_that_cannot_be_written_fails_the_session(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     outcome = run_nested(tmp_path, TESTS, QUICK, "--benchmark-json=missing/out.json")
-    assert outcome.code == pytest.ExitCode.TESTS_FAILED
-    assert "is not written" in outcome.output
+    assert outcome.code == pytest.ExitCode.USAGE_ERROR
+    assert "there is no folder missing" in outcome.output
+    assert outcome.outcomes == {}

@@ -172,7 +172,7 @@ BEHAVIOURS = {
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("photometer.session.fork_server.FORK_SECONDS", 1.0)
     original = ForkServer.wait_until_ready
-    monkeypatch.setattr(ForkServer, "wait_until_ready", lambda server: original(server, 2.0))
+    monkeypatch.setattr(ForkServer, "wait_until_ready", lambda server, *_: original(server, 2.0))
 
 
 @pytest.mark.usefixtures("_impatient")

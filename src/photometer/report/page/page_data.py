@@ -9,10 +9,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from photometer.analysis.flame_tree import FlameNode, flame_tree, without_interpreter
+from photometer.errors import ResultsFileError
 from photometer.model.visible_text import visible
 from photometer.report.page.figure import Figure, figure_json
 from photometer.report.page.overview_figures import reach_of
@@ -214,6 +216,8 @@ def rounded(value: float) -> float:
 def packed_samples(samples: Sequence[float]) -> dict[str, Any]:
     """Return whole numbers and their scale: half as long as floats, and all that a plot needs."""
     largest = max(samples, default=0.0)
+    if any(abs(each) > sys.float_info.max for each in samples):
+        raise ResultsFileError("a time in the results is too large for a number", remedy="Restore a copy of the file.")
     if largest <= 0:
         return {"scale": 1.0, "values": [0] * len(samples)}
     middle = sorted(samples)[len(samples) // 2] or largest

@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -94,16 +93,13 @@ def test_planted_faults_are_told_and_all_other_results_are_there(tmp_path: Path)
     measured = {record["order"]["label"][-1] for record in results.records if record["kind"] == "measurement"}
     assert measured == {"add", "empty", "flood", "C++"}
     assert (tmp_path / "photometer-results" / ".gitignore").exists()
-    shown = subprocess.run(
-        [sys.executable, "-m", "photometer", "show", "photometer-results/my_suite"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    shown = photometer("show", "photometer-results/my_suite", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
     printed = done.stdout.rpartition("Results: ")[0]
     assert printed.strip()
-    assert shown.stdout.endswith(printed), "`show` and `run` print the same table"
+    tables, _, percentiles = shown.stdout.partition("\nPercentiles\n")
+    assert tables.endswith(printed), "`show` and `run` print the same table"
+    assert "blocks of" in percentiles
     assert done.stderr.startswith("machine: ")
     reasons = {r["order"]["label"][-1]: r for r in results.records if r["kind"] == "failure"}
     assert "SIGSEGV" in reasons["segmentation fault"]["message"]

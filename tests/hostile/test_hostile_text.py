@@ -194,6 +194,8 @@ OUTPUTS: dict[str, tuple[Callable[[Path, str], str], Callable[[str], object]]] =
     "history runs": (lambda folder, text: history(folder, text, "runs"), terminal),
     "history curves": (lambda folder, text: history(folder, text, "curves"), terminal),
     "history changes": (lambda folder, text: history(folder, text, "changes"), terminal),
+    "history runs markdown": (lambda folder, text: history(folder, text, "runs", "--markdown"), markdown),
+    "history curves csv": (lambda folder, text: history(folder, text, "curves", "--csv"), cells),
     "history csv": (lambda folder, text: history(folder, text, "export", "--csv"), cells),
     "flame graph": (flame_graph, xml),
     "comment": (lambda folder, text: render_comment(reviewed(text), f"https://h/?{text}"), markdown),

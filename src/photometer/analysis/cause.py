@@ -80,7 +80,10 @@ def instruction_change(
     branch_functions: FunctionCounts,
     code: tuple[ChangedCode, ...] = (),
 ) -> InstructionChange:
-    """Both sides' counts, one per layout; figures and functions are those of the first, which is the frozen one."""
+    """Return the change from both sides' counts, one per layout.
+
+    Figures and functions are those of the first, which is the frozen one.
+    """
     sides = [[counts.outside_allocator_per_run for counts in side] for side in (base, branch)]
     runs = base[0].number_per_run
     return InstructionChange(
@@ -98,9 +101,9 @@ def instruction_change(
 def are_identical(
     base: InstructionCounts, branch: InstructionCounts, base_functions: FunctionCounts, branch_functions: FunctionCounts
 ) -> bool:
-    """Whether both sides execute the same instructions, function by function, wherever their memory lies.
+    """Whether both sides execute the same instructions, function by function, in any memory layout.
 
-    What depends on the memory layout is left out; the allocator must be called as often.
+    Instructions that depend on the layout are left out; the allocator must be called equally often.
     """
     if base.number_per_run != branch.number_per_run or base.stable.allocator_calls != branch.stable.allocator_calls:
         return False
@@ -144,7 +147,7 @@ _SHOWN = {1: "<", 2: ">"}
 def short_functions(functions: Sequence[str]) -> list[str]:
     """Return functions by their own name: `silu_kernel` of `at::native::silu_kernel(at::TensorIteratorBase&) [x.so]`.
 
-    What would look alike keeps its whole name.
+    Names that would then be equal stay whole.
     """
     short = [_own_name(function) for function in functions]
     whole: dict[str, set[str]] = {}
@@ -182,7 +185,7 @@ def cause_sentence(
     layout_ratios: Sequence[float] = (),
     figures: tuple[FigureChange, ...] = (),
 ) -> str:
-    """One sentence from time and instructions together; empty if there is nothing to add to the verdict."""
+    """Return one sentence from time and instructions together; empty if it would add nothing to the verdict."""
     word = verdict.verdict
     around = layout_words(layout_ratios)
     if change is None or word == "identical":
@@ -207,12 +210,12 @@ def cause_sentence(
 
 
 def code_words(code: ChangedCode) -> str:
-    """Say what changed in a function of the user's: `new under gate (tinynet/model.py:41): contiguous (+120)`."""
+    """Return the change in one of the user's functions: `new under gate (tinynet/model.py:41): contiguous (+120)`."""
     return f"{place_words(code)} ({code.instructions_per_run:+,.0f})"
 
 
 def place_words(code: ChangedCode) -> str:
-    """Say the same without the number of instructions."""
+    """Return the same without the number of instructions."""
     more, less = ", ".join(code.more), ", ".join(code.less)
     where = f"{'in' if code.itself else 'under'} {code.place}{' itself' if code.itself else ''}"
     if more and less:
@@ -223,7 +226,7 @@ def place_words(code: ChangedCode) -> str:
 
 
 def own_sentences(figures: tuple[FigureChange, ...]) -> list[str]:
-    """Say how figures changed that have verdicts of their own: `+1.2 % instructions to compile: 90,004 → 91,084`."""
+    """Return sentences for figures with verdicts of their own: `+1.2 % instructions to compile: 90,004 → 91,084`."""
     return [_own_sentence(figure) for figure in changed_by_themselves(figures)]
 
 
@@ -234,7 +237,7 @@ def _own_sentence(figure: FigureChange) -> str:
 
 
 def layout_words(layout_ratios: Sequence[float]) -> str:
-    """Say what other memory layouts showed: how much of a change comes from where things lie."""
+    """Return the changes in other memory layouts: how much of a change comes from addresses."""
     if not layout_ratios:
         return ""
     changes = [("+" if ratio > 1.0 else "") + percent(ratio - 1.0) for ratio in layout_ratios]

@@ -108,7 +108,7 @@ def _changed(frame: str, base: FramedSide, branch: FramedSide, on_both: set[str]
 
 
 def _more_often(before: FramedSide, after: FramedSide, frame: str) -> list[str]:
-    """Return what `after` calls more often in this function, what is called most often first."""
+    """Return the functions that `after` calls more often in this function, the most frequent first."""
     times: Counter[str] = Counter()
     for sign, side in ((-1, before), (1, after)):
         for site, number in side.calls.get(frame, {}).items():
@@ -131,7 +131,7 @@ def _line_of(callees: list[str], base: FramedSide, branch: FramedSide, frame: st
 
 
 def _native(frame: str, base: FramedSide, branch: FramedSide, on_both: set[str]) -> str:
-    """Follow the change downwards from the function, through whatever has most of it; name the last native function."""
+    """Follow the change downwards, through the callee with most of it; name the last native function."""
     changes: defaultdict[tuple[str, ...], float] = defaultdict(float)
     for sign, side in ((-1, base), (1, branch)):
         for stack, count in side.stacks:
@@ -161,6 +161,9 @@ def _steps(changes: Mapping[tuple[str, ...], float]) -> Iterator[tuple[str, ...]
 
 
 def _operation(name: str) -> str:
-    """`torch::autograd::THPVariable_add(_object*, …)` is, to a user, `add`; others go without their arguments."""
+    """Name an operation as users do: `add` for `torch::autograd::THPVariable_add(_object*, …)`.
+
+    Other functions lose their arguments.
+    """
     binding = _BINDING.search(name)
     return binding[1] if binding is not None else name.partition("(")[0] or name

@@ -89,7 +89,7 @@ def _of_matrix(results: Results) -> EnvironmentComparison:
 
 @dataclasses.dataclass(frozen=True)
 class OldCell:
-    """One benchmark on one side. Without `judged` it failed, for which `failure` has the reason, or was not reached."""
+    """One benchmark on one side. Without `judged` it failed, with the reason in `failure`, or was not reached."""
 
     side: int
     judged: Verdict | None = None

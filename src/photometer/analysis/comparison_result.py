@@ -82,7 +82,7 @@ class ComparisonResult:
 
     @property
     def ratio(self) -> float:
-        """Return the time beside the reference; 1.05 is 5 % slower."""
+        """Return the time relative to the reference; 1.05 is 5 % slower."""
         return self.judged.ratio
 
     @property
@@ -108,7 +108,7 @@ class ComparisonResult:
 
 @dataclass(frozen=True)
 class ComparisonFailure:
-    """A benchmark without a verdict: on which side it failed, and how.
+    """A benchmark without a verdict: the side on which it failed, and how.
 
     `side` is "base" or "branch" if there are two, and the side's name if there are more; it is empty if it is not
     known. `place` is the side's position.
@@ -156,7 +156,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class ComparisonRemarks:
-    """What must be said of a comparison as a whole: of the two sides, and of the machine meanwhile."""
+    """Remarks on a comparison as a whole: on its sides, and on the machine during it."""
 
     KIND: ClassVar[str] = "comparison_remarks"
     ALWAYS: ClassVar[tuple[str, ...]] = ("warnings",)
@@ -166,7 +166,7 @@ class ComparisonRemarks:
 
 @dataclass(frozen=True)
 class EnvironmentComparison:
-    """A whole suite on two or more sides, the first of which is the reference. Iterating gives what matters most first.
+    """A whole suite on two or more sides; the first is the reference. Iterating gives the most important results first.
 
     `not_reached` are the titles of benchmarks, with the side if there are more than two.
     """
@@ -187,7 +187,7 @@ class EnvironmentComparison:
     metrics: tuple[MetricChange, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse results of sides that are not there: a file may say anything."""
+        """Refuse results of sides that do not exist: a file may contain anything."""
         places = [each.side for each in self.results] + [each.place or 1 for each in self.failures]
         places += [each.side for each in self.metrics] + [each.side for each in self.sweeps]
         befores_fit = all(0 <= each.before < each.side for each in self.results)
@@ -201,7 +201,7 @@ class EnvironmentComparison:
 
     @property
     def branch(self) -> str:
-        """Return the side that is compared with the base; of several, the first."""
+        """Return the side that is compared with the base; the first if there are several."""
         return self.names[1]
 
     @property
@@ -211,7 +211,7 @@ class EnvironmentComparison:
 
     @cached_property
     def rows(self) -> tuple[ComparisonRow, ...]:
-        """Return one row per benchmark, those that matter most first."""
+        """Return one row per benchmark, the most important first."""
         cells: dict[str, dict[int, ComparisonResult]] = {}
         failures: dict[str, dict[int, ComparisonFailure]] = {}
         titles: dict[str, str] = {}
@@ -252,7 +252,7 @@ class EnvironmentComparison:
         )
 
     def titled_by_side(self) -> EnvironmentComparison:
-        """Return it with the names of the sides in all titles, for lists in which every side is an entry."""
+        """Return the comparison with the names of the sides in all titles, for lists with an entry per side."""
         if not self.has_many_sides:
             return self
 
@@ -336,7 +336,7 @@ class EnvironmentComparison:
 
     @property
     def verdict(self) -> VerdictWord:
-        """Of all together: slower if anything is; same if nothing is left open and nothing changed."""
+        """Return one word for all together: slower if any is; same if nothing is undecided and nothing changed."""
         if self.count("slower"):
             return "slower"
         if self.count("probably slower"):
@@ -347,24 +347,24 @@ class EnvironmentComparison:
 
     @property
     def bound(self) -> float | None:
-        """Return the largest difference that there can be where nothing changed; None if nothing is the same."""
+        """Return the largest difference that unchanged benchmarks can have; None if none is the same."""
         return max((bound for each in self.results if (bound := each.judged.bound) is not None), default=None)
 
     @property
     def outcome(self) -> Outcome:
-        """Return what the exit status says if everything that is slower or undecided matters."""
+        """Return the exit status if everything that is slower or undecided matters."""
         from photometer.analysis.gate import SLOWER, UNDECIDED, Gate
 
         return Gate((SLOWER, UNDECIDED)).judge(self).outcome
 
 
 def side_label(names: Sequence[str], place: int) -> str:
-    """Return what a side is called in messages: base or branch, or its name if there are more than two."""
+    """Return the name of a side in messages: base or branch, or its own name if there are more than two."""
     return SIDE_NAMES[place] if len(names) == 2 else names[place]
 
 
 def not_reached_on(name: str) -> str:
-    """Return what follows the title of a benchmark that was not reached on one of several sides."""
+    """Return the words after the title of a benchmark that was not reached on one of several sides."""
     return f" on {name}"
 
 

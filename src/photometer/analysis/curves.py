@@ -37,7 +37,7 @@ class CurvePoint:
 
 @dataclasses.dataclass(frozen=True)
 class Curve:
-    """Points by rising x. The name is the variant, and what the other sizes are."""
+    """Points by rising x. The name has the variant and the other sizes."""
 
     name: str
     points: tuple[CurvePoint, ...]
@@ -45,7 +45,7 @@ class Curve:
 
 @dataclasses.dataclass(frozen=True)
 class CurveSet:
-    """`measures` is "time" or the name of a metric; `left_out` counts curves beyond the most that are shown."""
+    """`measures` is "time" or the name of a metric; `left_out` counts the curves beyond the maximum shown."""
 
     label: tuple[str, ...]
     axis: str
@@ -71,7 +71,7 @@ def curve_sets(facts: Sequence[OrderFacts]) -> list[CurveSet]:
 def with_siblings(sets: Sequence[CurveSet]) -> list[CurveSet]:
     """Return the sets with those of siblings joined: benchmarks under one label that are swept along the same axis.
 
-    A plot of more curves than can be told apart is not joined further. Sentences stay those of each benchmark.
+    Sets are joined only as long as their curves can be distinguished. Sentences stay those of each benchmark.
     """
     joined: list[CurveSet] = []
     for each in sets:
@@ -120,7 +120,7 @@ def _sets_of(group: list[OrderFacts]) -> Iterable[CurveSet]:
 
 
 def _metrics(facts: OrderFacts) -> dict[str, float]:
-    """Return what else is drawn of an order, by name: its own metrics, and a collective's bandwidth on the bus."""
+    """Return the other values to draw, by name: the order's own metrics, and a collective's bandwidth on the bus."""
     values = {} if facts.metrics is None else {each.name: each.median for each in facts.metrics.metrics}
     bandwidth = None if facts.rank_times is None else facts.rank_times.bus_bytes_per_second
     return values if bandwidth is None else {**values, BUS_BANDWIDTH: bandwidth / 1e9}
@@ -144,7 +144,7 @@ def _curves(group: list[OrderFacts], axis: str, measures: str) -> list[Curve]:
 
 
 def _plain_name(group: list[OrderFacts]) -> str:
-    """Return what the plainest variant is called beside the others: by that in which they differ from it."""
+    """Return the name of the plainest variant beside the others: by what they change."""
     if len({each.runtime for each in group}) > 1:
         return "eager"
     if len({each.language for each in group}) > 1:
@@ -167,7 +167,7 @@ def _point(facts: OrderFacts, x: float, measures: str) -> CurvePoint | None:
 
 
 def sentences_of(curves: Sequence[Curve], axis: str) -> tuple[str, ...]:
-    """Return where each curve crosses the first, and how each grows."""
+    """Return sentences on where each curve crosses the first, and how each grows."""
     crossings = [crossing_sentence(curves[0], other, axis) for other in curves[1:]]
     growths = [growth_sentence(curve, axis) for curve in curves]
     return tuple(sentence for sentence in (*crossings, *growths) if sentence)

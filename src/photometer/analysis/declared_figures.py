@@ -29,7 +29,7 @@ class FigureValue:
 
 @dataclasses.dataclass(frozen=True)
 class MeasuredOrder:
-    """What one instrument says of one order; `remark` is what a reader must know of it."""
+    """The figures of one instrument for one order; `remark` is for readers of them."""
 
     facts: OrderFacts
     values: tuple[FigureValue, ...]
@@ -48,7 +48,7 @@ def has_table(instrument: Instrument) -> bool:
 
 
 def values_of(noun: Any) -> tuple[FigureValue, ...]:
-    """Return the figures that a noun has; none if no instrument makes such nouns."""
+    """Return the figures of a noun; none if no instrument makes such nouns."""
     instrument = BY_KIND.get(str(getattr(noun, "KIND", "")))
     if instrument is None:
         return ()

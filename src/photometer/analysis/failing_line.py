@@ -20,7 +20,7 @@ LONGEST_LINE = 120
 
 
 def failing_line(log: str) -> str:
-    """Return the last line of the traceback that the user wrote; empty if the log has no traceback."""
+    """Return the last line of the traceback that is in the user's code; empty if the log has no traceback."""
     frames = [frame for frame in _FRAME.finditer(log) if frame["line"]]
     for frame in reversed(frames):
         if _IN_SNIPPET.match(frame["file"]):
@@ -32,7 +32,7 @@ def failing_line(log: str) -> str:
 
 
 def with_failing_line(message: str, log: str) -> str:
-    """Return the message of a failure and, in one line with it, the line of the user that raised."""
+    """Return the message of a failure and, in the same line, the line of the user's code that raised."""
     line = failing_line(log)
     return f"{message}, in: {line}" if line else message
 

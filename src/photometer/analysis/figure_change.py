@@ -132,7 +132,7 @@ class FigureChange:
 
     @property
     def share(self) -> float:
-        """The change as a share of what the base has; infinite if that has nothing."""
+        """Return the change as a share of the base; infinite if that is zero."""
         return self.difference / abs(self.base) if self.base else math.copysign(math.inf, self.difference)
 
 
@@ -152,11 +152,11 @@ def figure_changes(instrument: Instrument, base: Any, branch: Any) -> tuple[Figu
 
 
 def changed_by_themselves(changes: tuple[FigureChange, ...]) -> tuple[FigureChange, ...]:
-    """Return those that changed and have a verdict of their own."""
+    """Return the changes with verdicts of their own."""
     return tuple(each for each in changes if each.own_verdict and each.has_changed)
 
 
 def likely_cause(changes: tuple[FigureChange, ...], word: str) -> FigureChange | None:
-    """Return what may have made a time change with the same instructions: of the figures declared last first."""
+    """Return the likely cause of a changed time with the same instructions: the last declared figure that changed."""
     wanted = {"slower": "more", "faster": "fewer"}.get(word.removeprefix("probably "))
     return next((each for each in reversed(changes) if each.verdict == wanted and not each.own_verdict), None)

@@ -31,7 +31,7 @@ def is_interpreter_frame(name: str) -> bool:
 
 
 def without_interpreter(stacks: FoldedStacks) -> list[tuple[tuple[str, ...], float]]:
-    """Return the stacks without frames of the interpreter and of photometer: what these take is their caller's."""
+    """Return the stacks without frames of the interpreter and of photometer, whose time goes to their callers."""
     return [
         (tuple(name for name in stack if not is_interpreter_frame(name) and not _OURS.match(name)), weight)
         for stack, weight in stacks

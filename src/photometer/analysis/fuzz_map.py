@@ -116,7 +116,7 @@ def _cuts(feature: Feature) -> list[Any]:
 
 
 def _round_between(low: float, high: float) -> float:
-    """Return the roundest number above `low` and up to `high`, so that the words are easy to read."""
+    """Return the roundest number above `low` and up to `high`, so that sentences are easy to read."""
     for digits in range(1, 17):
         rounded = float(f"{high:.{digits - 1}e}")
         if low < rounded <= high:
@@ -256,7 +256,7 @@ _DEPTH = 2
 
 @dataclass(frozen=True)
 class FuzzMap:
-    """What a fuzz run has shown. `trials` are those that were timed, the largest ratio (or time per element) first."""
+    """The result of a fuzz run. `trials` are those that were timed, the largest ratio (or time per element) first."""
 
     statements: tuple[str, ...]
     trials: tuple[FuzzTrial, ...]
@@ -389,7 +389,7 @@ def _divisions(
 
 
 def _correlations(figures: Floats, features: Sequence[Feature], is_ratio: bool, named: Sequence[Feature]) -> list[str]:
-    """Return what the figure grows or falls with, the strongest first."""
+    """Return the features with which the figure grows or falls, the strongest first."""
     from scipy.stats import spearmanr
 
     numbers = [feature for feature in features if feature.is_number]

@@ -41,10 +41,11 @@ class Breach:
 
 @dataclasses.dataclass(frozen=True)
 class GateVerdict:
-    """`accepted` are breaches that the author accepts. `unjudged` says which rules could not be applied at all.
+    """The result of a gate.
 
-    `not_known` are benchmarks that may break a rule or not: their intervals hold what is allowed. They fail only if
-    `undecided` does, and are then among the breaches.
+    `accepted` are breaches that the author accepts. `unjudged` says which rules could not be applied at all.
+    `not_known` are benchmarks that may or may not break a rule, because their intervals include the allowed value. They
+    fail only if `undecided` does, and are then among the breaches.
     """
 
     outcome: Outcome
@@ -57,7 +58,7 @@ class GateVerdict:
         return tuple(breach for breach in self.breaches if (breach.order_id, breach.side) == (order_id, side))
 
     def of_side(self, side: int) -> GateVerdict:
-        """Return what is about one side, as if it were the only one beside the reference."""
+        """Return the part about one side, as if it were the only one besides the reference."""
         mine, accepted, not_known = (
             tuple(dataclasses.replace(breach, side=1) for breach in breaches if breach.side == side)
             for breaches in (self.breaches, self.accepted, self.not_known)
@@ -99,14 +100,14 @@ class Gate:
         return rules_for(self.rules, self.thresholds, title, order.tags, own)
 
     def allowed_slowdown(self, title: str, order: WorkOrder | None) -> float | None:
-        """Return the share by which a benchmark may be slower, if that is all that the rules ask of its time."""
+        """Return the share by which a benchmark may be slower, if the rules need nothing else of its time."""
         rules = {rule.watched: rule for rule in self.rules_of(title, order)}
         share = rules["slower"].share if "slower" in rules else 0.0
         needs_more = "probable" in rules and rules["probable"].share not in (0.0, share)
         return share if share and not needs_more else None
 
     def only(self, measured: Set[str]) -> Gate:
-        """Return the gate without rules about what is not measured."""
+        """Return the gate without rules about figures that are not measured."""
         return Gate(
             _only(self.rules, measured) or (),
             tuple(dataclasses.replace(each, rules=_only(each.rules, measured)) for each in self.thresholds),
@@ -141,7 +142,7 @@ class Gate:
         return GateVerdict(outcome, tuple(breaches), tuple(accepted), unjudged, tuple(not_known))
 
     def judge_compiled(self, reports: Iterable[CompileReport], *, measured: bool, failed: bool) -> GateVerdict:
-        """Judge what was compiled. `measured` and `failed` say whether anything ran, and whether anything failed."""
+        """Judge compilations. `measured` and `failed` say whether anything ran, and whether anything failed."""
         words = tuple(rule.watched for rule in self.rules if rule.watched in COMPILE_WORDS)
         breaches = [
             Breach("", report.task_spec.title, ",".join(words), ", ".join(found))
@@ -195,7 +196,7 @@ def _breaches(result: ComparisonResult, rules: tuple[FailRule, ...]) -> Iterator
 
 
 def _sentence(result: ComparisonResult, rule: FailRule, rules: tuple[FailRule, ...]) -> str:
-    """Return how a rule is broken; empty if it is not."""
+    """Return how a rule is broken; empty if it is kept."""
     by_itself: dict[Watched, str] = {
         "memory": _memory_breach(result.memory, rule),
         "instructions": _instructions_breach(result.instructions, rule),
@@ -240,7 +241,7 @@ def _probable_breach(verdict: Verdict, rule: FailRule, slower: FailRule) -> str:
 
 
 def _not_known_sentence(verdict: Verdict, rules: tuple[FailRule, ...]) -> str:
-    """Return what the interval leaves open about a slowdown that is allowed; empty if it leaves nothing."""
+    """Return what the interval says about an allowed slowdown if it decides nothing; otherwise empty."""
     rule = next((each for each in rules if each.watched == "slower" and each.share), None)
     if rule is None or not verdict.has_change or verdict.exceeds(rule.share) is not None:
         return ""
@@ -266,7 +267,7 @@ def _compile_breach(changed: tuple[FigureChange, ...], rule: FailRule) -> str:
 
 
 def _memory_breach(memory: MemoryChange | None, rule: FailRule) -> str:
-    """Return how much more memory is used than allowed; empty if it is not. If mixed, the largest growth counts."""
+    """Return how much more memory is used than allowed; empty if none. If mixed, the largest growth counts."""
     if memory is None or memory.verdict not in ("more", "mixed"):
         return ""
     base, branch = memory.base, memory.branch

@@ -29,10 +29,10 @@ CLOCK_SPREAD = 0.1
 
 @dataclasses.dataclass(frozen=True)
 class ProbeResult:
-    """What one run of a statement left on one side: its results, and the settings then.
+    """The results of one run of a statement on one side, and its settings.
 
-    `results` are the named values, None if the statement has none to show; `not_compared_because` says why if it
-    should have some. `modules` come from the checkout.
+    `results` are the named values, None if the statement has none to show; `not_compared_because` says why if it should
+    have some. `modules` come from the checkout.
     """
 
     results: Mapping[str, Any] | None = None
@@ -45,7 +45,7 @@ class ProbeResult:
 
 
 def environment_warnings(base: TorchFacts, branch: TorchFacts) -> tuple[str, ...]:
-    """Return what differs between the two environments besides the code."""
+    """Return the differences between the two environments besides the code."""
     warnings = [
         f"the {side} side is a debug build of torch: its times say nothing about a release"
         for side, facts in (("base", base), ("branch", branch))
@@ -89,7 +89,7 @@ def left_out_warning(benchmarks: int) -> str:
 
 
 def order_warnings(base: ProbeResult, branch: ProbeResult) -> tuple[str, ...]:
-    """Return what differs in the surroundings or in the results of one statement."""
+    """Return the differences in the settings or in the results of one statement."""
     warnings = []
     if base.num_threads != branch.num_threads:
         warnings.append(f"torch has {base.num_threads} threads on the base side, {branch.num_threads} on the branch")
@@ -132,7 +132,7 @@ def results_difference(base: Mapping[str, Any] | None, branch: Mapping[str, Any]
 
 
 def machine_warnings(base: Machine | None, branch: Machine | None) -> tuple[str, ...]:
-    """Return what differs between the machines of two results files."""
+    """Return the differences between the machines of two results files."""
     if base is None or branch is None:
         return ("a results file does not say which machine it is from",)
     warnings = []
@@ -144,7 +144,7 @@ def machine_warnings(base: Machine | None, branch: Machine | None) -> tuple[str,
 
 
 def noise_warnings(noise: MachineNoise) -> tuple[str, ...]:
-    """Return what else the machine did. Verdicts hold, because it affects both sides alike, but they take longer."""
+    """Return the machine's other activity. Verdicts hold, because it affects both sides alike, but take longer."""
     warnings = []
     if noise.others_busy_share is not None and noise.others_busy_share > OTHERS_BUSY_SHARE:
         warnings.append(

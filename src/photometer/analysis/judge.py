@@ -31,7 +31,7 @@ from photometer.stats.unpaired import estimate_unpaired
 
 
 def e_adjusted(log_evidence: ArrayLike) -> FloatArray:
-    """Return adjusted p-values by e-BH (Wang and Ramdas): reject those at or below the false discovery rate wanted.
+    """Return adjusted p-values by e-BH (Wang and Ramdas): reject those at or below the false discovery rate.
 
     With K values, the k-th largest must reach K/(rate·k). The benchmarks may depend on each other in any way.
     """
@@ -60,7 +60,7 @@ def log_evidence_needed(log_evidence: Sequence[float], *, rate: float, alone: fl
 
 
 def _step_up(sorted_rates: FloatArray, order: np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> FloatArray:
-    """Lower each rate to the least of its own and all weaker ones', then put it back in its place."""
+    """Lower each rate to the minimum of its own and all weaker ones', and restore the order."""
     adjusted = np.empty_like(sorted_rates)
     adjusted[order] = np.minimum.accumulate(sorted_rates[::-1])[::-1]
     return adjusted
@@ -97,7 +97,10 @@ _CALIBRATOR_EXPONENT = 0.5
 
 @dataclass(frozen=True)
 class Criteria:
-    """When to call what. A suite sets ``log_evidence_needed`` where it asks for more than one benchmark alone would."""
+    """The conditions for each word.
+
+    A suite sets ``log_evidence_needed`` if it needs more than one benchmark alone would.
+    """
 
     margin: float = DEFAULT_MARGIN
     false_alarm: float = DEFAULT_FALSE_ALARM
@@ -196,9 +199,9 @@ def judge_replicates(
 def judge_identical(
     replicates: Sequence[ReplicateEstimate], instructions_per_run: float, criteria: Criteria = DEFAULT_CRITERIA
 ) -> Verdict | None:
-    """Judge a short look at what executes the same instructions; None if its times are apart, so that it must be timed.
+    """Judge a short look at a benchmark with identical instructions; None if its times differ, so it must be timed.
 
-    Counts are blind to what takes time without instructions: waiting, denormals, a colder cache.
+    Counts do not show time without instructions: waiting, denormals, a colder cache.
     """
     if abs(float(np.median([replicate.log_ratio for replicate in replicates]))) > math.log1p(APART):
         return None
@@ -216,7 +219,10 @@ def judge_unpaired(
     relative_error_base: float = 0.0,
     relative_error_branch: float = 0.0,
 ) -> Verdict:
-    """Judge two runs that were not interleaved, one time a process; ``frozen_layout`` if both had randomisation off."""
+    """Judge two runs that were not interleaved, one time per process.
+
+    ``frozen_layout`` says that address randomisation was off in both.
+    """
     estimate = estimate_unpaired(
         base_seconds,
         branch_seconds,
@@ -255,10 +261,10 @@ def judge_unpaired(
 def correct_for_suite(
     verdicts: Sequence[Verdict], *, rate: float = DEFAULT_FALSE_DISCOVERY_RATE, elsewhere: int = 0
 ) -> tuple[Verdict, ...]:
-    """Take back every slower or faster that does not stand among so many benchmarks (e-BH): it is then only probable.
+    """Reduce every slower or faster that does not hold among so many benchmarks (e-BH) to probable.
 
-    `elsewhere` are benchmarks of the suite that others judge: they count as such that show nothing. What stands in each
-    part then also stands in the whole suite.
+    `elsewhere` are benchmarks of the suite that others judge: they count as if they showed nothing. A verdict that
+    holds in its part then also holds in the whole suite.
     """
     if not 0.0 < rate < 1.0:
         raise DefinitionError(f"A false discovery rate of {rate} is not between 0 and 1.", remedy="Pass 0.05 for 5 %.")
@@ -272,7 +278,7 @@ def correct_for_suite(
 
 
 def _taken_back(verdict: Verdict, *, benchmarks: int, rate: float) -> Verdict:
-    """Return what the interval says of a change whose evidence is enough for it alone, but not among so many."""
+    """Return the verdict of the interval, for a change whose evidence is enough alone, but not among so many."""
     low, high = (math.log(end) if end > 0.0 else -math.inf for end in verdict.interval)
     graded = grade(math.log(verdict.ratio), (low, high), changed=False, probable=True, margin=verdict.margin)
     return replace(
@@ -286,7 +292,7 @@ def _taken_back(verdict: Verdict, *, benchmarks: int, rate: float) -> Verdict:
 
 @dataclass(frozen=True)
 class Graded:
-    """A word, and for "same" what it is within."""
+    """A word, and the bound of "same"."""
 
     word: VerdictWord
     within: float | None = None
@@ -316,12 +322,12 @@ def bound_of(log_interval: tuple[float, float], margin: float) -> float | None:
 
 
 def times_to_certain(log_evidence: float, log_needed: float) -> float | None:
-    """Return how many times the time so far would complete the evidence, which grows in step with it; None if never."""
+    """Return how many times the time so far would complete the evidence, which grows in proportion; None if never."""
     return log_needed / log_evidence if log_evidence > 0.0 else None
 
 
 def _reference_scale(log_ratios: np.ndarray[tuple[int, ...], np.dtype[np.float64]], criteria: Criteria) -> float:
-    """Return the reference that replicates stay inside: wider if these scatter more than it allows for."""
+    """Return the reference whose tails cover replicates: wider if these scatter more than it allows for."""
     if log_ratios.size < 2:
         return criteria.reference_scale
     return max(criteria.reference_scale, SCATTER_ALLOWANCE * float(np.std(log_ratios, ddof=1)))

@@ -148,7 +148,7 @@ class Expectation:
 
 
 def check_expectations(ladder: Ladder) -> tuple[Expectation, ...]:
-    """Compare the ladder of `torch.add` with what it is expected to look like."""
+    """Compare the ladder of `torch.add` with the expectations."""
     tensor, sub, like = (ladder.step(EXPECTED_CALL, rung) for rung in ("Tensor", "SubTensor", "WithTorchFunction"))
     nothing, small = (-NOTHING_SECONDS, NOTHING_SECONDS), (-SMALL_SECONDS, SMALL_SECONDS)
     return (

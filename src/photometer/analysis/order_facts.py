@@ -37,7 +37,7 @@ class OrderFacts(OrderName):
 
 
 def collect_facts(records: Iterable[Mapping[str, Any]]) -> list[OrderFacts]:
-    """Return the facts of every order that has any; records without an order are passed over."""
+    """Return the facts of every order that has any; records without an order are skipped."""
     found: dict[str, OrderFacts] = {}
     for record in records:
         order = record.get("order")
@@ -48,7 +48,7 @@ def collect_facts(records: Iterable[Mapping[str, Any]]) -> list[OrderFacts]:
 
 
 def facts_of_order(order: Mapping[str, Any]) -> OrderFacts:
-    """Return what the order itself says: label, variant and sizes."""
+    """Return the facts in the order itself: label, variant and sizes."""
     name = name_of_record(order)
     return OrderFacts(
         **{field.name: getattr(name, field.name) for field in dataclasses.fields(name)}, id=str(order.get("id"))

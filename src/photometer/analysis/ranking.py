@@ -33,8 +33,9 @@ class PairVerdict:
 
 @dataclass(frozen=True)
 class RankedStatement:
-    """Its rank (1 is the fastest; equal ranks are not shown to differ), its time, and the verdict against the first
-    statement that was given, which has none itself.
+    """Its rank, its time, and the verdict against the first statement.
+
+    Rank 1 is the fastest; equal ranks are not shown to differ. The first statement itself has no verdict.
     """
 
     name: str
@@ -83,12 +84,12 @@ class Ranking:
 
     @property
     def measured_by(self) -> str:
-        """Return how it was measured."""
+        """Return how the statements were measured."""
         return self.pairs[0].verdict.measured_by
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was noticed on the way, with the pair that it is about."""
+        """Return notes from the measurement, each with its pair."""
         if len(self.statements) == 2:
             return self.pairs[0].verdict.notes
         return tuple(
@@ -150,5 +151,5 @@ def rank_statements(names: Sequence[str], pairs: Sequence[PairVerdict]) -> Ranki
 
 
 def _reference_seconds(verdicts: Sequence[Verdict]) -> float:
-    """Of pairs that were measured apart each has its own; the fastest was disturbed least."""
+    """Return the fastest of the reference's times: each pair that is measured apart has its own."""
     return min(verdict.base_seconds for verdict in verdicts)

@@ -19,7 +19,7 @@ Bound = Literal["compute", "memory"]
 
 @dataclasses.dataclass(frozen=True)
 class Rate:
-    """One order: its work, and rates by its median time. What is not known is None."""
+    """One order: its work, and rates by its median time. An unknown value is None."""
 
     facts: OrderFacts
     seconds: float
@@ -43,7 +43,7 @@ class Rate:
 
     @property
     def bound(self) -> Bound | None:
-        """What the roofline says limits it; without FLOPs it is memory."""
+        """Return the limit by the roofline; without FLOPs it is memory."""
         if self.peak is None:
             return None
         if self.work.flops is None:
@@ -64,7 +64,7 @@ class Rate:
 
     @property
     def is_derived(self) -> bool:
-        """Whether a number that the rates rest on was counted, not given by the author."""
+        """Whether a number behind the rates was counted, not given by the author."""
         work = self.work
         return (work.flops is not None and not work.flops_given) or (work.bytes is not None and not work.bytes_given)
 

@@ -30,7 +30,7 @@ FIRST_COLUMNS = ("kind", "label", "sub_label", "description", "env", "num_thread
 
 
 def rows_of(result: object) -> list[Row]:
-    """Return the rows of one result; of a kind that has no rows of its own, the fields of its record."""
+    """Return the rows of one result; the fields of its record for a kind without rows of its own."""
     result = adopted(result)
     for kind, make in _MAKERS.items():
         if isinstance(result, kind):

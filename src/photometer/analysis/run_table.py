@@ -45,14 +45,14 @@ class Doubt:
 
 @dataclasses.dataclass(frozen=True)
 class Cautions:
-    """`machine` is for the top, empty if there is nothing to say; `marks` are the reasons of the rows to be marked."""
+    """`machine` is a sentence for the top, or empty; `marks` are the reasons of the marked rows."""
 
     machine: str = ""
     marks: Mapping[str, tuple[Doubt, ...]] = dataclasses.field(default_factory=dict)
 
 
 def doubts_of(measured: Measurement | DeviceMeasurement) -> tuple[Doubt, ...]:
-    """Return the reasons to doubt one time; none of one without samples, which is shown as failed."""
+    """Return the reasons to doubt one time; none for one without samples, which is shown as failed."""
     try:
         spread = measured.uncertainty if isinstance(measured, Measurement) else 0.0
         return tuple(Doubt(each.kind.value, each.message, each.remedy, spread) for each in measured.warnings)
@@ -61,7 +61,7 @@ def doubts_of(measured: Measurement | DeviceMeasurement) -> tuple[Doubt, ...]:
 
 
 def judge_cautions(doubts: Mapping[str, Sequence[Doubt]], rows: int) -> Cautions:
-    """Judge the doubts of all rows together. `rows` is how many times there are, doubtful or not."""
+    """Judge the doubts of all rows together. `rows` is the number of times, doubtful or not."""
     counted = Counter(kind for found in doubts.values() for kind in {doubt.kind for doubt in found})
     common = {kind for kind, number in counted.items() if number > max(FEW_ROWS, COMMON_SHARE * rows)}
     usual = {
@@ -96,7 +96,7 @@ LANGUAGE_WORDS = {LANGUAGES[0]: "python", LANGUAGES[1]: "c++"}
 
 @dataclasses.dataclass(frozen=True)
 class RunCell:
-    """What is known about one order; anything may be missing. `failed_step` is that at which it was given up."""
+    """The results of one order; any of them may be missing. `failed_step` is the step at which it was given up."""
 
     seconds: float | None = None
     # The median, with what disturbs; only if `seconds` is the time without.
@@ -113,7 +113,7 @@ class RunCell:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the row is to be marked; see cautions.py."""
+        """Whether the row is marked."""
         return bool(self.doubts)
 
     @property
@@ -123,7 +123,7 @@ class RunCell:
 
     @property
     def is_partial(self) -> bool:
-        """Whether something of it was measured and something failed: a time, but no count."""
+        """Whether some of it was measured and some failed: a time, but no count."""
         return bool(self.failed_step) and self.has_results
 
 
@@ -153,7 +153,7 @@ class RunFailure:
 
 @dataclasses.dataclass(frozen=True)
 class RunTable:
-    """`orders` is how many the run is of, measured or not; `machine` is what is said once, at the top, about doubts."""
+    """All rows. `orders` is the number of orders in the run, measured or not; `machine` is a sentence about doubts."""
 
     sections: tuple[RunSection, ...] = ()
     failures: tuple[RunFailure, ...] = ()
@@ -172,7 +172,7 @@ class RunTable:
 
     @property
     def typical_excess(self) -> float | None:
-        """How much longer typical times are than undisturbed ones: the median over the table. None if not known."""
+        """How much longer typical times are than undisturbed ones: the median over the table. None if unknown."""
         ratios = [cell.typical_seconds / cell.seconds for cell in self.cells() if cell.typical_seconds and cell.seconds]
         return median(ratios) - 1.0 if ratios else None
 
@@ -191,12 +191,12 @@ class RunTable:
 
 
 def is_run(results: Results) -> bool:
-    """Whether a file is that of a run of a suite."""
+    """Whether a file is from a run of a suite."""
     return isinstance(results.header.get("run"), Mapping) and any("order" in record for record in results.records)
 
 
 def tabulate_run(results: Results, only: Collection[str] | None = None, suite: str = "") -> RunTable:
-    """Tabulate the orders of a file, or `only` those with these ids; `suite` heads what has no label of its own."""
+    """Tabulate the orders of a file, or `only` those with these ids; `suite` heads rows without labels of their own."""
     records = [record for record in results.records_by_suite if isinstance(record.get("order"), Mapping)]
     facts = _facts(records, only)
     try:
@@ -223,7 +223,7 @@ def tabulate_run(results: Results, only: Collection[str] | None = None, suite: s
 
 
 def cautions_of(records: Sequence[Mapping[str, Any]]) -> Cautions:
-    """Return what is to be doubted in a file of results, whose times are judged together."""
+    """Return the doubts about the times of a results file, judged together."""
     doubts: dict[str, tuple[Doubt, ...]] = {}
     times = set()
     for record in records:

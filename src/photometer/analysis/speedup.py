@@ -20,7 +20,7 @@ from photometer.plan.work_order import WorkOrder, WorkOrders
 
 @dataclasses.dataclass(frozen=True)
 class Speedup:
-    """Eager's time over this variant's: 2.0 is twice as fast. Both were measured in turn, in the same moments."""
+    """Eager's time divided by this variant's: 2.0 is twice as fast. Both were measured in turn, in the same moments."""
 
     KIND: ClassVar[str] = "speedup"
 
@@ -48,7 +48,7 @@ class Speedup:
 
 @dataclasses.dataclass(frozen=True)
 class RuntimeGroup:
-    """The variants of one benchmark that differ in nothing but the runtime."""
+    """The variants of one benchmark that differ only in the runtime."""
 
     eager: WorkOrder
     torchscript: WorkOrder | None
@@ -65,7 +65,7 @@ class RuntimeGroup:
 
 @dataclasses.dataclass(frozen=True)
 class RuntimeRow:
-    """One compiled variant of a benchmark beside the others; what was not measured is None."""
+    """One compiled variant of a benchmark beside the others; a figure that was not measured is None."""
 
     name: str
     variant: str
@@ -95,7 +95,7 @@ def runtime_groups(plan: WorkOrders) -> tuple[RuntimeGroup, ...]:
 
 
 def runtime_rows(plan: WorkOrders, records: Iterable[Mapping[str, Any]]) -> tuple[RuntimeRow, ...]:
-    """Return a row per compiled variant, from whatever of it the records have."""
+    """Return a row per compiled variant, from the records that there are."""
     seconds: dict[str, float] = {}
     speedups: dict[str, Speedup] = {}
     reports: dict[str, CompileReport] = {}

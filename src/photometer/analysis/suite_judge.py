@@ -38,7 +38,7 @@ STARVED_SHARE = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """What is asked of a benchmark: its verdict within `margin`, or only if it is slower by more than `allowed`."""
+    """What to decide about a benchmark: its verdict within `margin`, or only if it is slower by more than `allowed`."""
 
     margin: float = DEFAULT_MARGIN
     allowed: float | None = None
@@ -50,10 +50,10 @@ class Question:
 
 
 class SuiteJudge:
-    """Benchmarks are known by their place, 0 to count - 1. `questions` are theirs, if they differ.
+    """Judges benchmarks by their place, 0 to count - 1.
 
-    `elsewhere` is the number of benchmarks of the same suite that others judge, such as other nodes of a cluster.
-    `most_seconds_each` is what one benchmark may have, even if others leave more.
+    `questions` are theirs, if they differ. `elsewhere` is the number of benchmarks of the same suite that others judge,
+    such as other nodes of a cluster. `most_seconds_each` is the maximum for one benchmark, even if others leave more.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class SuiteJudge:
         self._questions = tuple(questions) or (Question(criteria.margin),) * count
 
     def add(self, index: int, estimate: ReplicateEstimate, seconds: float) -> Verdict:
-        """One more replicate of a benchmark, and what it cost; the verdict so far comes back."""
+        """Add one more replicate of a benchmark and its cost; return the verdict so far."""
         self._estimates[index].append(estimate)
         self._seconds[index].append(seconds)
         verdict = held_back(judge_replicates(self._estimates[index], self._criteria_now(index), forecast=False))
@@ -88,11 +88,11 @@ class SuiteJudge:
         return verdict
 
     def give_up(self, index: int) -> None:
-        """Note that it failed: it gets no more time and no verdict."""
+        """Note that a benchmark failed: it gets no more time and no verdict."""
         self._given_up.add(index)
 
     def settle(self, index: int) -> None:
-        """Note that it is decided by other means than its replicates: it gets no more time, and no verdict here."""
+        """Note that a benchmark is decided without its replicates: it gets no more time, and no verdict here."""
         self._settled.add(index)
         self._given_up.add(index)
 
@@ -100,11 +100,11 @@ class SuiteJudge:
         return index in self._settled
 
     def estimates(self, index: int) -> Sequence[ReplicateEstimate]:
-        """Return what the replicates of a benchmark said so far."""
+        """Return the estimates of a benchmark's replicates so far."""
         return tuple(self._estimates[index])
 
     def next(self, seconds_left: float, held: frozenset[int] = frozenset()) -> int | None:
-        """Return who gets the next replicate, but none of those `held` back; None if nobody should."""
+        """Return the benchmark for the next replicate, except those `held`; None if there is none."""
         running = [
             index
             for index in range(len(self._verdicts))
@@ -118,11 +118,11 @@ class SuiteJudge:
         return running[order[0]] if order else None
 
     def is_answered(self, index: int) -> bool:
-        """Return whether the question of a benchmark is answered, so that it needs no more replicates."""
+        """Return whether a benchmark's question is decided, so that it needs no more replicates."""
         return self._questions[index].is_answered(self._verdicts[index])
 
     def verdicts(self) -> tuple[Verdict | None, ...]:
-        """Of every benchmark that has replicates, with forecasts, corrected for their number."""
+        """Return the verdicts of all benchmarks with replicates, with forecasts, corrected for their number."""
         judged = [
             None
             if index in self._given_up or not estimates
@@ -138,7 +138,7 @@ class SuiteJudge:
         return sum(seconds) / len(seconds) if seconds else self._first_guess_seconds
 
     def _needed(self) -> float:
-        """Log-evidence that one more benchmark needs to stand among all of them."""
+        """Return the log-evidence that one more benchmark needs to hold among all of them."""
         logs = [
             0.0 if verdict is None else verdict.log_evidence
             for index, verdict in enumerate(self._verdicts)
@@ -162,7 +162,7 @@ class PrecisionJudge(SuiteJudge):
         self._most_replicates = most_replicates
 
     def next(self, seconds_left: float, held: frozenset[int] = frozenset()) -> int | None:
-        """Return a benchmark whose size is not known well enough; None if all are, or have had all replicates."""
+        """Return a benchmark whose size is not precise enough; None if all are, or have had all replicates."""
         wanted = (index for index in range(len(self._verdicts)) if index not in self._given_up | held)
         return next((index for index in wanted if not self._is_known(self._verdicts[index])), None)
 
@@ -183,7 +183,7 @@ def held_back(verdict: Verdict) -> Verdict:
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """One benchmark so far: its latest verdict (none before the first replicate), and what a replicate of it costs."""
+    """A benchmark's progress: its latest verdict (none before the first replicate), and the cost of a replicate."""
 
     verdict: Verdict | None
     seconds_per_replicate: float
@@ -194,8 +194,8 @@ class Progress:
 def order_by_need(suite: Sequence[Progress], *, seconds_left: float = math.inf) -> tuple[int, ...]:
     """Return the indices of the open benchmarks whose next replicate still fits, the one to run next first.
 
-    First everyone's first replicates; then whoever starves; then whoever is forecast to be decided soonest. A benchmark
-    that cannot be decided in the time left comes last, nearest first, for others may finish early.
+    First every benchmark's first replicate; then those that have waited longest; then those that should be decided
+    soonest. A benchmark that cannot be decided in the time left comes last, nearest first, for others may finish early.
     """
     open_ones = [
         index
@@ -220,7 +220,7 @@ def order_by_need(suite: Sequence[Progress], *, seconds_left: float = math.inf) 
 
 
 def seconds_to_decision(progress: Progress) -> float:
-    """Forecast by the nearer of two roads: evidence grows in step with replicates, intervals shrink with their root."""
+    """Forecast by the faster of two ways: evidence grows with the time, intervals shrink with its root."""
     verdict = progress.verdict
     if verdict is None or verdict.replicates == 0:
         return FIRST_REPLICATES * progress.seconds_per_replicate

@@ -52,7 +52,7 @@ def summaries(judged: Iterable[tuple[str, JudgedPoint]], side: int = 1) -> tuple
 
 
 def summary_words(points: Sequence[JudgedPoint]) -> str:
-    """Return what holds where, the worst first; what is left is named without its places."""
+    """Return which verdict holds at which points, the worst first; the last is named without its points."""
     found = {word: [point for point in points if point.verdict == word] for word in VERDICT_WORDS}
     present = [word for word in VERDICT_WORDS if found[word]]
     if len(present) == 1:

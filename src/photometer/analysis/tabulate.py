@@ -48,7 +48,7 @@ DIGITS_OF_A_COUNT = 12
 
 
 class Tabled(Protocol):
-    """What `tabulate` asks of a value in a cell."""
+    """The properties that `tabulate` needs of a value in a cell."""
 
     @property
     def task_spec(self) -> TaskSpec: ...
@@ -113,7 +113,7 @@ class CountFigure:
 
     @property
     def interval_seconds(self) -> tuple[float, float]:
-        """From the smallest to the largest repeat: most have but one value."""
+        """Return the range from the smallest to the largest repeat, which are mostly equal."""
         return min(self.raw_times), max(self.raw_times)
 
     @property
@@ -126,7 +126,7 @@ class CountFigure:
 
 
 def tabled(result: object) -> list[Measurement | CountFigure]:
-    """Return what a table shows of one result; an error if it is none."""
+    """Return the figures of one result for a table; raise an error for a kind that has none."""
     result = adopted(result)
     if isinstance(result, Measurement):
         return [result]
@@ -386,7 +386,7 @@ def _cell(m: Tabled, request: TableRequest, best: float | None, reference: Table
 
 
 def _figure(m: Tabled) -> float:
-    """Return what a table says of it: of a time that was taken in several visits, the undisturbed one."""
+    """Return the figure for a table: for a time that was taken in several visits, the undisturbed one."""
     return m.seconds if isinstance(m, Measurement) else m.median
 
 
@@ -395,7 +395,7 @@ def _spread(m: Tabled) -> float | None:
 
 
 def _share(part: float, whole: float) -> float | None:
-    """Return the ratio, or None if there is none that can be shown: a file may have times of 0, or of 5e-324."""
+    """Return the ratio, or None if it cannot be shown: a file may have times of 0, or of 5e-324."""
     ratio = part / whole if whole > 0 else math.inf
     return ratio if ratio <= LARGEST_RATIO else None
 

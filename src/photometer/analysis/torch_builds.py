@@ -11,7 +11,7 @@ from photometer.model.machine import Machine
 
 
 def torch_names(machines: Sequence[Machine | None]) -> list[str | None]:
-    """Return a name per file: None if all have the same Python and torch, otherwise as much as tells them apart."""
+    """Return a name per file: None if all have the same Python and torch, otherwise the parts in which they differ."""
     described = [_description(machine) for machine in machines]
     known = {each for each in described if each is not None}
     if len(known) <= 1:

@@ -20,7 +20,7 @@ FIRST_COLUMNS = ("benchmark", "language", "runtime", "autograd", "num_threads", 
 
 
 def variant_rows(records: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """Return the rows, all with the same columns: those of sizes first, then seconds, then what else is known."""
+    """Return the rows, all with the same columns: first sizes, then seconds, then all other figures."""
     facts = collect_facts(records)
     rates = {rate.facts.id: rate for rate in rates_of(facts, peaks_in(records))}
     counts = _instructions(records)

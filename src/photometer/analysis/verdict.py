@@ -94,7 +94,7 @@ class Verdict:
 
     @property
     def decided(self) -> bool:
-        """Return whether it is anything but undecided."""
+        """Return whether it is any word but undecided."""
         return self.verdict != "undecided"
 
     @property
@@ -125,7 +125,7 @@ class Verdict:
 
     @property
     def detectable_now(self) -> float | None:
-        """Return the smallest change that would have been called; None if unknown, or if one that large was not."""
+        """Return the smallest change that would have been found; None if unknown, or if one that large was not."""
         if self.detectable is None or not math.isfinite(self.detectable.now):
             return None
         was_called = self.verdict in ("slower", "faster", "same", "identical")
@@ -146,7 +146,7 @@ class Verdict:
         return True if low > 1.0 + share and self.verdict == "slower" else None
 
     def __str__(self) -> str:
-        """Two lines: the verdict with its figures, and why."""
+        """Return two lines: the verdict with its figures, and why."""
         from photometer.analysis.verdict_reason import headline
 
         why = "; ".join(part for part in (self.reason.rstrip("."), self.measured_by, *self.notes) if part)

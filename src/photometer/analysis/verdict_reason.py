@@ -15,7 +15,7 @@ MOST_TIMES = 20.0
 
 
 def bound_text(bound: float) -> str:
-    """Return what "same" is within, as short as it is: 0.5 %, 10 %."""
+    """Return the bound of "same" in short: 0.5 %, 10 %."""
     return f"{100.0 * bound:g} %"
 
 
@@ -38,7 +38,7 @@ def reason_for_replicates(
     count: int,
     times_to_certain: float | None,
 ) -> str:
-    """Why live replicates led to this word, and what to do if it is not certain."""
+    """Return why live replicates led to this word, and how to make it certain if it is not."""
     what = f"interval {span(interval)} after {count} replicate{'' if count == 1 else 's'}"
     size = percent(abs(ratio - 1.0))
     if word in ("slower", "faster"):
@@ -51,7 +51,7 @@ def reason_for_replicates(
 
 
 def reason_for_too_few(word: VerdictWord, count: int, fewest: int) -> str:
-    """Why what looks decided is not yet: a stray or two may be behind it."""
+    """Return why a verdict that looks clear is not yet certain: one or two outliers may cause it."""
     return (
         f"looks {word}, but {count} replicate{' is' if count == 1 else 's are'} too few for a verdict, which needs "
         f"{fewest}; {_more_time(fewest / count)} would tell."
@@ -66,7 +66,7 @@ def _more_time(times: float | None) -> str:
 
 
 def _remedy(interval: tuple[float, float]) -> str:
-    """Say what would narrow an interval that is too wide: less other load, or more time."""
+    """Return how to narrow an interval that is too wide: less other load, or more time."""
     low, high = interval
     # Intervals shrink with the root of the time; 0.1 is the widest bound that "same" may have.
     times = (math.log(high / low) / 2.0 / math.log1p(0.1)) ** 2 if low > 0.0 and math.isfinite(high) else None
@@ -74,13 +74,13 @@ def _remedy(interval: tuple[float, float]) -> str:
 
 
 def reason_for_identical(instructions_per_run: float, replicates: int) -> str:
-    """Why no long timing was needed."""
+    """Return why no long timing was needed."""
     same = f"executes the same instructions on both sides, {instructions_per_run:,.0f} per run, function by function"
     return f"{same}; {replicates} replicates show no difference in time either." if replicates else f"{same}."
 
 
 def reason_for_not_timed(instruction_ratio: float) -> str:
-    """Why there is no verdict on the time."""
+    """Return why there is no verdict on the time."""
     size = "" if instruction_ratio == 1.0 else f" ({change(instruction_ratio)})"
     return f"executes different instructions{size}; it was not timed."
 
@@ -92,7 +92,7 @@ def note_changed_within_margin(ratio: float) -> str:
 
 
 def note_typical_differs(ratio: float, typical_interval: tuple[float, float]) -> str:
-    """Return the note on quiet blocks that say one thing and typical ones that say another."""
+    """Return the note for quiet blocks and typical ones that disagree."""
     return (
         f"the quietest blocks changed by {percent(ratio - 1.0)}, the typical ones by {span(typical_interval)}: "
         "the change may touch only some of the runs"
@@ -102,7 +102,7 @@ def note_typical_differs(ratio: float, typical_interval: tuple[float, float]) ->
 def reason_for_unpaired(
     word: VerdictWord, *, ratio: float, interval: tuple[float, float], within: float | None, detectable: float
 ) -> str:
-    """Why two separate runs led to this word, and what their separation costs."""
+    """Return why two separate runs led to this word, and the cost of their separation."""
     change_words = f"{word} by {percent(abs(ratio - 1.0))}"
     if within is not None:
         change_words = f"no difference above {bound_text(within)}"
@@ -117,7 +117,7 @@ def reason_for_unpaired(
 
 
 def reason_for_suite(alone: VerdictWord, word: VerdictWord, *, benchmarks: int, rate: float) -> str:
-    """Why a verdict that stood alone was taken back."""
+    """Return why a verdict that was certain alone was reduced."""
     return (
         f"{word}: looked {alone}, but among {benchmarks} benchmarks that is not enough to keep false verdicts "
         f"under {percent(rate)}; more time would decide."

@@ -50,7 +50,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9 ._-]")
 
 
 def marker(name: str) -> str:
-    """Return the line by which a comment is found again; `name` keeps the comments of two suites apart."""
+    """Return the line by which a comment is found again; `name` distinguishes the comments of two suites."""
     return f"<!-- photometer-comment {_NOT_IN_NAMES.sub('', name)[:80].strip().replace('--', '-')} -->"
 
 
@@ -64,7 +64,7 @@ def render_comment(review: Review, link: str = "") -> str:
 
 
 def render_outcome(review: Review) -> str:
-    """Return the first line: the mark, and whether it passes. Slower by no more than is allowed is yellow."""
+    """Return the first line: the mark, and whether it passes. A slowdown within the allowed limits is yellow."""
     outcome = review.gate.outcome
     slower = [result for result in review.comparison if result.verdict == "slower" and not result.accepted]
     mark = "🟡" if outcome == "fine" and slower else _MARKS[outcome]
@@ -75,7 +75,7 @@ def render_outcome(review: Review) -> str:
 
 
 def render_breaches(review: Review) -> str:
-    """Return why the check fails, one line per rule and benchmark, and what could not be judged.
+    """Return why the check fails, one line per rule and benchmark, and which rules could not be judged.
 
     Benchmarks that are slower without a threshold are in bold in the table, and not repeated here.
     """
@@ -90,7 +90,7 @@ def render_breaches(review: Review) -> str:
 
 
 def render_how_to_accept(review: Review) -> str:
-    """Return the line that accepts what fails, ready to be pasted into a commit's message."""
+    """Return the line that accepts the failing benchmarks, ready to be pasted into a commit's message."""
     failing = {each.order_id for each in review.gate.breaches}
     found = (plain_name(each.title) for each in review.comparison.results if each.order_id in failing)
     names = dict.fromkeys(name for name in found if _PASTED.fullmatch(name))

@@ -50,7 +50,7 @@ class ExportedFigure:
 
     @property
     def is_worse_if_more(self) -> bool:
-        """Whether a larger value is worse; of an author's own metric nobody knows."""
+        """Whether a larger value is known to be worse; it is not for an author's own metric."""
         return bool(self.unit)
 
 

@@ -188,7 +188,7 @@ def plan_first_files(folder: Path, variables: Mapping[str, str]) -> FirstFiles:
 
 
 def write_first_files(planned: FirstFiles) -> None:
-    """Write the files. A new file that somebody else has created meanwhile is an error."""
+    """Write the files. Raise an error for a new file that exists by then."""
     for file in planned.files:
         path = planned.root / file.path
         try:

@@ -43,7 +43,7 @@ _REMEDIES = {
 
 @dataclasses.dataclass(frozen=True)
 class PostedComment:
-    """What was done with a comment: `action` is created, updated, or unchanged."""
+    """The action on a comment: created, updated, or unchanged."""
 
     action: str
     address: str
@@ -109,7 +109,7 @@ class GitHubApi:
         return PostedComment("updated", _text(response.content, "html_url"))
 
     def pull_request_of(self, head: Head) -> int | None:
-        """Return the open pull request whose head is this commit; None if there is none, or it has moved on."""
+        """Return the open pull request whose head is this commit; None if there is none, or its head is newer."""
         query = urllib.parse.urlencode({"state": "open", "head": head.branch, "per_page": PAGE})
         found = self._ask("GET", f"{self._root}/pulls?{query}").content
         for pull in found if isinstance(found, list) else []:

@@ -54,7 +54,7 @@ def _of_this_version(record: object) -> object:
 
 
 def read_review(path: Path) -> Review:
-    """Return what `write_review` wrote; `path` may be its folder."""
+    """Return the review that `write_review` wrote; `path` may be its folder."""
     file = path / FILE_NAME if path.is_dir() else path
     remedy = "Write one with `photometer compare … --format github -o DIR`."
     try:

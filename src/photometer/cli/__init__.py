@@ -112,7 +112,7 @@ def _put_in_sections(app: typer.Typer) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command. Errors of ours are shown without a traceback: they say what to do."""
+    """Run the command. Our own errors are shown without a traceback, with their remedies."""
     path = sys.path[:]
     with ending_by_signals() as ending:
         try:
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _status_of(arguments: Sequence[str] | None) -> int:
-    """Run the command and return its exit status; say what went wrong."""
+    """Run the command and return its exit status; print errors."""
     try:
         check_open_files()
         # Not list(): once imported, the subcommand's module photometer.cli.list has that name here.
@@ -151,7 +151,7 @@ def _status_of(arguments: Sequence[str] | None) -> int:
 
 
 def _words_for(error: PhotometerError | ModuleNotFoundError | MemoryError | OSError) -> str | None:
-    """Return what to say of an error that is no mistake of ours; None if it may be one."""
+    """Return the message for an error of the user's or the system's; None if it may be a bug of ours."""
     if isinstance(error, PhotometerError):
         return str(error)
     if isinstance(error, MemoryError):

@@ -178,7 +178,7 @@ def ab(
 
 
 def _check_places(points: Sequence[SizePoint], output: Path | None, asked: Wanted) -> None:
-    """Refuse what can have one comparison only if there are several, and a folder that cannot be written to."""
+    """Refuse options for a single comparison if there are several, and a folder that cannot be written to."""
     if len(points) > 1 and (output is not None or asked.files):
         raise typer.BadParameter(
             "a file or folder holds one comparison; leave -L out, or use a suite with sizes= and `photometer run`"
@@ -209,7 +209,7 @@ def _request(
     grad_to_none: bool,
     timeout_seconds: float,
 ) -> AbRequest:
-    """Return what the options say, checked."""
+    """Return the checked request of the options."""
     from photometer.comparing.ab_findings import AbRequest, criteria_for, default_budget
     from photometer.comparing.contenders import FEWEST, MOST, Contender, clearing_gradients, with_unique_names
     from photometer.comparing.device_statements import DeviceSettings
@@ -284,7 +284,7 @@ def _measured(request: AbRequest, *, instructions: bool, memory: bool, quiet: bo
 
 
 def _conclude(found: AbFindings, output: Path | None, place: str | None, asked: Wanted, point: SizePoint) -> None:
-    """Keep what was found, and print the document that has all of it."""
+    """Keep the results, and print the document that has all of them."""
     _keep(found, output, place)
     asked.write(lambda shape: _rendered(found, shape, dict(point)))
     if asked.printed is Shape.JSON:
@@ -305,7 +305,7 @@ def _keep(found: AbFindings, output: Path | None, store: str | None) -> None:
 
 
 def _print_latest(found: AbFindings, shape: Shape, point: SizePoint) -> None:
-    """Print what has become known last. JSON is one document, which is printed when all is known."""
+    """Print the latest findings. JSON is one document, which is printed at the end."""
     markdown = shape is Shape.MARKDOWN
     width = MARKDOWN_WIDTH if markdown else terminal_width()
     if shape is Shape.JSON:
@@ -327,7 +327,7 @@ def _print_latest(found: AbFindings, shape: Shape, point: SizePoint) -> None:
 
 
 def _rendered(found: AbFindings, shape: Shape, sizes: Mapping[str, object]) -> str:
-    """Return all that is known, in one piece."""
+    """Return all findings in one piece."""
     if shape is Shape.CSV:
         from photometer.report.ranking_text import render_ranking_csv
 

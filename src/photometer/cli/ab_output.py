@@ -20,7 +20,7 @@ MARKDOWN_WIDTH = 100
 
 
 def ranking_lines(ranking: Ranking, beside: Sequence[str], *, colour: bool) -> str:
-    """Return the ranking for a terminal, with what was measured beside the time below it."""
+    """Return the ranking for a terminal, with the other measurements below it."""
     from photometer.report.ranking_text import render_ranking
 
     texts = [beside_text(text, markdown=False) for text in beside]
@@ -34,12 +34,12 @@ def ranking_markdown(ranking: Ranking, beside: Sequence[str]) -> str:
 
 
 def beside_text(text: str, *, markdown: bool) -> str:
-    """Return what was measured beside the time as it stands below the ranking."""
+    """Return the other measurements as they stand below the ranking."""
     return f"\n```text\n{text}```\n" if markdown else f"\n{text}"
 
 
 def ranking_json(ranking: Ranking, **more: Any) -> str:
-    """Return one document: the ranking's record, and what is given beside it unless it is empty."""
+    """Return one document: the ranking's record, and the other given records that are not empty."""
     record = {**to_record(ranking), **{name: value for name, value in more.items() if value}}
     return json.dumps(record, indent=2) + "\n"
 
@@ -74,7 +74,7 @@ def is_ab(results: Results) -> bool:
 
 
 def show_ab(results: Results, format: str, *, colour: bool) -> str:
-    """Return a file of `ab` as `ab` printed it, as far as files keep it: the functions that differ are not in them."""
+    """Return a file of `ab` as `ab` printed it, except for the functions that differ, which files do not keep."""
     from photometer.analysis.ranking import Ranking
     from photometer.model.instruction_counts import InstructionCounts
     from photometer.model.memory_measurement import MemoryMeasurement

@@ -23,14 +23,14 @@ class AbObserver(Protocol):
     def stage(self, text: str) -> None: ...
 
     def aside(self) -> contextlib.AbstractContextManager[None]:
-        """Return a block in which results can be printed: nothing is drawn meanwhile."""
+        """Return a block in which results can be printed: progress is hidden meanwhile."""
 
     def look(self, ranking: Ranking, spent_seconds: float) -> None: ...
 
 
 @contextlib.contextmanager
 def ab_progress(budget_seconds: float, *, quiet: bool) -> Iterator[AbObserver]:
-    """Yield an observer for this terminal, for a log, or for nobody."""
+    """Yield an observer for this terminal or for a log, or one that shows nothing."""
     if quiet:
         yield _Silent()
     elif not sys.stderr.isatty():
@@ -50,7 +50,7 @@ def ab_progress(budget_seconds: float, *, quiet: bool) -> Iterator[AbObserver]:
 
 
 def known_so_far(ranking: Ranking) -> str:
-    """Return it in one line: of two, the change and its interval; of many, the ranking."""
+    """Return the findings in one line: of two statements, the change and its interval; of many, the ranking."""
     from photometer.model.units import change, span
     from photometer.report.ranking_text import shown_name
 

@@ -50,7 +50,7 @@ EXIT_OF = {
 
 @dataclasses.dataclass(frozen=True)
 class CiFiles:
-    """Files that are asked for by name."""
+    """The files that options name."""
 
     junit: Path | None = None
     metrics: Path | None = None
@@ -58,9 +58,9 @@ class CiFiles:
 
 @contextlib.contextmanager
 def commands_held(variables: Mapping[str, str]) -> Iterator[None]:
-    """Keep GitHub's runner from obeying lines such as `::error::` in what is printed: labels, logs of failures.
+    """Keep GitHub's runner from obeying lines such as `::error::` in the output: labels, logs of failures.
 
-    The command goes to standard error, so that results in a pipe stay what they are.
+    The command goes to standard error, so that results in a pipe stay unchanged.
     """
     if variables.get("GITHUB_ACTIONS") != "true":
         yield
@@ -82,7 +82,10 @@ def gate_of(
     memory: bool,
     compilation: bool = False,
 ) -> Gate:
-    """Return the rules of the options, then the project's, then the usual one; what is not measured cannot fail."""
+    """Return the rules of the options, else the project's, else the default.
+
+    Figures that are not measured cannot fail.
+    """
     from photometer.analysis.gate import SLOWER, Gate
     from photometer.errors import DefinitionError
     from photometer.model.fail_rules import parse_rules
@@ -122,7 +125,7 @@ def margins_of(values: list[str]) -> tuple[float | None, dict[str, float]]:
 
 
 def tell_gate(gate: Gate, verdict: GateVerdict, *, any_slower: bool, in_results: bool) -> None:
-    """Say which rules are broken, unless the verdicts say it: on standard output with `in_results`, or beside it."""
+    """Print which rules are broken, unless the verdicts show it: on standard output with `in_results`, else aside."""
     from photometer.analysis.gate import SLOWER
 
     say = show_text if in_results else say_aside
@@ -142,7 +145,7 @@ def tell_gate(gate: Gate, verdict: GateVerdict, *, any_slower: bool, in_results:
 
 
 def write_for_ci(review: Review, output: Path | None, files: CiFiles, *, for_github: bool) -> None:
-    """Write the files that are asked for; with `for_github` also what GitHub's runner reads."""
+    """Write the requested files; with `for_github` also those that GitHub's runner reads."""
     from photometer.model.whole_file import write_text_whole
 
     if files.junit is not None:

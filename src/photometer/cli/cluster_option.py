@@ -37,7 +37,7 @@ NODES_SHOWN = 8
 
 @contextlib.contextmanager
 def joined(on: str | None, nodes: int | None, importable: Iterable[str] = ()) -> Iterator[Cluster | None]:
-    """Yield the cluster, started or joined; None if none is asked for."""
+    """Yield the cluster, started or joined; None without --on."""
     if on is None:
         if nodes is not None:
             raise typer.BadParameter("--nodes needs --on CLUSTER")
@@ -50,7 +50,7 @@ def joined(on: str | None, nodes: int | None, importable: Iterable[str] = ()) ->
 
 
 def place_on(cluster: Cluster | None, nodes: int | None, environment: Environment) -> OpenPlace | None:
-    """Return what opens the cluster's workplace for a run; what a user should know of it is said aside."""
+    """Return a function that opens the cluster's workplace for a run; messages for the user go to the error channel."""
     if cluster is None:
         return None
     from photometer.remote.ray_workplace import RayWorkplace
@@ -61,7 +61,7 @@ def place_on(cluster: Cluster | None, nodes: int | None, environment: Environmen
 
 @contextlib.contextmanager
 def commit_nodes(on: str | None, nodes: int | None, environment: Environment) -> Iterator[CommitNodes | None]:
-    """Yield the nodes that measure commits; None if no cluster is asked for."""
+    """Yield the nodes that measure commits; None without --on."""
     with joined(on, nodes, environment.importable) as cluster:
         if cluster is None:
             yield None
@@ -72,7 +72,7 @@ def commit_nodes(on: str | None, nodes: int | None, environment: Environment) ->
 
 
 def _wanted(environment: Environment, nodes: int | None) -> Wanted:
-    """Return what nodes are to be: the environment, and the torch that it has here."""
+    """Return the requirements for nodes: the environment, and its torch here."""
     from photometer.remote.node_actors import Wanted
     from photometer.session.session import Session
 
@@ -107,7 +107,7 @@ def compare_on(on: str, nodes: int | None, request: ComparisonRequest, observer:
 
 
 def node_lines(nodes: Iterable[NodeState]) -> list[str]:
-    """Return a line for each node: its name, and what it does."""
+    """Return a line for each node: its name and its work."""
     lines = [f"{node.name}: {', '.join(node.now) or node.word}" for node in nodes]
     more = len(lines) - NODES_SHOWN
     return lines if more <= 0 else [*lines[:NODES_SHOWN], f"and {more} more nodes"]

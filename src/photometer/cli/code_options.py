@@ -43,7 +43,7 @@ _SEPARATOR = re.compile(r"^[ \t]*(#|//)[ \t]*---+[ \t]*$", re.MULTILINE)
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """A statement, the set-up that its file has above the separator, and what to call it."""
+    """A statement, the set-up above the separator in its file, and its name."""
 
     stmt: str
     setup: str = ""
@@ -51,7 +51,7 @@ class Code:
 
 
 def read_code(argument: str) -> Code:
-    """Return the code that an argument is, or names."""
+    """Return the code of an argument: its text, or that of its file."""
     if not argument.startswith("@") or "\n" in argument:
         return Code(argument)
     from photometer.model.author_code import source_text
@@ -68,12 +68,12 @@ def read_code(argument: str) -> Code:
 
 
 def read_setup(argument: str) -> str:
-    """Return the set-up that an option is, or names."""
+    """Return the set-up of an option: its text, or that of its file."""
     return read_code(argument).stmt
 
 
 def check_syntax(codes: Iterable[Code], setup: str) -> None:
-    """Raise SnippetError, with the user's line, if something is not Python. It takes neither torch nor a server."""
+    """Raise SnippetError, with the user's line, for code that is not Python. It needs neither torch nor a server."""
     from photometer.statement_arguments import check_python, tidy
 
     for code in codes:
@@ -81,5 +81,5 @@ def check_syntax(codes: Iterable[Code], setup: str) -> None:
 
 
 def joined(*setups: str) -> str:
-    """Return set-ups one after another; none of them is `pass`."""
+    """Return set-ups one after another, or `pass` if there are none."""
     return "\n".join(setup for setup in setups if setup.strip() not in ("", "pass")) or "pass"

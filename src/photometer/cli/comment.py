@@ -38,7 +38,7 @@ def comment(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the comment and post nothing.")] = False,
 ) -> None:
-    """Post the comment; the token is read from the variable GITHUB_TOKEN, and from nowhere else."""
+    """Post the comment; the token is read only from the variable GITHUB_TOKEN."""
     import dataclasses
 
     from photometer.ci.comment_text import render_comment

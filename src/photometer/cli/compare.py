@@ -270,12 +270,12 @@ class _Shown:
 
     @property
     def is_text(self) -> bool:
-        """Return whether people read what is printed."""
+        """Return whether the output is for people."""
         return self.format in (None, Format.GITHUB) and self.wanted.printed is Shape.TERMINAL
 
 
 def _show_and_judge(request: ComparisonRequest, gate: Gate, shown: _Shown) -> NoReturn:
-    """Compare, print, keep, and end with the gate's exit status; or as the signal that ended it early says."""
+    """Compare, print, keep, and end with the exit status of the gate, or of the signal that stopped it."""
     from photometer.ci.review import Review
     from photometer.comparing.comparison import ComparisonStopped
 
@@ -366,7 +366,7 @@ def _compare(request: ComparisonRequest, shown: _Shown) -> tuple[EnvironmentComp
 
 
 def _draw(live: Comparison, comparison: EnvironmentComparison, folder: Path, which: Flames) -> Compared:
-    """Draw flame graphs of what became slower, while both sides can still be started."""
+    """Draw flame graphs of the benchmarks that became slower, while both sides can still be started."""
     from photometer.execution.profile import ProfileSettings
     from photometer.pull_request import draw_flames
 
@@ -416,7 +416,7 @@ def _rendered(comparison: EnvironmentComparison, shape: Shape) -> str:
 
 
 def _exported(comparison: EnvironmentComparison, format: Format) -> str:
-    """Return the figures of the sides beside the reference, for a service that keeps those of many commits."""
+    """Return the figures of the sides besides the reference, for a service that keeps those of many commits."""
     from photometer.ci.export_formats import EXPORTS
     from photometer.ci.exported_figures import figures_of_comparison
     from photometer.instruments.machine_facts import gather_machine
@@ -425,7 +425,7 @@ def _exported(comparison: EnvironmentComparison, format: Format) -> str:
 
 
 def _print_causes(comparison: EnvironmentComparison, printed: EnvironmentComparison) -> None:
-    """Print what has become known since the table was printed."""
+    """Print the findings since the table was printed."""
     from photometer.report.verdict_text import render_causes
 
     text = render_causes(comparison, printed, terminal_width())

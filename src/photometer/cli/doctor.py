@@ -71,7 +71,7 @@ def doctor(
 
 
 def say_machine_line() -> None:
-    """Say in one line what disturbs measurements here; call it before anything is started."""
+    """Print in one line what disturbs measurements here; call it before anything is started."""
     from photometer.doctor.examine import quick_look, summary_line
 
     say_aside(summary_line(quick_look()))

@@ -49,7 +49,7 @@ _REMEDIES = {
 
 
 class Ending:
-    """Which signal came, if one did."""
+    """The signal that came, if any."""
 
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
@@ -63,7 +63,7 @@ class Ending:
 
     @property
     def is_limit(self) -> bool:
-        """Return whether the time of --limit is over."""
+        """Return whether the time limit (--limit) was reached."""
         return self.signal is not None and self.signal.name == "SIGALRM"
 
     @property
@@ -103,7 +103,7 @@ def ending_by_signals(numbers: Sequence[signal.Signals] = ENDING_SIGNALS) -> Ite
 
 @contextlib.contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
-    """End what is done meanwhile as a signal does, once so many seconds have passed; None for no limit."""
+    """End the block as a signal does, after so many seconds; None for no limit."""
     if seconds is None or not hasattr(signal, "setitimer"):
         yield
         return
@@ -115,7 +115,7 @@ def limited(seconds: float | None) -> Iterator[None]:
 
 
 def check_open_files() -> None:
-    """Raise the limit of open files if it is far too low, or say that it is."""
+    """Raise the limit of open files if it is far too low, or warn about it."""
     try:
         import resource
     except ImportError:  # Windows, which check_system refuses with the remedy
@@ -157,7 +157,7 @@ def check_system() -> None:
 
 
 def lacking_words(error: OSError) -> str | None:
-    """Return what is lacking and the remedy, or None if the error is of another kind."""
+    """Return the missing resource and the remedy, or None if the error is of another kind."""
     if error.errno not in _REMEDIES:
         return None
     place = f"{error.filename}: " if error.filename else ""

@@ -69,7 +69,7 @@ def exit_words(command: str) -> str:
 
 
 def add_exit_words(app: typer.Typer, group: str = "") -> None:
-    """Put the line below the help of every command that has none of its own."""
+    """Add the line below the help of every command that has none."""
     for command in app.registered_commands:
         if not isinstance(command.epilog, str):
             command.epilog = exit_words(f"{group}{command.name}")

@@ -42,7 +42,7 @@ def compile_gate(fail_on: list[str] | None) -> Gate:
 
 
 def exit_status(gate: Gate, reports: Iterable[CompileReport], *, measured: bool, failed: bool) -> ExitCode:
-    """Say which rules are broken, and return the exit status."""
+    """Print the broken rules, and return the exit status."""
     judged = gate.judge_compiled(reports, measured=measured, failed=failed)
     for breach in judged.breaches:
         complain(f"{breach.title}: {breach.sentence} (--fail-on {breach.rule})")

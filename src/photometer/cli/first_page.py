@@ -18,7 +18,7 @@ Line = tuple[str, str]
 
 
 def first_page(folder: Path) -> str:
-    """Return the page for a folder. Nothing is imported or run for it."""
+    """Return the page for a folder, without importing or running anything."""
     try:
         project, problem = read_project(folder), ""
     except PhotometerError as error:
@@ -36,7 +36,7 @@ def first_page(folder: Path) -> str:
 
 
 def last_results(folder: Path) -> Path | None:
-    """Return the results file that was written last below the folder's own results; None without any."""
+    """Return the newest results file in the folder's own results; None if there is none."""
     found = [path for name in RESULT_FILES for path in (folder / RESULTS_FOLDER).glob(f"*/{name}")]
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 

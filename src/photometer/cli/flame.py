@@ -109,7 +109,7 @@ def flame(
 
 
 def names_a_suite(subject: str) -> bool:
-    """Return whether it is a shipped suite, a file of Python or `package.module:NAME`; all else is a statement."""
+    """Return whether it is a shipped suite, a file of Python or `package.module:NAME`; anything else is a statement."""
     if subject.startswith("@"):
         return False
     from photometer.definition.loading import shipped_suites

@@ -149,7 +149,7 @@ def fuzz(
 def _fuzzer(
     preset: str | None, spec: Path | None, seed: int | None, limits: Mapping[str, object]
 ) -> tuple[Fuzzer, Callable[[int], str] | None]:
-    """Return the fuzzer that was asked for, and its own way to rebuild an input if it has one."""
+    """Return the requested fuzzer, and its own way to rebuild an input if it has one."""
     if (preset is None) == (spec is None):
         raise typer.BadParameter("give either --fuzzer NAME or --spec FILE")
     if preset is not None:
@@ -180,7 +180,7 @@ def _accelerator() -> str:
 
 
 def _collected(trials: Iterable[FuzzTrial]) -> tuple[list[FuzzTrial], bool]:
-    """Return the trials, and whether the user stopped the run: then those before are shown all the same."""
+    """Return the trials, and whether the user stopped the run; the earlier trials are then still shown."""
     collected: list[FuzzTrial] = []
     try:
         collected.extend(trials)

@@ -19,7 +19,7 @@ ROWS = 8
 
 
 def fuzz_header(request: FuzzRequest) -> dict[str, Any]:
-    """Return what a results file must know besides the trials, to make the map again."""
+    """Return the header that a results file needs besides the trials, to make the map again."""
     from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
 
     return {
@@ -37,7 +37,7 @@ def is_fuzz(results: Results) -> bool:
 
 
 def fuzz_in_shape(found: FuzzMap, shape: Shape, rows: int = ROWS) -> str:
-    """Return a map for people, or all its inputs as a table whose notes are the findings and what failed."""
+    """Return a map for people, or all its inputs as a table whose notes are the findings and failures."""
     from photometer.report.fuzz_text import render_fuzz_text, table_of_trials
 
     if shape is Shape.TERMINAL:
@@ -52,7 +52,7 @@ def fuzz_in_shape(found: FuzzMap, shape: Shape, rows: int = ROWS) -> str:
 
 
 def show_fuzz(results: Results, shape: Shape) -> str:
-    """Return a file of `fuzz` as `fuzz` printed it; of a run that was stopped, with how far it came."""
+    """Return a file of `fuzz` as `fuzz` printed it; for a run that was stopped, with its progress."""
     about = results.header["fuzz"]
     found = _map_of(results)
     asked, done = about.get("count"), len(found.trials) + len(found.failed)

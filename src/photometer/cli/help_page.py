@@ -95,7 +95,7 @@ _WIDEST_NAMES = 30
 
 @dataclasses.dataclass(frozen=True)
 class EntryHelp:
-    """An argument or an option: how it is written, and what it is for."""
+    """An argument or an option: its spelling and its purpose."""
 
     names: str
     text: str
@@ -140,7 +140,7 @@ class PhotometerCommand(typer.core.TyperCommand):
 
 @contextlib.contextmanager
 def _harmless_mistakes() -> Iterator[None]:
-    """Repeat what was typed as `complain` would: nothing in it acts on the screen, and no password is shown."""
+    """Repeat the user's words as `complain` would: they cannot act on the screen, and show no password."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -154,7 +154,7 @@ def _harmless_mistakes() -> Iterator[None]:
 
 
 class PhotometerGroup(typer.core.TyperGroup):
-    """A group that shows what each of its commands is for in full: typer's own cuts sentences off."""
+    """A group that shows the purpose of each command in full: typer's own cuts sentences off."""
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         with _harmless_mistakes():
@@ -255,7 +255,7 @@ def _names(option: Any) -> str:
 
 
 def _text(option: Any) -> str:
-    """Return the help with the default before its full stop, unless it says so itself."""
+    """Return the help with the default before its full stop, unless the help has it already."""
     text = (option.help or "").strip()
     default = _default(option)
     if default is None or "(default" in text:

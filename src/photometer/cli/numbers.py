@@ -25,12 +25,12 @@ def seconds(value: _Number) -> _Number:
 
 
 def seconds_or_none(value: _Number) -> _Number:
-    """Return the value of an option that is a duration; 0 leaves something out."""
+    """Return the value of an option that is a duration, or 0, which turns something off."""
     return value if value == 0 else seconds(value)
 
 
 def share(text: str | float) -> float:
-    """Return the value of an option that is a part of one: 1% and 0.01 are the same."""
+    """Return the value of an option that is a share: 1% and 0.01 are the same."""
     value = margin_share(text)
     if not 0.0 < value < 1.0:
         raise typer.BadParameter(f"{text} is not between 0 and 1: give a share such as 1% or 0.01")
@@ -38,7 +38,7 @@ def share(text: str | float) -> float:
 
 
 def margin_share(text: str | float) -> float:
-    """Return the value of a margin: a share of one, or 0 for none."""
+    """Return the value of a margin: a share, or 0 for none."""
     from photometer.errors import DefinitionError
     from photometer.model.fail_rules import parse_share
 

@@ -33,7 +33,7 @@ _IS_VALUE: dict[str, Callable[[str], bool]] = {
 
 
 def with_values(words: Sequence[str], known: frozenset[str]) -> list[str]:
-    """Return the words of a command line with a value for each option of this kind that the command has."""
+    """Return the words of a command line with a value for each of the command's options of this kind."""
     return list(_completed(words, known & _IS_VALUE.keys()))
 
 

@@ -44,7 +44,7 @@ class Shape(enum.Enum):
 
 
 class Service(str, enum.Enum):
-    """Services that keep results of many commits, by what `--format` calls them."""
+    """Services that keep results of many commits, by their names for `--format`."""
 
     GITHUB_ACTION_BENCHMARK = "github-action-benchmark"
     BENCHER = "bencher"
@@ -59,7 +59,7 @@ ForService = Annotated[
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What is printed, and which files are written."""
+    """The requested outputs: what to print, and which files to write."""
 
     printed: Shape
     files: tuple[tuple[Shape, Path], ...] = ()
@@ -70,7 +70,7 @@ class Wanted:
         self.write(render)
 
     def write(self, render: Callable[[Shape], str]) -> None:
-        """Write the files, if any are wanted."""
+        """Write the files, if there are any."""
         from photometer.model.whole_file import write_text_whole
 
         for shape, path in self.files:
@@ -81,7 +81,7 @@ class Wanted:
 def wanted(
     *, json: str | None = None, csv: str | None = None, markdown: str | None = None, html: str | None = None
 ) -> Wanted:
-    """Return what the options ask for; refuse two that are to be printed, and a results file that would be lost."""
+    """Return the requested outputs; refuse two that would be printed, and a results file that would be lost."""
     given = {Shape.JSON: json, Shape.CSV: csv, Shape.MARKDOWN: markdown, Shape.HTML: html}
     printed = [shape for shape, value in given.items() if value == LEFT_OUT]
     if len(printed) > 1:
@@ -112,7 +112,7 @@ def in_shape(table: Table, shape: Shape) -> str:
 
 
 def give_lines(json: str, lines: Iterable[str]) -> None:
-    """Print records of JSON, one per line, or write them to the file that is named."""
+    """Print records as JSON, one per line, or write them to the named file."""
     if json == LEFT_OUT:
         for line in lines:
             show_text(line)
@@ -133,7 +133,7 @@ def folder(value: Path | None) -> Path | None:
 
 
 def folder_option(about: str) -> typer.models.OptionInfo:
-    """Return -o with what a command puts there."""
+    """Return -o with the help of a command."""
     option = typer.Option("--output", "-o", metavar="DIR", callback=folder, help=about)
     assert isinstance(option, typer.models.OptionInfo)
     return option

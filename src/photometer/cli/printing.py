@@ -33,36 +33,36 @@ _SECRET_OPTION = re.compile(r"([?&][^\s=&]*(?:pass|secret|token|key)[^\s=&]*=)[^
 def on_screen(text: str, stream: TextIO | None = None) -> str:
     """Return text of a user as this stream (else the error channel) can show it.
 
-    Nothing in it acts on the screen, and it has no password of a URL that was given in place of something else.
+    It cannot act on the screen, and the password of a URL is hidden.
     """
     shown = _SECRET_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1***", visible(text)))
     return encodable(shown, getattr(stream or sys.stderr, "encoding", None))
 
 
 def terminal_width() -> int:
-    """Return how wide the screen is; of what is piped, a hundred columns."""
+    """Return the width of the screen; a hundred columns for a pipe."""
     return shutil.get_terminal_size((100, 24)).columns
 
 
 def show_text(text: str) -> None:
-    """Print lines with text of users in them."""
+    """Print lines that contain text of users."""
     show_rendered(visible(text) + "\n")
 
 
 def show_rendered(text: str) -> None:
-    """Print what a renderer has made, with its line ends; it has escaped the text of users and may have colours."""
+    """Print a renderer's text, with its line ends; it is already escaped and may have colours."""
     sys.stdout.write(encodable(text, sys.stdout.encoding))
     # More may take a while, and whoever reads through a pipe waits for this.
     sys.stdout.flush()
 
 
 def complain(text: str) -> None:
-    """Say on the error channel what the user should know."""
+    """Print a message for the user on the error channel."""
     say_aside(f"photometer: {text}")
 
 
 def say_progress(text: str, *, is_last: bool) -> None:
-    """Write over the line that is there, on the error channel of a terminal."""
+    """Overwrite the current line of a terminal's error channel."""
     sys.stderr.write("\r" + on_screen(text) + ("\n" if is_last else ""))
     sys.stderr.flush()
 
@@ -94,7 +94,7 @@ def safe_streams() -> Iterator[None]:
 
 
 def _open_closed_descriptors() -> None:
-    """Open /dev/null where a standard descriptor is closed, lest the next file that is opened takes its number."""
+    """Open /dev/null where a standard descriptor is closed, so that no later file gets its number."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -113,7 +113,7 @@ def _text_stream(before: TextIO | None, raw: io.RawIOBase) -> TextIO:
 
 
 class _ResultStream(io.FileIO):
-    """Standard output: after a closed pipe it leads nowhere; any other fault is said once."""
+    """Standard output: after a closed pipe, output is discarded; any other fault is reported once."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:
@@ -130,7 +130,7 @@ class _ResultStream(io.FileIO):
 
 
 class _AsideStream(io.FileIO):
-    """Standard error: a fault of it can be reported nowhere, so it leads nowhere from then on."""
+    """Standard error: after a fault, which cannot be reported anywhere, output is discarded."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:

@@ -125,13 +125,13 @@ def _in_bar(text: str) -> str:
 
 
 def left_words(state: RunState) -> str:
-    """Return `45 s left`, and what is overdue: it may take longer than that."""
+    """Return `45 s left`, and work that is overdue, which may take longer than that."""
     left = f"{words_for(state.seconds_left)} left"
     return f"{left}, overdue: {visible_line(state.overdue[0])}" if state.overdue else left
 
 
 def words_for(seconds: float) -> str:
-    """`45 s`, `2 min 10 s`: no finer than it is known."""
+    """Return `45 s` or `2 min 10 s`: no finer than the estimate."""
     whole = max(round(seconds), 1)
     if whole < 60:
         return f"{whole} s"
@@ -168,7 +168,7 @@ _STYLES = {
 
 
 def verdict_line(title: str, verdict: Verdict) -> str:
-    """Return a verdict as it is said when it stands: `slower +6.4 %  gate [forward]`."""
+    """Return a final verdict in one line: `slower +6.4 % gate [forward]`."""
     from photometer.model.units import change
 
     size = f" {change(verdict.ratio)}" if verdict.verdict not in ("same", "identical", "undecided") else ""

@@ -44,7 +44,7 @@ SHAPES = ("json", "csv", "markdown", "html")
 
 
 def typed_command(context: Any) -> str:
-    """Return what was typed after the program's name, such as `history add`."""
+    """Return the words after the program's name, such as `history add`."""
     names = []
     while context.parent is not None:
         names.append(str(context.info_name))
@@ -59,7 +59,7 @@ def name_new_command(typed: str) -> str | None:
 
 
 def name_new_option(error: Any, command: str) -> None:
-    """Let the error of an unknown option or value name the new spelling, if it is an old one."""
+    """Add the new spelling to the error of an unknown option or value, if it is an old one."""
     if "--format" in getattr(getattr(error, "param", None), "opts", ()):
         shape = next((each for each in SHAPES if f"'{each}'" in str(error.message)), None)
         error.message = error.message if shape is None else f"--format {shape} is now --{shape}"

@@ -60,7 +60,7 @@ def report(
 
 
 def _has_many_sides(loaded: list[Results], page: Path) -> bool:
-    """Write the page of a comparison of many sides, if the file is of one."""
+    """Write the page of a comparison of many sides. Return False if the file has none."""
     from photometer.analysis.comparison_reader import read_comparison
     from photometer.model.whole_file import write_text_whole
     from photometer.report.comparison_text import headline
@@ -76,7 +76,7 @@ def _has_many_sides(loaded: list[Results], page: Path) -> bool:
 
 
 def _results_file(path: Path) -> Path:
-    """Return the file that is meant: a folder that `run` or `compare` wrote stands for the one in it."""
+    """Return the results file: a folder that `run` or `compare` wrote stands for the one in it."""
     if not path.is_dir():
         return path
     for name in ("results.json", "comparison.json", "matrix.json"):

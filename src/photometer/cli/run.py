@@ -200,7 +200,7 @@ def run_settings(
     repeats: int = 2,
     ladder: bool = True,
 ) -> RunSettings:
-    """Return what the options say. Without Valgrind, instructions are left out, with a word about it."""
+    """Return the settings of the options. Without Valgrind, instructions are left out, with a message."""
     from photometer.errors import ToolMissing
     from photometer.execution.run_settings import RunSettings
     from photometer.instruments.registry import asked_for
@@ -224,7 +224,7 @@ def run_settings(
 
 
 def _give(reports: list[RunReport], service: Service | None, asked: Wanted) -> None:
-    """Print and write what the options ask for besides the tables."""
+    """Print and write the requested outputs besides the tables."""
     if service is not None:
         show_rendered(_exported(reports, service))
     elif asked.printed is not Shape.TERMINAL:
@@ -250,7 +250,7 @@ def _exported(reports: list[RunReport], service: Service) -> str:
 
 
 def _devices(suite: Suite) -> set[str]:
-    """Return the devices that the benchmarks of a suite name; those that name none run on the CPU."""
+    """Return the devices that the benchmarks of a suite name; those without run on the CPU."""
     return {device for entry in suite.entries for device in getattr(entry.benchmark, "devices", ()) or ("cpu",)}
 
 
@@ -276,7 +276,7 @@ def _print(report: RunReport, quiet: bool, devices: Collection[str]) -> None:
 
 
 def _print_stopped(stop: RunStopped, quiet: bool) -> None:
-    """Print what is known of a run that a signal ended: what is finished, and what the visits of the others say."""
+    """Print the results of a run that a signal ended: finished ones, and the visits of the others."""
     from photometer.cli.run_output import run_text
     from photometer.model.results_reader import load_results
     from photometer.model.visit_journal import with_unfinished

@@ -23,7 +23,7 @@ def run_text(results: Results, only: Collection[str] | None = None) -> str:
 
 
 def _figures(results: Results, width: int) -> str:
-    """Return what was measured beside times and counts, as tables and sentences; empty if it is nothing."""
+    """Return the figures besides times and counts, as tables and sentences; empty if there are none."""
     from photometer.analysis.curves import curve_sets
     from photometer.analysis.order_facts import collect_facts
     from photometer.analysis.rates import peaks_in, rates_of

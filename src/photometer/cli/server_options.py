@@ -89,7 +89,7 @@ def _chosen(no_keep: bool, no_preload: bool) -> Iterator[None]:
 
 
 def _project_seconds() -> float | None:
-    """Return how long the project wants servers to stay warm; None if it does not say."""
+    """Return how long servers stay warm in this project; None without a setting."""
     from photometer.ci.project import read_project
     from photometer.errors import DefinitionError
 

@@ -89,7 +89,7 @@ def show(
 
 @dataclasses.dataclass(frozen=True)
 class _Layout:
-    """What the options say of a table."""
+    """The options for a table."""
 
     by_file: bool
     relative: Ratio | None
@@ -109,7 +109,7 @@ def _shows_colour() -> bool:
 
 
 def _shown(loaded: list[Results], shape: Shape, layout: _Layout, *, colour: bool) -> str:
-    """Return files as the command that wrote them printed them; of several kinds, or if asked for, as one table."""
+    """Return files as their commands printed them; several kinds, or on request, as one table."""
     if layout.is_usual and shape is not Shape.HTML:
         if shape in (Shape.TERMINAL, Shape.MARKDOWN) and _are_runs(loaded):
             return "\n".join(_run_text(results, shape) for results in loaded)
@@ -177,7 +177,7 @@ def _file_of(path: Path) -> Path:
 
 
 def _comparison_text(results: Results, shape: Shape, *, colour: bool) -> str | None:
-    """Return the comparison in a file as `compare` printed it; None if the file has something else."""
+    """Return the comparison in a file as `compare` printed it; None if there is none."""
     from photometer.analysis.comparison_reader import read_comparison
     from photometer.report.comparison_text import (
         render_comparison,
@@ -302,7 +302,7 @@ def _table_kinds() -> dict[str, Any]:
 
 
 def _with_samples(path: Path, measurements: list[Measurement]) -> list[Measurement]:
-    """Return those that can be shown; a run that was interrupted before its first block leaves one without samples."""
+    """Return the measurements that have samples; a run that was interrupted before its first block has none."""
     for measurement in measurements:
         if not measurement.raw_times:
             complain(f"{path}: not in the tables: {measurement.title!r} has no samples; measure it again")

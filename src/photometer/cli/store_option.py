@@ -28,12 +28,12 @@ ReadStore = Annotated[
 
 
 def store_to_write(given: str | None) -> str | None:
-    """Return the store that results go to, which can be opened. Say so if the project's own cannot be used."""
+    """Return the store for results, which can be opened. Print a warning if the project's own cannot be used."""
     return place_to_write(given, complain)
 
 
 def hidden(arguments: list[str]) -> list[str]:
-    """Return a command line as it may be shown: without the secrets of its store."""
+    """Return a command line without the secrets of its store."""
     if not any("://" in argument for argument in arguments):
         return arguments
     from photometer.history.connection import without_secrets

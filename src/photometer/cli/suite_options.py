@@ -54,7 +54,7 @@ Timeout = Annotated[
 
 @dataclasses.dataclass(frozen=True)
 class ChosenSuites:
-    """Suites, and the tags that choose among their benchmarks."""
+    """Suites, and the tags that select their benchmarks."""
 
     names: list[str]
     tags: list[str]
@@ -69,7 +69,7 @@ class ChosenSuites:
 def chosen_suites(
     suites: Sequence[str] | None, tags: Sequence[str] | None, more: Sequence[str] | None = None
 ) -> ChosenSuites:
-    """Return the suites that are named; if none are, the project's own, with the project's tags."""
+    """Return the named suites; if there are none, the project's own, with the project's tags."""
     if suites or more:
         return ChosenSuites([*(suites or ()), *(more or ())], list(tags or ()))
     from photometer.ci.project import read_project
@@ -86,7 +86,7 @@ def chosen_suite(suite: str | None, tags: Sequence[str] | None) -> ChosenSuites:
 
 
 def load_suites(names: Sequence[str], expression: str | None) -> list[Suite]:
-    """Return suites, with their own code importable; find mistakes in them and in the expression."""
+    """Return suites, with their own code importable; report mistakes in them and in the expression."""
     make_own_code_importable(names)
     from photometer.definition.loading import load_suite
     from photometer.plan.selection import parse_expression
@@ -97,14 +97,14 @@ def load_suites(names: Sequence[str], expression: str | None) -> list[Suite]:
 
 
 def load_if_named(name: str | None) -> Suite | None:
-    """Return the suite of a command that can do without."""
+    """Return the suite of a command that does not need one."""
     from photometer.definition.loading import load_suite
 
     return None if name is None else saying_notes(load_suite(name))
 
 
 def saying_notes(suite: Suite) -> Suite:
-    """Say what was left out of a suite of another tool, and return the suite."""
+    """Print what was left out of a suite of another tool, and return the suite."""
     for note in suite.notes:
         complain(note)
     return suite

@@ -32,7 +32,7 @@ Where = Annotated[
 
 
 def chosen_axes(texts: list[str] | None) -> tuple[SweepAxis, ...]:
-    """Return the axes that the command line names."""
+    """Return the axes of the command line."""
     if not texts:
         return ()
     from photometer.definition.axes import parse_axes
@@ -65,7 +65,7 @@ def check_sweep(suites: Sequence[Suite], axes: tuple[SweepAxis, ...], where: str
 
 @contextlib.contextmanager
 def _as_usage() -> Iterator[None]:
-    """Turn a mistake in what was typed into a usage error, which exits with 2."""
+    """Turn a mistake in the options into a usage error, which exits with 2."""
     from photometer.errors import DefinitionError
 
     try:
@@ -93,7 +93,7 @@ def show_point(point: SizePoint) -> None:
 
 
 def show_summaries(points: Sequence[SizePoint], rankings: Sequence[Ranking]) -> None:
-    """Say in one line per statement how it compares with the first over all points."""
+    """Print in one line per statement how it compares with the first over all points."""
     from photometer.analysis.sweep_summary import JudgedPoint, summaries
     from photometer.report.ranking_text import shown_name
 
@@ -109,7 +109,7 @@ def show_summaries(points: Sequence[SizePoint], rankings: Sequence[Ranking]) -> 
 
 
 def show_growth(points: Sequence[SizePoint], statements: Sequence[str], measurements: Sequence[Measurement]) -> None:
-    """Say how the statements grow along the one axis of a sweep, and where one becomes faster than the first."""
+    """Print how the statements grow along the one axis of a sweep, and where one becomes faster than the first."""
     from photometer.analysis.curves import FEWEST_POINTS, CurveSet, sentences_of
 
     curves = statement_curves(points, statements, measurements)

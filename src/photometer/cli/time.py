@@ -156,7 +156,7 @@ def shares(
 
 
 def _keep(kept: list[Any], asked: Wanted, output: Path | None) -> None:
-    """Write what was measured, also before a signal ends the command."""
+    """Write the results, also before a signal ends the command."""
     if not kept:
         return
     asked.write(lambda shape: _rendered(kept, shape))
@@ -226,7 +226,7 @@ def _time_on_host(timers: list[Timer], times: dict[str, Any], asked: Wanted, kep
 
 
 class _TimingStopped(KeyboardInterrupt):
-    """A signal came amid a measurement; this is what the blocks so far say."""
+    """A signal came during a measurement; this is the result of the blocks so far."""
 
     def __init__(self, measurement: Measurement) -> None:
         super().__init__()
@@ -264,7 +264,7 @@ def _measuring(timer: Timer) -> Iterator[None]:
 
 
 def _loaded_torch() -> Any:
-    """Return torch, or None where there is none; say in words why one that is there does not load."""
+    """Return torch, or None if it is not installed; raise an error in words if it cannot be loaded."""
     from photometer.errors import ToolMissing
     from photometer.worker.torch_here import find_torch
 

@@ -57,7 +57,7 @@ class _Facade(types.ModuleType):
 
 
 def install() -> None:
-    """Replace the modules. What has imported from torch.utils.benchmark before keeps what it has."""
+    """Replace the modules. Code that has imported from torch.utils.benchmark before keeps those names."""
     import torch.utils
 
     import photometer

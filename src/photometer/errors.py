@@ -39,7 +39,7 @@ LONGEST_COMMAND_SHOWN = 240
 
 
 class PhotometerError(Exception):
-    """The base of all of them: a message, the evidence, and what to do about it."""
+    """The base of all errors: a message, the evidence, and what to do about it."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class PhotometerError(Exception):
         return "\n".join(parts)
 
     def _render_traceback_(self) -> list[str]:
-        """Return what IPython and notebooks show: the caller's own lines and what this says, none of our frames."""
+        """Return what IPython and notebooks show: the caller's own lines and this message, without our frames."""
         lines = traceback.format_list(_callers_frames(self.__traceback__))
         head = ["Traceback (most recent call last):\n", *lines] if lines else []
         return ["".join([*head, f"{type(self).__name__}: {self}"])]
@@ -92,7 +92,7 @@ def shorten(command: str) -> str:
 
 
 class DefinitionError(PhotometerError, ValueError):
-    """What an author wrote cannot be meant: raised where it is written, not where it would run."""
+    """An author's definition is wrong; raised where it is written, not where it would run."""
 
 
 class ImpossibleSpec(DefinitionError):
@@ -104,15 +104,15 @@ class MeasurementError(PhotometerError, ValueError):
 
 
 class DeviceMissing(PhotometerError):
-    """Device time was asked for where torch reaches no accelerator."""
+    """Device time was requested where torch finds no accelerator."""
 
 
 class ToolMissing(PhotometerError):
-    """A program that this needs is not on the machine, or is too old. The remedy names the install command."""
+    """A required program is missing or too old. The remedy names the install command."""
 
 
 class ToolRefused(ToolMissing):
-    """The tool is there, but may not do its work, such as py-spy without permission. The remedy says what allows it."""
+    """The tool exists, but is not permitted to work, such as py-spy. The remedy says how to allow it."""
 
 
 class BuildError(PhotometerError):
@@ -132,7 +132,7 @@ class WorkerError(PhotometerError):
 
 
 class WorkerStartError(WorkerError):
-    """The environment's server did not come up."""
+    """The environment's server did not start."""
 
 
 class ProtocolError(WorkerError):
@@ -152,7 +152,7 @@ class CountError(SnippetError, OSError):
 
     @classmethod
     def like(cls, error: SnippetError) -> CountError:
-        """Return an error that says the same as another."""
+        """Return an error with the same content as another."""
         made = cls(error.message, exception_type=error.exception_type, log=error.log)
         made.remedy = error.remedy
         return made
@@ -167,11 +167,11 @@ class WorkerCrashed(WorkerError):
 
 
 class WorkerTimeout(WorkerError):
-    """The child outran its time limit and was killed."""
+    """The child exceeded its time limit and was killed."""
 
 
 class EnvironmentSpecError(PhotometerError, ValueError):
-    """A description of an environment (interpreter, git revision, settings) that names no usable one."""
+    """A description of an environment (interpreter, git revision, settings) that is not usable."""
 
 
 class CannotRun(EnvironmentSpecError):
@@ -179,7 +179,7 @@ class CannotRun(EnvironmentSpecError):
 
 
 class LimitReached(PhotometerError):
-    """The time limit passed before anything could be measured. The message says what took the time."""
+    """The time limit passed before anything could be measured. The message says what took so long."""
 
 
 class ResultsFileError(PhotometerError):
@@ -187,8 +187,8 @@ class ResultsFileError(PhotometerError):
 
 
 class StoreError(PhotometerError):
-    """A history store that cannot be used. No message of it holds a password."""
+    """A history store that cannot be used. No message contains a password."""
 
 
 class PostingError(PhotometerError):
-    """A comment on a pull request could not be posted. No message of it holds a token."""
+    """A comment on a pull request could not be posted. No message contains a token."""

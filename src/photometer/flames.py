@@ -56,7 +56,7 @@ LONGEST_NAME = 80
 
 @dataclasses.dataclass(frozen=True)
 class FlameFiles:
-    """`svgs`, `pngs` and `timelines` are what was written; `problems` are sentences, each with what to do.
+    """`svgs`, `pngs` and `timelines` are the written files; `problems` are sentences, each with a remedy.
 
     A timeline is a page, and a trace for Perfetto beside it.
     """
@@ -84,7 +84,7 @@ def draw_suite(
     pictures: bool = False,
     on_work: OnWork = lambda _: None,
 ) -> FlameFiles:
-    """Draw a flame graph of each case that is selected, named after it."""
+    """Draw a flame graph of each selected case, named after it."""
     loaded = load_suite(suite) if isinstance(suite, str) else suite
     with Session((environment or Environment.current()).with_code(loaded.folders)) as session:
         devices = session.facts().devices if settings.watched else ("cpu",)
@@ -109,7 +109,7 @@ def draw_comparison(
     settings: ProfileSettings = ProfileSettings(counted=True),  # noqa: B008 - frozen, so sharing it is safe
     on_work: OnWork = lambda _: None,
 ) -> FlameFiles:
-    """Draw for each order of `plan`: `base-NAME.svg`, `branch-NAME.svg`, and what changed from one to the other.
+    """Draw for each order of `plan`: `base-NAME.svg`, `branch-NAME.svg`, and the changes between them.
 
     Times are those of the comparison, which knows them best. `changed-` is by samples, `changed-instructions-` exact.
     Orders that have `stacks`, by their id, are not counted again: the comparison's cause was found from these.
@@ -214,7 +214,7 @@ def _both_sides(order: WorkOrder, name: str, base: Profile, branch: Profile) -> 
 
 
 def samples_words(samples: int) -> str:
-    """Return how many samples there are, and a warning if they are few."""
+    """Return the number of samples, and a warning if they are few."""
     few = "" if samples >= FEW_SAMPLES else " – few: record for longer (--duration)"
     return f"{samples:,} samples{few}"
 
@@ -235,7 +235,7 @@ def _root(order: WorkOrder) -> str:
 
 
 def _problems(plan: WorkOrders, profiles: Sequence[dict[str, Profile]]) -> list[str]:
-    """Each problem once, with the cases it concerns: a missing tool concerns them all."""
+    """Return each problem once, with its cases: a missing tool concerns them all."""
     concerned: dict[str, list[str]] = {}
     for order in plan:
         for problem in dict.fromkeys(problem for side in profiles for problem in side[order.id].problems):
@@ -262,7 +262,7 @@ def _write(folder: Path, texts: dict[str, str], problems: list[str], pictures: b
 
 
 def _pictures(svgs: Sequence[Path], problems: list[str], on_work: OnWork) -> tuple[Path, ...]:
-    """Write the picture of each; add what went wrong to the problems."""
+    """Write the picture of each file; add failures to the problems."""
     if not svgs:
         return ()
     try:
@@ -284,7 +284,7 @@ def _pictures(svgs: Sequence[Path], problems: list[str], on_work: OnWork) -> tup
 def flame_names(orders: Iterable[WorkOrder]) -> dict[str, str]:
     """Return the name of each order's files, by its id, without folder and suffix; no two are the same.
 
-    Orders whose labels are alike (other languages, threads, sizes) are told apart by those.
+    Orders with equal labels are distinguished by language, threads or sizes.
     """
     orders = tuple(orders)
     labels = Counter(_plain_name(order) for order in orders)
@@ -303,5 +303,5 @@ def _plain_name(order: WorkOrder) -> str:
 
 
 def _slug(text: str) -> str:
-    """Letters, digits and single dashes; safe as a file's name everywhere."""
+    """Return letters, digits and single dashes, which are safe in a file's name everywhere."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:LONGEST_NAME].rstrip("-") or "case"

@@ -30,7 +30,7 @@ def run_git(
     failed: str | None = None,
     remedy: str = REMEDY,
 ) -> bytes:
-    """Return what git writes in a folder; `failed` says what could not be done if it ends with an error."""
+    """Return the output of git in a folder; `failed` says what could not be done if it ends with an error."""
     # No optional locks: looking at a repository must not write into it. No hooks: they are for the user's own commands.
     command = ["git", "--no-optional-locks", "-c", "core.hooksPath=/dev/null", "-C", str(folder), *arguments]
     inherited = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER_REPOSITORY}

@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def split_line(line: str) -> tuple[list[str], str]:
-    """Return the options at the beginning of a line, and the code behind them, which is left as it is."""
+    """Return the options at the beginning of a line, and the unchanged code after them."""
     takes_value = {
         name: action.nargs != "?" for action in parser()._actions if action.nargs != 0 for name in action.option_strings
     }
@@ -79,7 +79,7 @@ def split_line(line: str) -> tuple[list[str], str]:
 
 
 def run_magic(line: str, cell: str | None, names: dict[str, Any]) -> Any:
-    """Do what the line and the cell ask for, with `names` as the variables of the code, and return the result."""
+    """Run the line and the cell, with `names` as the variables of the code, and return the result."""
     words, code = split_line(line)
     options = parser().parse_args(words)
     if options.help:
@@ -115,9 +115,9 @@ def _time(stmt: str, options: argparse.Namespace, names: dict[str, Any]) -> Any:
 
 
 def _variables(code: str, options: argparse.Namespace, names: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the notebook's variables that the code names, marked to travel if instructions are counted elsewhere.
+    """Return the notebook's variables that the code names, marked to be copied if instructions are counted elsewhere.
 
-    Only those: `ab` of text that needs none of them is measured in fresh processes, which is more precise.
+    Only those: `ab` of text that needs no variables is measured in fresh processes, which is more precise.
     """
     if options.cpp:
         return None

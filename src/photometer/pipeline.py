@@ -54,15 +54,15 @@ OnPlan = Callable[[WorkOrders, WorkOrders], object]
 
 
 class ClusterPlace(Workplace, Protocol):
-    """A workplace on other machines, which does there what a run needs a session for: remote/ray_workplace.py."""
+    """A workplace on other machines, with the stages of a run that need a session: remote/ray_workplace.py."""
 
     @property
     def facts(self) -> TorchFacts:
-        """What the nodes' torch is, with all kinds of accelerator on any of them."""
+        """Return the facts of the nodes' torch, with all kinds of accelerator on any of them."""
 
     @property
     def timing_machine(self) -> Machine | None:
-        """The machine that times are measured on."""
+        """Return the machine that times are measured on."""
 
     def keep_nodes(self, keep: Callable[[Node], object]) -> None:
         """From now on, keep a record of each node before any of its results."""
@@ -79,7 +79,7 @@ class ClusterPlace(Workplace, Protocol):
         keep: Callable[[Any], object],
         observer: RunObserver,
     ) -> Ladder | None:
-        """Measure what follows the orders, rungs and speed-ups, and return the ladder if there is one."""
+        """Measure the stages after the orders, rungs and speed-ups; return the ladder if there is one."""
 
 
 OpenPlace = Callable[[], contextlib.AbstractContextManager[ClusterPlace]]
@@ -88,7 +88,7 @@ OpenPlace = Callable[[], contextlib.AbstractContextManager[ClusterPlace]]
 
 @dataclasses.dataclass(frozen=True)
 class RunReport:
-    """What came of a run: the plan, the results file, the table of all that is in it, and the ladder if it has one."""
+    """The outcome of a run: the plan, the results file, the table of all results, and the ladder if it has one."""
 
     plan: WorkOrders
     results: Path | None
@@ -186,21 +186,21 @@ def check(
 
 
 def as_suite(suite: SuiteLike) -> Suite:
-    """Return the suite that is named, or made of a dict of benchmarks."""
+    """Return the named suite, or one made of a dict of benchmarks."""
     if isinstance(suite, Suite):
         return suite
     return load_suite(suite) if isinstance(suite, str) else Suite.from_benchmarks(dict(suite), name="suite")
 
 
 def _chosen_settings(settings: RunSettings | None, instruments: Mapping[str, bool], **given: Any) -> RunSettings:
-    """Return the settings with what is given beside them."""
+    """Return the settings with the arguments that are given besides them."""
     whole = settings or RunSettings()
     values = {name: value for name, value in given.items() if value is not None}
     return dataclasses.replace(whole, options={**whole.options, **instruments}, **values)
 
 
 class RunStopped(KeyboardInterrupt):
-    """Ctrl-C, or another signal that ends a command, came amid a run. `results` is its file."""
+    """A signal such as Ctrl-C stopped the run. `results` is its file."""
 
     def __init__(self, results: Path) -> None:
         super().__init__()
@@ -292,7 +292,7 @@ def _with_code(settings: RunSettings, suite: Suite) -> RunSettings:
 def _nothing_selected(
     defined: Suite, expression: str | None, tags: Collection[str], on_plan: OnPlan | None
 ) -> WorkOrders | None:
-    """Return the empty plan if nothing is selected, whatever devices there are: no server is needed to know that."""
+    """Return the empty plan if nothing is selected on any device, which needs no server to find out."""
     if expression is None and not tags:
         return None
     everywhere = materialize(defined)
@@ -313,7 +313,7 @@ def _stages(
     keep: Keep,
     observer: RunObserver,
 ) -> Ladder | None:
-    """Measure what follows the orders: rungs and speed-ups. remote/stages.py does so on a cluster."""
+    """Measure the stages after the orders: rungs and speed-ups. remote/stages.py does so on a cluster."""
     climbs = settings.measures_ladder and is_ladder(plan)
     ladder = climb(plan, session, file, keep, observer) if climbs else None
     if settings.measures_speedups:
@@ -324,7 +324,7 @@ def _stages(
 def _speed_up(
     plan: WorkOrders, session: Session, facts: TorchFacts, file: RunFile, keep: Keep, observer: RunObserver
 ) -> None:
-    """Measure compiled variants beside eager ones, in pairs; not what failed before, or is there already."""
+    """Measure compiled variants beside eager ones, in pairs, except those that failed or are measured already."""
     records = load_results(file.path).records if runtime_groups(plan) else ()
     if records:
         measure_speedups(
@@ -339,7 +339,7 @@ def _speed_up(
 
 
 def _progress(observer: RunObserver) -> Callable[[int, int, str], None]:
-    """Return what shows how far a stage after the orders is, and how long it still takes."""
+    """Return a callback that shows the progress of a stage after the orders, and the time left."""
     start = time.monotonic()
 
     def on_order(done: int, orders: int, title: str) -> None:
@@ -351,7 +351,7 @@ def _progress(observer: RunObserver) -> Callable[[int, int, str], None]:
 
 @contextlib.contextmanager
 def _keeping(file: RunFile, store: str | None, origin: Origin | None) -> Iterator[Keep]:
-    """Yield what takes a record: the file, and then the store, which also gets what the file has already."""
+    """Yield a function that keeps a record: in the file, and then in the store, which also gets earlier records."""
     if store is None:
         yield file.file.append
         return
@@ -369,7 +369,7 @@ def _keeping(file: RunFile, store: str | None, origin: Origin | None) -> Iterato
 
 
 def climb(plan: WorkOrders, session: Session, file: RunFile, keep: Keep, observer: RunObserver) -> Ladder:
-    """Measure each rung of a suite of rungs beside the one it stands on, and keep the steps in the file."""
+    """Measure each rung of a suite of rungs beside the one below it, and keep the steps in the file."""
     counts = counted_instructions(load_results(file.path))
     ladder = measure_ladder(plan, session, instructions=counts, on_rung=observer.climbed)
     for step in ladder:

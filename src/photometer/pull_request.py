@@ -48,7 +48,7 @@ WhichFlames = Literal["all", "slower", "none"]
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """A live comparison with what is only known while it runs: its sides and its plan, and the flame graphs drawn."""
+    """A live comparison with its sides, its plan and the flame graphs drawn, which are known only while it runs."""
 
     comparison: EnvironmentComparison
     sides: tuple[ResolvedEnvironment, ResolvedEnvironment]
@@ -67,7 +67,7 @@ def draw_flames(
 ) -> Compared:
     """Draw flame graphs of all cases of a comparison, or of the slower ones, in `folder`/flame-graphs.
 
-    Called while both sides can still be started: checkouts of git revisions are removed afterwards.
+    Call it while both sides can still be started: checkouts of git revisions are removed afterwards.
     """
     wanted = {
         result.order_id for result in comparison if which == "all" or (which == "slower" and result.verdict == "slower")
@@ -95,7 +95,7 @@ def draw_flames(
 
 
 def _kept_stacks(folder: Path) -> dict[str, ComparisonStacks]:
-    """Return the call stacks of what changed, by order: the cause was found from them, and the graph shows the same."""
+    """Return the call stacks of changes, by order: the cause was found from them, and the graph shows the same."""
     path = folder / FILE_NAME
     return {stacks.order_id: stacks for stacks in load_results(path).of(ComparisonStacks)} if path.exists() else {}
 
@@ -127,7 +127,7 @@ def attach(compared: Compared, folder: Path, command: Sequence[str]) -> Path:
 
 
 def readme(compared: Compared, machine: Machine | None, command: Sequence[str]) -> str:
-    """Say what is in the bundle, where it was measured, and how to measure it again."""
+    """Return the README: the content of the bundle, where it was measured, and how to measure it again."""
     comparison = compared.comparison
     slower = [result for result in comparison if result.verdict == "slower"]
     lines = [
@@ -178,7 +178,7 @@ def _side_records(kept: Results, plan: WorkOrders, side: str) -> list[dict[str, 
 
 
 def write_bundle(path: Path, members: Mapping[str, Path | str]) -> Path:
-    """Write an archive of these members, whole or not at all: a Path is a file that is put in, a str the text itself.
+    """Write an archive of these members, whole or not at all: a Path is a file to add, a str the text itself.
 
     The same content gives the same bytes: entries are sorted and carry no date.
     """
@@ -205,7 +205,7 @@ def write_bundle(path: Path, members: Mapping[str, Path | str]) -> Path:
 
 
 def _check_name(name: str) -> None:
-    """Refuse what would unpack outside the folder it is unpacked in."""
+    """Refuse a name that would unpack outside its folder."""
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or ".." in parts or "\\" in name or ":" in name:
         raise ResultsFileError(f"{name!r} cannot be a name in an archive", remedy="Give a relative path.")

@@ -51,7 +51,7 @@ EVIDENCE = frozenset({"comparison_replicate", "comparison_stacks", "comparison_f
 
 
 def save(path: str | Path, results: Any, *, append: bool = False) -> None:
-    """Write one result or several, with the facts of this machine, in place of what is there; or add them to it."""
+    """Write one result or several, with the facts of this machine, replacing the file, or add them to it."""
     several = [record for result in _each(results) for record in _recordable(result)]
     if not append:
         ResultsFile.create(path, machine=gather_machine(), records=several, overwrite=True)
@@ -82,7 +82,7 @@ def make_report(files: str | Path | Sequence[str | Path], output: str | Path, *,
 
 
 class LoadedResults(list[Any]):
-    """The results of a file: a list of measurements, counts and verdicts, and what the file says besides."""
+    """The results of a file: a list of measurements, counts and verdicts, and the file's other content."""
 
     def __init__(self, results: Results) -> None:
         types = {kind: noun for kind, noun in record_types().items() if kind not in EVIDENCE}
@@ -107,12 +107,12 @@ class LoadedResults(list[Any]):
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """Return what the file says of itself besides its records."""
+        """Return the header of the file."""
         return self._results.header
 
     @property
     def records(self) -> tuple[Mapping[str, Any], ...]:
-        """Return all records as they are in the file, evidence and kinds that nobody knows included."""
+        """Return all records as they are in the file, including evidence and unknown kinds."""
         return self._results.records
 
     @property
@@ -122,7 +122,7 @@ class LoadedResults(list[Any]):
 
     @property
     def damage(self) -> tuple[str, ...]:
-        """Return the places that `recover=True` stepped over."""
+        """Return the places that `recover=True` skipped."""
         return self._results.damage
 
     def of(self, noun: type[_Noun]) -> list[_Noun]:
@@ -131,7 +131,7 @@ class LoadedResults(list[Any]):
 
     @property
     def measurements(self) -> list[Measurement]:
-        """Those of the host's clock, without results of other kinds."""
+        """Return the measurements by the host's clock, without results of other kinds."""
         return [result for result in self if isinstance(result, Measurement)]
 
     def to_dataframe(self) -> pandas.DataFrame:
@@ -164,7 +164,7 @@ class LoadedResults(list[Any]):
 
 
 def _each(results: Any) -> list[Any]:
-    """Return one or several results as a list; some kinds can be iterated over, and are one result all the same."""
+    """Return one or several results as a list; a single result of some kinds can be iterated over, too."""
     if _is_result(results) or not isinstance(results, Iterable):
         return [results]
     return list(results)
@@ -178,7 +178,7 @@ def _is_result(value: Any) -> bool:
 
 
 def _recordable(result: Any) -> list[Recordable | Mapping[str, Any]]:
-    """Return what stands in a file for one result. Of an environment comparison it is one record per benchmark."""
+    """Return the records of one result. An environment comparison has one record per benchmark."""
     from photometer.analysis.comparison_result import EnvironmentComparison
     from photometer.analysis.ranking import PairVerdict, rank_statements
     from photometer.analysis.verdict import Verdict
@@ -207,7 +207,7 @@ def _variant(order: Any) -> dict[str, Any]:
 
 
 def record_types() -> dict[str, type]:
-    """Return the type of each kind of record. A "failure" has none: whoever writes one says in it what is known."""
+    """Return the type of each kind of record, except "failure", which has no fixed type."""
     from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
     from photometer.analysis.ladder import LadderStep
     from photometer.analysis.metric_change import MetricChange

@@ -24,7 +24,7 @@ def tidy(text: str, name: str = "stmt") -> str:
 
 
 def compile_python(stmt: str, setup: str) -> None:
-    """Raise what Python raises if it cannot compile the two texts: mostly a SyntaxError that shows the user's line.
+    """Raise Python's error if it cannot compile the two texts: mostly a SyntaxError that shows the user's line.
 
     The worker compiles them in the same way, but only after torch has been imported.
     """
@@ -45,7 +45,7 @@ def check_python(stmt: str, setup: str) -> None:
 
 
 def whole_number(name: str, value: Any) -> int:
-    """Return the value as an int of at least 1; numpy's integers are welcome, and text and fractions are not."""
+    """Return the value as an int of at least 1; accept numpy's integers, and refuse text and fractions."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -58,7 +58,7 @@ def whole_number(name: str, value: Any) -> int:
 
 
 def check_texts(**texts: Any) -> None:
-    """Refuse what is neither text nor None."""
+    """Refuse a value that is neither text nor None."""
     for name, text in texts.items():
         if text is not None and not isinstance(text, str):
             raise DefinitionError(

@@ -67,14 +67,14 @@ class Compare:
         self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
 
     def highlight_warnings(self) -> None:
-        """Mark measurements that there is reason to doubt, and say below the table what to do."""
+        """Mark doubtful measurements, and print remedies below the table."""
         self._highlight_warnings = True
 
     def baseline(self, row: str | None = None, *, env: str | None = None) -> None:
-        """Choose what cells are compared with, and mark (≈) those that are not significantly different from it.
+        """Choose the reference of cells, and mark (≈) those that are not significantly different from it.
 
-        A row: that row of the same env. An env: the same row of that env. Both: that one row. Neither: the fastest
-        of the column. Always within the same column and number of threads.
+        A row: that row of the same env. An env: the same row of that env. Both: that one row. Neither: the fastest of
+        the column. Always within the same column and number of threads.
         """
         self._reference = Reference(row, env)
 

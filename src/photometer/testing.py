@@ -52,7 +52,7 @@ def device_milliseconds(
     *,
     clock: Clock = time.perf_counter,
 ) -> list[float]:
-    """Return what each block of runs took per run; tests give a fake accelerator and its clock."""
+    """Return the time per run of each block; tests pass a fake accelerator and its clock."""
     from photometer.instruments.device.device_times import DeviceTimer
     from photometer.instruments.device.host_side import find_pace, synchronises
     from photometer.instruments.device.options import DeviceOptions

@@ -52,7 +52,7 @@ ADAPTIVE_BLOCK_BASIS = 0.05
 
 
 class TimerClass(Protocol):
-    """What `_timer_cls` must be: timeit.Timer's constructor and its one method."""
+    """The interface of `_timer_cls`: timeit.Timer's constructor and its one method."""
 
     def __init__(
         self, stmt: str, setup: str, timer: Callable[[], float], globals: dict[str, Any], **kwargs: Any
@@ -171,12 +171,12 @@ class Timer:
 
     @property
     def task_spec(self) -> TaskSpec:
-        """Return what is measured."""
+        """Return the identity of the measurement."""
         return self._task_spec
 
     @property
     def seed(self) -> int | None:
-        """Return the seed that was given."""
+        """Return the given seed."""
         return self._seed
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
@@ -231,7 +231,7 @@ class Timer:
         min_run_time: float = 0.2,
         callback: Callable[[int, float], Any] | None = None,
     ) -> Measurement:
-        """Time blocks until `rule` says stop. `min_run_time` is what the size of a block is chosen by."""
+        """Time blocks until `rule` says stop. `min_run_time` determines the size of a block."""
         with set_torch_threads(self._task_spec.num_threads):
             first_seconds = self._timeit(1)
             clock = self._settle_clock()
@@ -309,7 +309,7 @@ class Timer:
             return count_by_processor(self._timer, self._task_spec, number, repeats)
 
     def measure_memory(self, *, repeats: int = 3) -> MemoryMeasurement:
-        """Return what one run allocates: its peak, all bytes, the number of blocks. Exact on CPU and accelerator."""
+        """Return the memory of one run: its peak, all bytes, the number of blocks. Exact on CPU and accelerator."""
         from photometer.instruments.memory import memory_here, memory_of_built
 
         spec, repeats = self._task_spec, whole_number("repeats", repeats)

@@ -194,7 +194,7 @@ class Progress:
 def order_by_need(suite: Sequence[Progress], *, seconds_left: float = math.inf) -> tuple[int, ...]:
     """Return the indices of the open benchmarks whose next replicate still fits, the one to run next first.
 
-    First every benchmark's first replicate; then those that have waited longest; then those that should be decided
+    First every benchmark's first replicate; then those with far fewer than the mean; then those that should be decided
     soonest. A benchmark that cannot be decided in the time left comes last, nearest first, for others may finish early.
     """
     open_ones = [

@@ -61,7 +61,7 @@ def asked_figures(
     instructions: bool = True,
     collective: str | None = None,
 ) -> AskedFigures:
-    """Return what the author asks for, with numbers as text."""
+    """Return the figures that the author defines, with numbers as text."""
     return AskedFigures(
         _amount(flops, "flops"), _amount(bytes, "bytes"), metric_names(metrics), (), instructions, collective
     )

@@ -48,13 +48,13 @@ def powers(base: int, first: int, last: int) -> tuple[int, ...]:
 
 
 def sweep(*, where: Where | None = None, **axes: Sequence[SizeValue]) -> list[dict[str, SizeValue]]:
-    """Return every combination of the axes that `where` lets through: an expression, or a function of the sizes."""
+    """Return every combination of the axes for which `where` (an expression, or a function of the sizes) is true."""
     points = kept_points(size_points(axes), where)
     return [dict(point) for point in points]
 
 
 def kept_points(points: Sequence[SizePoint], where: Where | None) -> tuple[SizePoint, ...]:
-    """Return the points that a filter lets through."""
+    """Return the points for which a filter is true."""
     if where is None:
         return tuple(points)
     keeps: Callable[..., object]
@@ -75,7 +75,7 @@ def kept_points(points: Sequence[SizePoint], where: Where | None) -> tuple[SizeP
 
 
 def parse_axis(text: str) -> SweepAxis:
-    """Return the axis that `-L` names."""
+    """Return the axis of a `-L` option."""
     name, equals, values = text.partition("=")
     name = name.strip()
     if not equals or not values.strip():

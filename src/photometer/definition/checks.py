@@ -99,7 +99,7 @@ def check_cpp_setup(setup: str, global_setup: str, signature: Signature) -> None
 
 
 def check_cpp_text(code: str, name: str) -> None:
-    """Check that brackets pair up and nothing swallows what follows; all other mistakes are found by the compiler."""
+    """Check that brackets pair up and nothing swallows later text; the compiler finds all other mistakes."""
     bare = blanked(code)
     if has_open_comment(bare):
         line, column = _position(bare, bare.index("/*"))
@@ -181,7 +181,7 @@ def check_device_used(devices: tuple[str, ...], texts: dict[str, str | None]) ->
 
 
 def check_ranks(ranks: tuple[int, ...], figures: AskedFigures, *, only_python: bool, devices: tuple[str, ...]) -> None:
-    """Check that what runs in a group of processes is Python, on no chosen device, and that a collective has bytes."""
+    """Check that code for a group of processes is Python, on no chosen device, and that a collective has bytes."""
     if ranks and not only_python:
         raise definition_error("ranks= is for Python", remedy="Leave C++ and torchscript=True out.")
     if ranks and any(":" in device for device in devices):

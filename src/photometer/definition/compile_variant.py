@@ -40,7 +40,7 @@ class CompileVariant:
 
     @property
     def word(self) -> str:
-        """What tells it from plain torch.compile: `reduce-overhead`, `dynamic`, or nothing."""
+        """Return how it differs from plain torch.compile: `reduce-overhead`, `dynamic`, or nothing."""
         words = [] if self.mode == DEFAULT_MODE else [self.mode]
         words += [f"{BACKEND}{self.backend}"] if self.backend else []
         words += [] if self.dynamic is None else ["dynamic" if self.dynamic else "static"]

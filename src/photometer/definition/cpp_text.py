@@ -36,7 +36,7 @@ def without_directives(bare: str) -> str:
 
 
 def runs_on(text: str) -> bool:
-    """Whether the text would swallow what is written below it: its last line is continued, in a comment too."""
+    """Whether the text would swallow later lines, because its last line is continued, in a comment too."""
     return text.rstrip().endswith("\\")
 
 

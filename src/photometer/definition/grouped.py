@@ -36,7 +36,7 @@ RANK_NAMES = ("rank", "world_size")
 
 @dataclasses.dataclass(frozen=True)
 class GroupedSetup:
-    """What runs before the statement in each language, and C++ at file scope (`#include`, functions)."""
+    """The code that runs before the statement in each language, and C++ at file scope (`#include`, functions)."""
 
     py_setup: str = ""
     cpp_setup: str = ""

@@ -71,7 +71,7 @@ def _no_suite(spec: str, place: str) -> DefinitionError:
 
 
 def _mode_of(path: Path) -> int:
-    """Return what kind of file it is, or 0 if there is none, or it can be no path (too long, with a NUL in it)."""
+    """Return the kind of a file, or 0 if there is none, or it cannot be a path (too long, with a NUL in it)."""
     try:
         return path.stat().st_mode
     except (OSError, ValueError):
@@ -142,7 +142,7 @@ def _import_module(name: str, spec: str) -> ModuleType:
 
 
 def _is_there(name: str) -> bool:
-    """Whether there is such a module. If not, the user mistyped it; an import that fails inside it is not that."""
+    """Whether the module exists. If not, the user mistyped it; a failing import inside it is another error."""
     if name in sys.modules:
         return True
     try:

@@ -42,7 +42,7 @@ def excerpt_of(text: str, needle: str) -> str:
 def caller_place() -> str:
     """Return `file.py:line` of the nearest caller outside this folder, where the author wrote the definition.
 
-    Nothing, if that is the command: a mistake in an option is in no file.
+    Return nothing if that is the command: a mistake in an option is in no file.
     """
     frame = sys._getframe(1)
     # "<string>" is the constructor that dataclasses generate.

@@ -75,7 +75,7 @@ def definitions_in(code: str) -> str:
 
 
 class _NameVisitor(ast.NodeVisitor):
-    """Walk in the order of execution, as far as text shows it: a target is bound after its value is read."""
+    """Walks in the order of execution, as far as text shows it: a target is bound after its value is read."""
 
     def __init__(self, bound: Iterable[str] = ()) -> None:
         self.free: dict[str, tuple[int, int]] = {}
@@ -172,7 +172,7 @@ class _NameVisitor(ast.NodeVisitor):
         self._inner(body, [argument.arg for argument in names if argument is not None])
 
     def _inner(self, body: list[ast.stmt] | list[ast.expr], own_names: Iterable[str]) -> None:
-        """Visit a scope of its own: what it binds stays inside, what it reads from outside is read here."""
+        """Visit an inner scope: names bound there stay inside, names read from outside are read here."""
         inner = _NameVisitor(self.bound | set(own_names))
         inner._visit_all(body)
         self.opaque = self.opaque or inner.opaque

@@ -50,7 +50,7 @@ def parse_signature(text: object) -> Signature | None:
 
 
 class _Scanner:
-    """Read a signature from left to right; an error shows its caret at `position`."""
+    """Reads a signature from left to right; an error shows its caret at `position`."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -70,7 +70,7 @@ class Suite:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what is measured: file names, tags and places in files are not in it."""
+        """Return a hash of the measured code: file names, tags and places in files are not in it."""
         records = sorted([list(entry.label), _content(entry.benchmark)] for entry in self.entries)
         return content_hash(records)
 
@@ -105,7 +105,7 @@ def flatten(tree: Mapping[Any, Any], place: str | None = None) -> dict[Label, Be
 
 
 def _leaves(prefix: Label, above: tuple[Mapping[Any, Any], ...], place: str) -> Iterator[tuple[Label, Benchmark]]:
-    """Yield what is in the last of the dicts `above`, each of which is in the one before it."""
+    """Yield the benchmarks below the last of the dicts `above`; each of these dicts is in the one before it."""
     for key, value in above[-1].items():
         label = prefix + _label_of(key, prefix, place)
         if isinstance(value, (TimerArgs, GroupedBenchmark)):

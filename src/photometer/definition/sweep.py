@@ -65,7 +65,7 @@ def tag_names(tags: object) -> tuple[str, ...]:
 
 
 def fail_words(rules: object) -> tuple[str, ...] | None:
-    """Return what a benchmark fails on in a comparison, as it is written; None leaves it to the project."""
+    """Return the rules by which a comparison fails for a benchmark, as written; None leaves it to the project."""
     if rules is None:
         return None
     words = (rules,) if isinstance(rules, str) else tuple(rules) if isinstance(rules, (tuple, list)) else ()

@@ -161,7 +161,7 @@ def _setup(texts: dict[str, str], scales: bool, channels_last: bool, on_device: 
 
 
 def _signature(stmt: str, setup: str) -> Signature:
-    """Return what the step reads of its set-up, and the loss: what a compiled step is called with, and returns."""
+    """Return the signature of a compiled step: the names that it reads of its set-up, and the loss that it returns."""
     made = names_of(setup)
     args = [
         name

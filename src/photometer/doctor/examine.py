@@ -87,7 +87,7 @@ def judge_torch(report: TorchReport, cores: int) -> list[Finding]:
 
 
 def main() -> None:
-    """Be the far side."""
+    """Run the far side: report torch's build as JSON."""
     torch: Any = importlib.import_module("torch")
     names = [open_device(torch, name).name for name in device_names(torch) if ":" in name]
     report = TorchReport(
@@ -118,7 +118,7 @@ def examine(
     files: SystemFiles | None = None,
     on_noise: Callable[[float], object] = lambda _: None,
 ) -> Examination:
-    """Look at everything. Without seconds for it there is no noise test."""
+    """Examine everything. Without seconds for it there is no noise test."""
     files = files or SystemFiles()
     # The neighbours first: what we start ourselves is no neighbour.
     neighbours = look_for_neighbours(files, LOOK_SECONDS)
@@ -134,7 +134,7 @@ def examine(
 
 
 def quick_look(files: SystemFiles | None = None) -> Examination:
-    """Return what concerns times and is known at once; ask before anything of ours runs."""
+    """Return findings that concern times and are quick to get; call it before anything of ours runs."""
     files = files or SystemFiles()
     neighbours = look_for_neighbours(files, QUICK_LOOK_SECONDS)
     return Examination((*processor_findings(files, allowed_cores()), *neighbours, *kernel_findings(files)))
@@ -229,7 +229,7 @@ def _swap(files: SystemFiles) -> Finding | None:
 
 
 def _quota(files: SystemFiles) -> Finding | None:
-    """Judge a limit of CPU time: the kernel then stops all threads for the rest of every period, some 0.1 s."""
+    """Judge a limit of CPU time, by which the kernel stops all threads for the rest of every period, about 0.1 s."""
     limit = _quota_cores(files)
     if limit is None:
         return None
@@ -289,7 +289,7 @@ def _compiler() -> Finding:
 
 
 def _py_spy() -> Finding:
-    """Try it on this process: whether it may look is decided by capabilities, Yama and seccomp together."""
+    """Try py-spy on this process: capabilities, Yama and seccomp together decide whether it may inspect it."""
     try:
         program = find_py_spy()
     except ToolMissing as missing:

@@ -19,7 +19,7 @@ class State(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """`topic` is one or two words that stay the same; `fact` is what was seen; `advice` what to do about it."""
+    """`topic` is one or two words that stay the same; `fact` is the observation; `advice` says what to do about it."""
 
     topic: str
     state: State

@@ -38,7 +38,7 @@ class Gpu:
         return None if mode is None else bool(mode)
 
     def set_persistent(self) -> str | None:
-        """Turn persistence mode on. Return why it cannot be, or None."""
+        """Turn persistence mode on. Return the reason if it cannot be, else None."""
         status = self.library.nvmlDeviceSetPersistenceMode(self.handle, 1)
         if status == _SUCCESS:
             return None

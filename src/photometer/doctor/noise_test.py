@@ -48,7 +48,7 @@ class Visit:
 
 @dataclasses.dataclass(frozen=True)
 class MachineState:
-    """The machine ran so much slower than at best, for this share of the visits."""
+    """The machine was this much slower than at best, for this share of the visits."""
 
     slowdown: float
     share: float
@@ -76,7 +76,10 @@ class NoiseTest:
         return sum(visit.interrupted for visit in visits) / len(visits) if visits else 0.0
 
     def states(self, work: Work) -> tuple[MachineState, ...]:
-        """Return how slow the machine was for how long, fastest first: visits within a few per cent are one state."""
+        """Return the states of the machine and their shares, fastest first.
+
+        Visits within a few per cent are one state.
+        """
         levels = sorted(visit.slowdown for visit in self.of(work))
         groups: list[list[float]] = []
         for level in levels:

@@ -138,7 +138,7 @@ def _virtual(files: SystemFiles) -> Finding | None:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """What the machine did between two moments: ticks of its cores, seconds of CPU time of its processes."""
+    """The machine's activity between two moments: ticks of its cores, seconds of CPU time of its processes."""
 
     cores: Mapping[int, Ticks]
     processes: Mapping[int, int]
@@ -149,7 +149,7 @@ class Look:
 
 
 def neighbour_findings(before: Look, after: Look, files: SystemFiles) -> list[Finding]:
-    """Judge who else used the cores between two looks, during which this process slept."""
+    """Judge the other users of the cores between two looks, during which this process slept."""
     first, last = dict(before.cores), dict(after.cores)
     shares = {core: share for core in last if (share := busy_share(first, last, core)) is not None}
     busiest = max(shares.values(), default=None)

@@ -33,12 +33,12 @@ _stops = 0
 
 
 class CommandStopped(EnvironmentSpecError):
-    """The command was ended by us, because another side failed or the user stopped; it says nothing by itself."""
+    """We ended the command, because another side failed or the user stopped it; it is not an error by itself."""
 
 
 @dataclasses.dataclass(eq=False)
 class RunningCommand:
-    """A command under way, and the files that it prints to."""
+    """A running command, and the files that it prints to."""
 
     command: Sequence[str]
     process: subprocess.Popen[bytes]
@@ -121,7 +121,7 @@ def _start(
 
 
 def stop_commands() -> None:
-    """End all commands that other threads are waiting for: one environment failed, or the user has stopped us."""
+    """End all commands that other threads wait for, because an environment failed or the user stopped us."""
     global _stops
     with _running_changes:
         _stops += 1
@@ -142,7 +142,7 @@ def last_lines() -> list[str]:
 
 
 def _end(running: RunningCommand) -> None:
-    """After Ctrl-C or the time limit: end the command with all that it has started."""
+    """End the command with all its processes, after Ctrl-C or the time limit."""
     if running.process.poll() is None:
         running.stop()
         running.process.wait()

@@ -32,7 +32,7 @@ OLDEST_PIP = (22, 3)
 
 
 class Installer(Protocol):
-    """What makes environments. `name` is part of what they are kept by: the two write locks of their own form."""
+    """Makes environments. `name` is part of their keys: uv and pip write locks in forms of their own."""
 
     @property
     def name(self) -> str: ...
@@ -178,7 +178,7 @@ def _not_laid(request: PackageRequest, interpreter: Interpreter) -> str:
 
 
 def _written_over(request: PackageRequest, below: Installed, folder: Path) -> list[str]:
-    """Write what is asked for and what must stay, and return the options that name both."""
+    """Write the requested packages and those that must stay, and return the options that name both files."""
     wanted, stays = folder / "requirements.in", folder / "stays.txt"
     wanted.write_text(request.text, encoding="utf-8")
     stays.write_text("" if below.torch is None else f"torch=={below.torch}\n", encoding="utf-8")
@@ -202,7 +202,7 @@ _VENV_REMEDY = "Python's venv is needed (Debian: apt-get install python3-venv), 
 
 
 def _pip_over(interpreter: Interpreter, folder: Path) -> list[str]:
-    """Return a pip that sees the packages of the interpreter: its own if it is new enough, or another told to look."""
+    """Return a pip that sees the packages of the interpreter: its own if it is new enough, else another one."""
     if _has_pip(interpreter.executable):
         return [interpreter.executable, "-m", "pip"]
     return [*_pip_command(interpreter, folder), "--python", interpreter.executable]
@@ -228,7 +228,7 @@ def _pip_command(interpreter: Interpreter, folder: Path) -> list[str]:
 
 
 def lock_of_dry_run(said: str) -> str:
-    """Return what uv says that it would install as a lock."""
+    """Return the lock in uv's report of what it would install."""
     lines = [
         f"{found['name']} @ {found['place']}" if found["place"] else f"{found['name']}=={found['version']}"
         for found in _WOULD_INSTALL.finditer(said)

@@ -55,7 +55,7 @@ print(json.dumps({"torch": torch, "editable": editable}))
 
 @dataclasses.dataclass(frozen=True)
 class Interpreter:
-    """`base` is the installation behind a virtual environment; itself if it is none."""
+    """`base` is the installation behind a virtual environment, or else the interpreter itself."""
 
     executable: str
     version: str
@@ -66,7 +66,7 @@ class Interpreter:
     torch_folder: str | None
 
     def packages_digest(self) -> str:
-        """Return what changes if a package is installed, upgraded or rebuilt: what is built on top depends on them."""
+        """Return a digest that changes if a package is installed, upgraded or rebuilt: overlays depend on them."""
         parts: list[str] = [self.executable, self.version, self.abi, self.torch_digest() or ""]
         for folder in self.site_folders:
             for entry in sorted(Path(folder).glob("*.*-info")):
@@ -75,20 +75,20 @@ class Interpreter:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def torch_digest(self) -> str | None:
-        """Return what tells its torch from any other build: version, headers, libraries, ABI. None without torch."""
+        """Return the identity of its build of torch: version, headers, libraries, ABI. None without torch."""
         return None if self.torch_folder is None else build_fingerprint(Path(self.torch_folder))
 
 
 @dataclasses.dataclass(frozen=True)
 class Installed:
-    """What something laid over an interpreter must know of the packages there."""
+    """The facts about an interpreter's packages that an overlay needs."""
 
     torch: str | None
     editable: frozenset[str]
 
 
 def installed_in(interpreter: Interpreter) -> Installed:
-    """Ask an interpreter which torch it has, and which packages are installed from a folder that may change."""
+    """Ask an interpreter for its torch, and for packages that are installed from a folder that may change."""
     reported = run_command(
         [interpreter.executable, "-c", _INSTALLED], folder=Path("/"), variables=variables_without_python_path()
     )
@@ -97,7 +97,7 @@ def installed_in(interpreter: Interpreter) -> Installed:
 
 
 def describe(python: str) -> Interpreter:
-    """Ask an interpreter what it is."""
+    """Return an interpreter's description of itself."""
     reported = run_command(
         [python, "-c", _DESCRIBE],
         folder=Path("/"),

@@ -103,13 +103,13 @@ _KEY = re.compile(r"[0-9a-f]{16}")
 
 
 def key_of(*parts: object) -> str:
-    """Return the name of what is made of these parts."""
+    """Return the name of the environment that is made of these parts."""
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 
 
 @dataclasses.dataclass(frozen=True)
 class KeptEnvironment:
-    """One of them. `title` says what was asked for, `about` what it was made of."""
+    """A kept environment. `title` is the request, `about` the parts that it was made of."""
 
     key: str
     folder: Path
@@ -121,7 +121,7 @@ class KeptEnvironment:
 
 
 class KeptEnvironments:
-    """Those in one folder, by default `environments` in photometer's cache."""
+    """The environments in one folder, by default `environments` in photometer's cache."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class KeptEnvironments:
     def use(
         self, key: str, title: str, make: Callable[[Path], None], about: Sequence[tuple[str, str]] = ()
     ) -> Iterator[Path]:
-        """Yield the folder, made by `make` if it is not there; nobody removes it while the block runs."""
+        """Yield the folder, made by `make` if it does not exist; nobody removes it while the block runs."""
         with self._opened(key) as lock:
             self._wait_for(lock, shared=True)
             while not self._is_whole(key):
@@ -156,7 +156,7 @@ class KeptEnvironments:
             yield self.folder / key
 
     def _wait_for(self, lock: int, *, shared: bool = False) -> None:
-        """Wait until whoever makes or removes it is done; no longer if commands are stopped."""
+        """Wait until another process has made or removed it, unless commands are stopped."""
         stops_before = stops()
         while True:
             try:
@@ -168,7 +168,10 @@ class KeptEnvironments:
                 time.sleep(WAIT_SECONDS)
 
     def present(self) -> list[KeptEnvironment]:
-        """Return all that are whole, the last used first. A file that several have is counted for the first of them."""
+        """Return all complete environments, the last used first.
+
+        A file that several have is counted for the first of them.
+        """
         seen: set[tuple[int, int]] = set()
         found = []
         for record in sorted(self.folder.glob("*.json"), key=_used_at, reverse=True):
@@ -189,7 +192,7 @@ class KeptEnvironments:
         return found
 
     def remove(self, key: str) -> bool:
-        """Remove one; False if it is in use."""
+        """Remove an environment; return False if it is in use."""
         with self._opened(key) as lock:
             try:
                 flock_or_warn(lock, self.folder, wait=False)
@@ -200,7 +203,7 @@ class KeptEnvironments:
         return True
 
     def clear(self) -> tuple[list[KeptEnvironment], list[KeptEnvironment]]:
-        """Remove all that are not in use, and what killed processes have left. Return what went and what stayed."""
+        """Remove all that are not in use, and leftovers of killed processes. Return the removed and the kept ones."""
         gone: list[KeptEnvironment] = []
         stayed: list[KeptEnvironment] = []
         for kept in self.present():
@@ -211,7 +214,7 @@ class KeptEnvironments:
         return gone, stayed
 
     def trim(self, *, keep: str = "") -> list[KeptEnvironment]:
-        """Remove the least recently used until the rest fits; return them. What is in use stays."""
+        """Remove the least recently used until the rest fits, except those in use; return the removed ones."""
         kept = self.present()
         excess = sum(each.size_bytes for each in kept) - self.most_bytes
         gone = []
@@ -279,7 +282,7 @@ def _used_at(record: Path) -> float:
 
 
 def _disk_bytes(folder: Path, seen: set[tuple[int, int]]) -> int:
-    """Return what a folder takes on the disk, without the files in `seen`, to which its own are added."""
+    """Return the size of a folder on disk, without the files in `seen`, to which its own are added."""
     size = 0
     for place, _, names in os.walk(folder):
         for name in names:

@@ -46,7 +46,7 @@ REMEDY = (
 
 
 def needs_build(side: str, checkout: Path, message: str, log: str) -> CannotRun | None:
-    """Return the error of a side whose checkout lacks what is compiled; None if that is not why it failed."""
+    """Return the error of a side whose checkout lacks compiled parts; None if it failed for another reason."""
     said = f"{message}\n{log}"
     if _FAILED_IMPORT.search(said) is None:
         return None
@@ -61,7 +61,7 @@ def needs_build(side: str, checkout: Path, message: str, log: str) -> CannotRun 
 
 
 def _missing_part(checkout: Path, said: str) -> str | None:
-    """Return which module of a package in the checkout is not there."""
+    """Return the module that a package in the checkout lacks."""
     for found in _MISSING_MODULE.finditer(said):
         package = found["package"]
         if any((place / package / "__init__.py").exists() for place in (checkout, checkout / "src")):
@@ -70,7 +70,7 @@ def _missing_part(checkout: Path, said: str) -> str | None:
 
 
 def why_it_needs_a_build(checkout: Path) -> str | None:
-    """Return what is compiled, and how that is known; None if nothing says so."""
+    """Return what is compiled, and what shows that; None if nothing shows it."""
     project = _project(checkout / "pyproject.toml")
     system = project.get("build-system", {})
     back_end = str(system.get("build-backend", "")).partition(".")[0].partition(":")[0]

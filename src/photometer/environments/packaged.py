@@ -29,7 +29,7 @@ _LAID = 1
 
 @dataclasses.dataclass(frozen=True)
 class Overlay:
-    """`folder` goes first on the path. `found` are the packages asked for, with the versions that were laid."""
+    """`folder` goes first on the path. `found` are the requested packages, with their versions."""
 
     folder: Path
     key: str
@@ -61,7 +61,7 @@ _FORM = 1
 
 @dataclasses.dataclass(frozen=True)
 class Packaged:
-    """An environment with packages. `key` tells it from others; `torch` is the version that it has, if any."""
+    """An environment with packages. `key` identifies it; `torch` is its version of torch, if any."""
 
     folder: Path
     key: str
@@ -89,12 +89,12 @@ def packaged(
 
 
 def torch_in(lock: str) -> str | None:
-    """Return the version of torch that a lock names."""
+    """Return the version of torch in a lock."""
     return version_in(lock, "torch")
 
 
 def version_in(lock: str, name: str) -> str | None:
-    """Return the version of a package that a lock names, in the form of uv or of pip."""
+    """Return the version of a package in a lock, in the form of uv or of pip."""
     spelled = re.escape(name).replace(r"\-", "[-_.]+")
     found = re.search(
         rf"^{spelled}(?:==(\S+)| @ \S*/{spelled}-([^-/]+?)(?:-|\.tar\.gz|\.zip))", lock, re.MULTILINE | re.IGNORECASE
@@ -103,7 +103,7 @@ def version_in(lock: str, name: str) -> str | None:
 
 
 def lock_or_last(request_key: str, kept: KeptEnvironments, resolve: Callable[[], str]) -> str:
-    """Return the lock of a request; if it cannot be resolved now, the one that it had last, with a warning."""
+    """Return the lock of a request; if it cannot be resolved now, the last one, with a warning."""
     memory = kept.folder / "locks-of-requests" / f"{request_key}.txt"
     try:
         lock = resolve()

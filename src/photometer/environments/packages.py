@@ -35,7 +35,7 @@ _REMEDY = (
 
 @dataclasses.dataclass(frozen=True)
 class PackageRequest:
-    """`lines` are those of a requirements file, paths absolute. `files` are what they name on this machine."""
+    """`lines` are those of a requirements file, with absolute paths. `files` are the local files that they name."""
 
     lines: tuple[str, ...] = ()
     prereleases: bool = False
@@ -57,7 +57,7 @@ class PackageRequest:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the packages that are asked for by name, also in files, in the form in which names are compared."""
+        """Return the packages that are named, also in files, in the form in which names are compared."""
         lines = [line for line in self.lines if not line.startswith("-")]
         wanted = {line.removeprefix("-r ") for line in self.lines if line.startswith("-r ")}
         for file in self.files:
@@ -71,7 +71,7 @@ class PackageRequest:
         return "torch" in self.names
 
     def digest(self) -> str:
-        """Return what tells this request from others, with the content of the files that it names."""
+        """Return the identity of this request, with the content of its files."""
         contents = [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in self.files]
         return hashlib.sha256(repr((self.lines, self.prereleases, contents)).encode()).hexdigest()
 
@@ -91,7 +91,7 @@ def _name_in(line: str) -> str:
 
 
 def parse_packages(rest: str, part: str, folder: Path) -> PackageRequest:
-    """Return what the words after `pip:` ask for; relative paths are looked for in `folder`."""
+    """Return the request of the words after `pip:`; relative paths are looked for in `folder`."""
     request = PackageRequest()
     left = iter(_words(rest, part))
     for word in left:
@@ -115,7 +115,7 @@ def parse_packages(rest: str, part: str, folder: Path) -> PackageRequest:
 
 
 def _words(rest: str, part: str) -> list[str]:
-    """Return the words; `torch >= 2.4` is one. Quotes around all of them are what a shell has left in place."""
+    """Return the words; `torch >= 2.4` is one. Quotes around all of them may have come through the shell."""
     try:
         words = shlex.split(rest)
         if len(words) == 1:

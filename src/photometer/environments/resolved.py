@@ -88,7 +88,7 @@ def installed_revision(
 
 
 def install_words(command_text: str) -> list[str]:
-    """Return the words of the install command; what only a shell understands is an error."""
+    """Return the words of the install command; syntax that only a shell understands is an error."""
     if found := _ACTING.search(_QUOTED.sub("", command_text.strip())):
         raise EnvironmentSpecError(
             f"--install {command_text!r} has {found.group()!r}, which only a shell understands; none is used",
@@ -137,7 +137,7 @@ def _show_parent_packages(interpreter: Interpreter, folder: Path) -> None:
 
 
 def _leave_setuptools_to_parent(interpreter: Interpreter, folder: Path) -> None:
-    """Remove the setuptools that Python's venv brought, if there is one below: a build without isolation means that."""
+    """Remove the setuptools that Python's venv brought, if there is one below, for builds without isolation."""
     if not any(Path(site, "setuptools").is_dir() for site in interpreter.site_folders):
         return
     for site in folder.glob("lib/python*/site-packages"):
@@ -148,7 +148,7 @@ def _leave_setuptools_to_parent(interpreter: Interpreter, folder: Path) -> None:
 
 
 def is_imported_from(environment: Path, source: Path) -> bool:
-    """Whether an environment leads to a folder: by a .pth file, an editable finder, or a link."""
+    """Whether an environment imports from a folder: by a .pth file, an editable finder, or a link."""
     name = os.fsencode(source)
     for site in environment.glob("lib/python*/site-packages"):
         for pattern in ("*.pth", "*.egg-link", "__editable__*.py"):
@@ -174,7 +174,7 @@ TELL_SECONDS = 15.0
 
 @dataclasses.dataclass(frozen=True)
 class ResolvedEnvironment:
-    """One side, ready to be started. `checkout` is where its code was put, if it came from git."""
+    """One side, ready to be started. `checkout` is the folder of its code, if it came from git."""
 
     spec: EnvironmentSpec
     environment: Environment
@@ -192,12 +192,12 @@ class ResolvedEnvironment:
 
     @property
     def has_locked_packages(self) -> bool:
-        """Whether its packages have names under which nothing changes: those of a lock, and nothing else below them."""
+        """Whether its packages are those of a lock alone, so that the same names mean the same code."""
         return self.packages is not None or (self.overlay is not None and not self.overlay.is_over_sources)
 
     @property
     def name(self) -> str:
-        """As it was typed, but a working tree by its branch; with the commit, and versions that were found."""
+        """Return the side as typed, but a working tree by its branch; with the commit, and the versions found."""
         text = self.spec.text
         if self.checkout is not None and self.checkout.branch:
             text = text.replace(f"git:{WORKTREE}", self.checkout.branch)
@@ -240,7 +240,7 @@ def resolve_environments(
     install: str | None = None,
     making: Making = Making(),
 ) -> list[ResolvedEnvironment]:
-    """Make all of them, at the same time; the first that fails ends the others."""
+    """Make all environments at the same time; the first that fails ends the others."""
     check_revisions(spec.git for spec in specs)
     installer = find_installer() if any(spec.packages or spec.overlay for spec in specs) else None
     made: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -266,7 +266,10 @@ def _wait_for(
     made: queue.SimpleQueue[str],
     making: Making,
 ) -> None:
-    """Wait until all are made, and tell what is being made and what its commands print. Raise the first error."""
+    """Wait until all are made, and report what is being made and the output of its commands.
+
+    Raise the first error.
+    """
     began = reported = time.monotonic()
     while not_done := [each for each in running if not each.done()]:
         done = wait(not_done, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED).done
@@ -298,7 +301,7 @@ def resolve_environment(
     kept: KeptEnvironments | None = None,
     installer: Installer | None = None,
 ) -> ResolvedEnvironment:
-    """Make, check out and install what is needed; it stays until `worktrees` is closed.
+    """Make, check out and install an environment; it stays until `worktrees` is closed.
 
     `install` is run in the checkout, with a new environment first on PATH.
     """
@@ -340,7 +343,7 @@ def resolve_environment(
 
 
 def _interpreter(spec: EnvironmentSpec, *, is_base: bool) -> Interpreter | None:
-    """Return what the interpreter says of itself. One that says nothing, and that nothing is made of, fails later."""
+    """Return the interpreter's description of itself; if it fails and nothing depends on it, report that later."""
     if spec.python_version is not None:
         return find_python(spec.python_version)
     try:

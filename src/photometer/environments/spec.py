@@ -47,7 +47,7 @@ class GitSource:
 
 @dataclasses.dataclass(frozen=True)
 class EnvironmentSpec:
-    """One side as it was asked for. Either `results` is given or the rest; `python` None is this interpreter."""
+    """One side as requested. Either `results` is given or the rest; `python` None is this interpreter."""
 
     text: str
     python: str | None = None
@@ -67,7 +67,10 @@ class EnvironmentSpec:
 
 
 def parse_environment(text: str, folder: Path | None = None) -> EnvironmentSpec:
-    """Return what `text` asks for. Relative paths and the repository are looked for in `folder` (default: here)."""
+    """Return the spec of a text.
+
+    Relative paths and the repository are looked for in `folder` (default: here).
+    """
     folder = Path.cwd() if folder is None else folder
     parts = [part.strip() for part in text.split(JOINT)]
     if not all(parts):

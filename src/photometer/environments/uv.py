@@ -49,7 +49,7 @@ def uv_variables() -> dict[str, str]:
 
 
 def has_own_index_settings(variables: Mapping[str, str]) -> bool:
-    """Whether uv is told where packages lie, by variables or by a configuration file."""
+    """Whether uv has index settings, from variables or a configuration file."""
     if any(variables.get(name) for name in UV_INDEX_VARIABLES):
         return True
     chosen = variables.get("UV_CONFIG_FILE")
@@ -72,7 +72,7 @@ def _mentions_index(file: Path) -> bool:
 
 
 def pip_settings() -> dict[str, str]:
-    """Return pip's settings for installing, by name, as pip itself puts them together; none if there is no pip."""
+    """Return pip's settings for installing, by name, as pip itself combines them; none if there is no pip."""
     found: dict[str, dict[str, str]] = {}
     for match in _PIP_SETTING.finditer(_pip_config()):
         value = ast.literal_eval(match["value"]) if match["value"][:1] in "'\"" else match["value"]
@@ -81,7 +81,7 @@ def pip_settings() -> dict[str, str]:
 
 
 def _pip_config() -> str:
-    """Return what `pip config list` prints: of this interpreter's pip, or of the one on PATH if it has none."""
+    """Return the output of `pip config list`: of this interpreter's pip, or of the one on PATH if it has none."""
     outside = shutil.which("pip")
     commands = [[sys.executable, "-m", "pip"], *([[outside]] if outside is not None else [])]
     for command in commands:
@@ -103,7 +103,7 @@ def _pip_config() -> str:
 
 
 def from_pip_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that tell uv what pip's settings tell pip."""
+    """Return the variables that give uv pip's settings."""
     variables = {}
     if "index-url" in settings:
         variables["UV_DEFAULT_INDEX"] = settings["index-url"]

@@ -44,10 +44,10 @@ _Made = TypeVar("_Made")
 
 @dataclasses.dataclass(frozen=True)
 class Checkout:
-    """A folder with the files of a revision. `commit` is its full name; `is_changed` where the tree differs from it.
+    """A folder with the files of a revision.
 
-    `tree_digest` tells one state of a working tree from another; a commit needs none. `branch` is the one that is
-    checked out in a working tree, if there is one.
+    `commit` is its full name; `is_changed` says whether the tree differs from it. `tree_digest` identifies one state of
+    a working tree; a commit needs none. `branch` is the one that is checked out in a working tree, if there is one.
     """
 
     folder: Path
@@ -58,7 +58,7 @@ class Checkout:
 
     @property
     def import_paths(self) -> tuple[str, ...]:
-        """What goes first on the path: src/ where the packages lie there, then the folder itself."""
+        """Return the folders for the start of the path: src/ if the packages are there, then the folder itself."""
         source = self.folder / "src"
         return (str(source), str(self.folder)) if has_modules(source) else (str(self.folder),)
 
@@ -68,7 +68,7 @@ class Checkout:
 
 
 class Worktrees:
-    """Use as a context manager. `purpose` keeps apart what is kept of one revision, if something is added to it."""
+    """Use as a context manager. `purpose` distinguishes kept folders of one revision, if something is added to it."""
 
     def __init__(self, purpose: str = "") -> None:
         self.purpose = purpose
@@ -79,7 +79,7 @@ class Worktrees:
         self._held = contextlib.ExitStack()
 
     def hold(self, made: AbstractContextManager[_Made]) -> _Made:
-        """Enter what a side needs and is kept elsewhere; it is left when this block ends."""
+        """Enter the context of something that a side needs; it is left when this block ends."""
         value = made.__enter__()
         with self._changes:
             self._held.push(made.__exit__)
@@ -90,7 +90,7 @@ class Worktrees:
         return resolve(top_of(source), source.revision)
 
     def check_out(self, source: GitSource, *, may_be_kept: bool = True) -> Checkout:
-        """Return the files of the revision; of WORKTREE a copy, so that the user may go on editing meanwhile.
+        """Return the files of the revision; for WORKTREE a copy, so that the user may go on editing meanwhile.
 
         They are kept for the next command if servers are; nobody may change such a folder.
         """
@@ -114,7 +114,7 @@ class Worktrees:
         return Checkout(folder, commit)
 
     def new_folder(self) -> Path:
-        """Return the name of a folder that is not there yet; all have the same length."""
+        """Return the name of a folder that does not exist yet; all have the same length."""
         self._count += 1
         return self.folder / f"side-{self._count:02d}"
 
@@ -200,7 +200,7 @@ def _digest(folder: Path, files: Sequence[str]) -> str:
 
 
 def top_of(source: GitSource) -> Path:
-    """Return the top folder of the repository that a source is of."""
+    """Return the top folder of a source's repository."""
     return Path(git_text(source.repository, "rev-parse", "--show-toplevel"))
 
 
@@ -211,7 +211,7 @@ def branch_of(repository: Path, variables: Mapping[str, str]) -> str:
 
 
 def project_of(source: GitSource) -> str:
-    """Return what the repository is called: the folder that it is in, also for a linked worktree."""
+    """Return the name of the repository: its folder's name, also for a linked worktree."""
     top = top_of(source)
     common = (top / git_text(top, "rev-parse", "--git-common-dir")).resolve()
     return common.parent.name if common.name == ".git" else top.name
@@ -225,7 +225,7 @@ def check_revisions(sources: Iterable[GitSource | None]) -> None:
 
 
 def has_modules(folder: Path) -> bool:
-    """Whether there is anything to import in it."""
+    """Whether the folder has anything to import."""
     if not folder.is_dir():
         return False
     return any(
@@ -242,7 +242,7 @@ def resolve(repository: Path, revision: str) -> str:
 
 
 def _forget_left_behind(repository: Path) -> None:
-    """Take worktrees of ours whose folder is gone off git's list; the user's own are left alone."""
+    """Remove worktrees of ours whose folder is gone from git's list; the user's own are left alone."""
     temporary = Path(tempfile.gettempdir()).resolve()
     for line in git_text(repository, "worktree", "list", "--porcelain").splitlines():
         folder = Path(line.removeprefix("worktree "))

@@ -240,7 +240,7 @@ def _described(function: Constraint) -> str:
 
 @dataclass(frozen=True)
 class _Position:
-    """Where a parameter's word or double is: in which segment, after how many words, and how to convert it."""
+    """The place of a parameter's word or double: its segment, the number of words before it, and its conversion."""
 
     segment: int
     offset: int
@@ -283,7 +283,7 @@ class _Layout:
 
 @dataclass
 class _Settled:
-    """What all candidates of one input share: its strict parameters, as the first candidate drew them."""
+    """The values that all candidates of one input share: its strict parameters, as the first candidate drew them."""
 
     values: dict[str, Any] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
@@ -308,7 +308,7 @@ class Candidate(dict[str, Any]):
         self._aliases = settled.aliases
 
     def raw(self, name: str) -> Any:
-        """Return what was drawn for a parameter, which may be an alias."""
+        """Return the drawn value of a parameter, which may be an alias."""
         position = self._positions[name]
         at = self._starts[position.segment] + position.offset
         return position.value_of(self._words[at] if position.is_word else self._doubles[at])

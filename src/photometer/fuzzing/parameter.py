@@ -25,7 +25,7 @@ _INTEGER_MIN, _INTEGER_MAX = -(2**63), 2**63 - 1
 
 
 class RandomSource(Protocol):
-    """What drawing one parameter needs: a `WordStream` or a numpy `RandomState`."""
+    """The interface for drawing one parameter: a `WordStream` or a numpy `RandomState`."""
 
     def random_sample(self) -> float: ...
 

@@ -46,7 +46,7 @@ class TorchStream:
 
 @dataclass(frozen=True)
 class Draw:
-    """What the parameter stream decides about one input: its parameters and each tensor's memory order."""
+    """The values of the parameter stream for one input: its parameters and each tensor's memory order."""
 
     params: dict[str, Any]
     orders: tuple[tuple[int, ...], ...]
@@ -78,7 +78,7 @@ class PreparedInput:
         return tensors, properties, self._draw.params
 
     def leave(self) -> None:
-        """Move the stream to where it is after this input, whether it was made or not."""
+        """Move the stream to its place after this input, whether it was made or not."""
         if self._is_made:
             return
         self._values.state = self._start

@@ -70,7 +70,7 @@ class ColdRuns:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether a single run is long enough for the clock: its time is beyond what empty blocks vary by."""
+        """Whether a single run is long enough for the clock: longer than the variation of empty blocks."""
         low, high = order_statistic_interval(self.empty_cold)
         return self.cold_interval[0] > high - low
 
@@ -84,7 +84,7 @@ def _net(seconds: float, empty: Sequence[float]) -> float:
 
 
 def _net_interval(seconds: Sequence[float], empty: Sequence[float]) -> tuple[float, float]:
-    """Return the interval of the median of single runs, less that of empty ones; of few rounds, all that was seen."""
+    """Return the interval of the median of single runs less that of empty ones; with few rounds, the whole range."""
     ends = order_statistic_interval(seconds) if len(seconds) > 1 else (seconds[0], seconds[0])
     return _net(ends[0], empty), _net(ends[1], empty)
 

@@ -59,7 +59,7 @@ def report_statement(order: WorkOrder, session: Session | None = None) -> Compil
 
 
 def compile_order(session: Session, asked: Asked) -> CompileReport:
-    """Compile it cold and warm, and with the other sizes of its sweep."""
+    """Compile an order cold and warm, and with the other sizes of its sweep."""
     order, prepare = asked.order, asked.ready.preparation()
     request = ReportCompile(
         prepare.stmt,

@@ -33,7 +33,7 @@ DEFAULT_REPEATS = 2
 
 
 class Beside(enum.Enum):
-    """What may go on while an instrument measures."""
+    """Which other work may run while an instrument measures."""
 
     ANYTHING = "anything"
     """Its figures do not depend on load."""
@@ -45,11 +45,11 @@ class Beside(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What an instrument is to measure: an order, on which cores, for how long, how often.
+    """A request to an instrument: an order, on which cores, for how long, how often.
 
     A timing is one visit of several: `min_run_time` is its share, `layout_seed` its memory layout, `seed` that of its
-    data, and `runs_per_block` what the first visit has chosen, or 0 to choose it. `seconds_per_run` is known if the
-    order has been timed before.
+    data, and `runs_per_block` the choice of the first visit, or 0 to choose it. `seconds_per_run` is known if the order
+    has been timed before.
     """
 
     ready: ReadyOrder
@@ -70,10 +70,11 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """One number of a record, per run. `of` returns it, or None if the record does not have it.
+    """One number of a record, per run.
 
-    `name` is what it is called in files and in the store, `head` what heads its column, `meaning` explains that.
-    `interval` returns the ends between which it lies; without it they are the figure itself.
+    `of` returns it, or None if the record does not have it. `name` is its name in files and in the store, `head` the
+    head of its column, `meaning` its explanation. `interval` returns the ends of its interval; without it they are the
+    figure itself.
     """
 
     name: str
@@ -150,11 +151,11 @@ class Instrument:
         return str(self.record.KIND)
 
     def is_asked(self, options: Mapping[str, bool]) -> bool:
-        """Return whether it is to run; `options` has those that differ from their default."""
+        """Return whether the options switch it on; `options` has those that differ from their default."""
         wanted = [] if self.option is None else [options.get(self.option.name, self.option.default)]
         return all([*wanted, *(options.get(name, True) for name in self.needs)])
 
     @property
     def is_exact(self) -> bool:
-        """Whether all that it measures is exact, so that a comparison needs it only once per side."""
+        """Whether all its figures are exact, so that a comparison needs it only once per side."""
         return bool(self.figures) and all(figure.exact for figure in self.figures)

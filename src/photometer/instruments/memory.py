@@ -28,7 +28,7 @@ def memory_in_child(
     repeats: int = REPEATS,
     timeout_seconds: float = LONGEST_REQUEST_SECONDS,
 ) -> MemoryMeasurement:
-    """Prepare the statement in a fresh child and measure what its runs allocate there."""
+    """Prepare the statement in a fresh child and measure the allocations of its runs there."""
     # No warm-up: memory that such a run leaves would later be freed without having been counted.
     named = "" if prepare.device == ANY_DEVICE else prepare.device
     child.ask(dataclasses.replace(prepare, warmup_runs=0, device_time=False, device=named), timeout_seconds)
@@ -85,7 +85,7 @@ def memory_of_built(
 
 
 def take_memory(session: Session, ready: ReadyOrder, cores: Sequence[int] = ()) -> MemoryMeasurement:
-    """Measure what one run of a work order allocates, in a child of its own."""
+    """Measure the memory of one run of a work order, in a child of its own."""
     order = ready.order
     prepare = preparation_of(session, ready, cores)
     if ready.waits_for_device:

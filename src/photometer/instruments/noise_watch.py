@@ -21,7 +21,7 @@ MOST_WAIT_SECONDS = 10.0
 
 @dataclasses.dataclass(frozen=True)
 class Ticks:
-    """What one core did since boot, in clock ticks."""
+    """The activity of one core since boot, in clock ticks."""
 
     busy: int
     idle: int

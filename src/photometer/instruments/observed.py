@@ -17,7 +17,7 @@ WARMUP_RUNS = 3
 
 
 def observe_metrics(session: Session, asked: Asked) -> ObservedMetrics:
-    """Read the metrics that the suite names, after each of some runs."""
+    """Read the metrics that the suite defines, after each of some runs."""
     order = asked.order
     assert order.figures is not None
     names = order.figures.metrics

@@ -152,7 +152,7 @@ def _kept(path: Path, wanted: MachinePeak) -> MachinePeak | None:
 
 
 def _keep(path: Path, peak: MachinePeak) -> None:
-    """Keep it for the next time; if that fails, it is measured again then."""
+    """Keep a peak for later; if that fails, it is measured again then."""
     try:
         make_code_folder(path.parent)
         write_whole(path, json.dumps(to_record(peak)).encode())

@@ -51,7 +51,7 @@ Stack = tuple[str, ...]
 
 
 class _NoNativeFrames(PhotometerError):
-    """py-spy cannot unwind native frames on this platform; Python's frames it sees everywhere."""
+    """py-spy cannot unwind native frames on this platform; it always sees Python's frames."""
 
 
 @dataclasses.dataclass(frozen=True)

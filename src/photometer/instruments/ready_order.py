@@ -29,7 +29,7 @@ FIRST_SECONDS = 600.0
 
 @dataclasses.dataclass(frozen=True)
 class ReadyOrder:
-    """An order with all that it needs to run: its scripted model's file, or its library if it is C++."""
+    """An order with everything it needs to run: its scripted model's file, or its library if it is C++."""
 
     order: WorkOrder
     model_path: str | None = None
@@ -42,7 +42,7 @@ class ReadyOrder:
         return self.order.with_model_path(self.model_path or "").args.setup
 
     def preparation(self, *, device_time: bool = False) -> Prepare:
-        """Return what a child prepares. With `device_time` an accelerator times its orders itself."""
+        """Return the Prepare for a child. With `device_time` an accelerator times its orders itself."""
         args, auto = self.order.args, self.order.auto
         prepare = Prepare(
             num_threads=args.num_threads,
@@ -83,7 +83,7 @@ def is_compiled(order: WorkOrder) -> bool:
 
 
 def kind_of(order: WorkOrder) -> ServerKind:
-    """Return the kind of server that an order runs in: one that has imported what it imports, the compiler too."""
+    """Return the kind of server for an order: one that has imported its modules, and the compiler if needed."""
     if order.args.language is not Language.PYTHON:
         return ServerKind()
     # What another backend imports is found in the set-up: not Inductor.
@@ -94,7 +94,7 @@ def kind_of(order: WorkOrder) -> ServerKind:
 def preparation_of(
     session: Session, ready: ReadyOrder, cores: Sequence[int] = (), *, device_time: bool = False
 ) -> Prepare:
-    """Return what a child prepares; a compiled order finds there what it has compiled before in this session."""
+    """Return the Prepare for a child; a compiled order finds there its code of earlier in this session."""
     prepare = ready.preparation(device_time=device_time)
     if not is_compiled(ready.order):
         return prepare
@@ -117,7 +117,7 @@ def cache_folder(session: Session, key: str, device: str = "", cores: Sequence[i
 def prepared_child(
     session: Session, ready: ReadyOrder, cores: Sequence[int] = (), **changes: Any
 ) -> Iterator[ChildProcess]:
-    """Lend a child that has prepared the order, with `changes` to what it prepares."""
+    """Lend a child that has prepared the order, with `changes` to its Prepare."""
     prepare = dataclasses.replace(preparation_of(session, ready, cores), **changes)
     with session.child(kind_of(ready.order), cores) as child:
         child.ask(prepare, ready.order.timeout_seconds)
@@ -132,6 +132,9 @@ def run_once(
     folder: str = "",
     cores: Sequence[int] = (),
 ) -> None:
-    """Run it once in `folder`, for what it leaves behind there: a probe's result. `path` is what it imports from."""
+    """Run an order once in `folder`, for the file that it writes there: a probe's result.
+
+    `path` are folders that it imports from.
+    """
     with prepared_child(session, ready, cores, path=path, folder=folder) as child:
         child.ask(Time(1), ready.order.timeout_seconds)

@@ -62,7 +62,7 @@ class Forks(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Side:
-    """Where the forks come from (an environment's session), and what they prepare."""
+    """The source of its forks (an environment's session), and their Prepare."""
 
     session: Forks
     prepare: Prepare
@@ -107,7 +107,7 @@ def take_replicate(
     scatter: bool = True,
     runs_per_block: Sequence[int] = (),
 ) -> Replicate:
-    """Fork all sides, lay out their memory and draw their data anew, warm them up, and alternate blocks for `seconds`.
+    """Fork all sides, draw their memory layouts and their data, warm them up, and alternate blocks for `seconds`.
 
     One thread runs on `core`. A statement of several threads gets as many cores on each side, for on one its threads
     would only wait for each other. If the device keeps the time, the host's cores do not matter, and on one the sides
@@ -144,12 +144,11 @@ def take_replicate(
 def _laid_out(sides: Sequence[Side], order: random.Random, *, scatter: bool) -> list[Prepare]:
     """Draw the seed of the data, one for all sides, and the layouts: one for all sides that have the same set-up.
 
-    What executes the same set-up then lies the same, and the difference has less noise. With other set-ups it lies
-    elsewhere anyway: in one layout for all, the distance would be the same in each replicate, and a statement that
-    minds it (a copy whose target lies just behind its source, modulo a page) would seem slower or faster by a per cent.
-
-    Data that differ from replicate to replicate are noise, which the interval covers; data that differ between sides
-    would be a difference of the sides. A side that has its own seed (the user's) keeps it.
+    Sides with the same set-up then have the same addresses, and their difference has less noise. With different set-ups
+    addresses differ anyway: in one layout for all, their distance would be the same in each replicate, and a statement
+    that is sensitive to it (a copy whose target lies just behind its source, modulo a page) would seem slower or faster
+    by a per cent. Data that differ from replicate to replicate are noise, which the interval covers; data that differ
+    between sides would be a difference of the sides. A side that has its own seed (the user's) keeps it.
     """
     layouts = {side.prepare.setup: order.randrange(1, LARGEST_SEED) if scatter else 0 for side in sides}
     drawn = order.randrange(LARGEST_SEED)

@@ -69,7 +69,7 @@ class Timeline:
         return any(not event.on_host for event in self.events)
 
     def work(self) -> list[Work]:
-        """Return what took the time, the longest first: kernels and copies of devices, or else what the host did."""
+        """Return the work by its time, the longest first: kernels and copies of devices, or else host operations."""
         counted = [event for event in self.events if event.on_host is not self.has_kernels and event.name != RUN]
         own = {id(event): event.length for event in counted}
         for inner, outer in _inside(counted):
@@ -89,7 +89,7 @@ def record_timeline(session: Session, ready: ReadyOrder, cores: Sequence[int] = 
 
 
 def timeline_of(events: Sequence[TimelineEvent], missed: int = 0) -> Timeline:
-    """Return the events since the run began, each with its depth; what was before the run is left out."""
+    """Return the events since the run began, each with its depth, without those before the run."""
     begin = min((event.start for event in events if event.name == RUN), default=0)
     found: list[TimelineEvent] = []
     open_in: dict[str, list[TimelineEvent]] = {}

@@ -78,9 +78,9 @@ def take_visit(session: Session, work: Asked) -> Visit:
 
 
 class RemoteBlocks(CoreWatch):
-    """Blocks timed in a child, fetched several at a time, with what the child noticed of each.
+    """Blocks timed in a child, fetched several at a time, with the preemptions of each.
 
-    `time_block(n)` and the watch over it in one: the watch speaks of the block that was handed out last. The child
+    `time_block(n)` and the watch over it in one: the watch reports on the block that was returned last. The child
     counts preemptions, because this side only waits. Fetching several at once keeps our own delays out of the way.
     """
 

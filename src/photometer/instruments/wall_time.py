@@ -49,8 +49,8 @@ class WarmUp:
 class Beforehand:
     """What is known about a statement before it is timed.
 
-    How long its first run took, if there was one; how long a block should be, if not a small part of the measurement;
-    the number of runs per block, if it is fixed.
+    The time of its first run, if there was one; the length of a block, if it is not to be a small part of the
+    measurement; the number of runs per block, if it is fixed.
     """
 
     first_seconds: float = 0.0
@@ -157,7 +157,7 @@ def take_blocks(
 
 
 class BlockSieve:
-    """Sets aside blocks in which another process took the core: their times are not the statement's alone.
+    """Sets aside blocks in which another process took the core, because their times are not the statement's alone.
 
     If most blocks were interrupted (long statements, a busy machine), all are kept.
     """
@@ -214,7 +214,7 @@ class CoreWatch:
 
 
 class BlindWatch(CoreWatch):
-    """For a loop that runs in another process: this thread only waits for it, and sees nothing."""
+    """A watch for a loop in another process: this thread only waits for it, and sees nothing."""
 
     is_this_thread = False
 
@@ -227,7 +227,7 @@ class BlindWatch(CoreWatch):
 
 @functools.lru_cache(maxsize=1)
 def empty_loop_seconds() -> float:
-    """Return what the loop itself costs per run: the fastest of five on an empty statement, once per process."""
+    """Return the cost of the loop itself per run: the fastest of five on an empty statement, once per process."""
     loop = PythonLoop("pass")
     number = 20_000
     return min(loop.timeit(number) for _ in range(5)) / number

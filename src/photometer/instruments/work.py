@@ -34,7 +34,7 @@ def _has_work(order: WorkOrder, options: Mapping[str, bool]) -> bool:
 
 
 def measure_work(session: Session, asked: Asked) -> WorkOfRun:
-    """Return what the author gave, and with rates, for what is absent, what one run was seen to do."""
+    """Return the author's figures and, with rates, counts of one run for figures that the author did not give."""
     order, figures = asked.order, asked.order.figures or OrderFigures()
     given = WorkOfRun(
         task_spec_of(order),

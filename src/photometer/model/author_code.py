@@ -24,11 +24,11 @@ _MACHINERY = ("<frozen ", contextlib.__file__, runpy.__file__, *_OWN_FOLDERS)
 
 
 class _ReadsInput(OSError):
-    """The author's code asks for input. An OSError, as reading fails with: who is prepared for that goes on."""
+    """The author's code reads standard input. An OSError, so that code that handles a failed read goes on."""
 
 
 class _NoInput(io.TextIOBase):
-    """Stands for standard input meanwhile."""
+    """Replaces standard input while the author's code runs."""
 
     @property
     def buffer(self) -> NoReturn:
@@ -45,7 +45,7 @@ class _NoInput(io.TextIOBase):
 def running_author_code(shown: str, *, what: str = "suite", beside: Path | None = None) -> Iterator[None]:
     """Run the author's code with the folder `beside` importable; an error is shown with the author's own lines.
 
-    `what` the code is goes into the error. No bytecode is written: the file may be in a working tree of the user.
+    `what` names the code in the error. No bytecode is written: the file may be in a working tree of the user.
     """
     wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     stdin, sys.stdin = sys.stdin, _NoInput()

@@ -34,7 +34,7 @@ def standardized_function(function: str) -> str:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CallgrindStats:
-    """One repeat. The baseline is the same number of runs of `pass`, empty if it was not asked for."""
+    """One repeat. The baseline is the same number of runs of `pass`, empty if it was not requested."""
 
     KIND: ClassVar[str] = "callgrind_stats"
 
@@ -66,11 +66,11 @@ class CallgrindStats:
         return "\n".join(lines)
 
     def stats(self, inclusive: bool = False) -> FunctionCounts:
-        """Return the counts of each function: its own instructions, with `inclusive` also those of what it called."""
+        """Return the counts of each function: its own instructions; with `inclusive`, those of its callees, too."""
         return self.stmt_inclusive_stats if inclusive else self.stmt_exclusive_stats
 
     def counts(self, *, denoise: bool = False) -> int:
-        """Return how many instructions were executed; `denoise` as in FunctionCounts.denoise."""
+        """Return the number of executed instructions; `denoise` as in FunctionCounts.denoise."""
         stats = self.stmt_exclusive_stats
         return (stats.denoise() if denoise else stats).sum()
 

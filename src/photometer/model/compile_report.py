@@ -49,7 +49,7 @@ class Recompilation:
 
 @dataclasses.dataclass(frozen=True)
 class CompileReport:
-    """What is not known of a version of torch is None. `swept` says whether other sizes were tried."""
+    """Facts that a version of torch does not provide are None. `swept` says whether other sizes were tried."""
 
     KIND: ClassVar[str] = "compile_report"
 
@@ -71,7 +71,7 @@ class CompileReport:
         return sum(each.count for each in self.breaks)
 
     def complaints(self, fail_on: tuple[str, ...]) -> list[str]:
-        """Return what of `fail_on` ("recompile", "graph-break") it has, in words."""
+        """Return which conditions of `fail_on` ("recompile", "graph-break") it meets, in words."""
         found = []
         if "graph-break" in fail_on and self.breaks:
             found.append("1 graph break" if self.break_count == 1 else f"{self.break_count} graph breaks")

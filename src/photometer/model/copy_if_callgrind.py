@@ -40,7 +40,7 @@ class CopyIfCallgrind:
 
     @property
     def setup(self) -> str | None:
-        """Return code that runs there before the value is read."""
+        """Return code that runs in the other process before the value is read."""
         return self._setup
 
     @property
@@ -53,7 +53,7 @@ class CopyIfCallgrind:
 
     @staticmethod
     def unwrap_all(globals: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the same names with the plain values: what a measurement in this very process uses."""
+        """Return the same names with the plain values, which a measurement in this very process uses."""
         return {name: value.value if isinstance(value, CopyIfCallgrind) else value for name, value in globals.items()}
 
 

@@ -33,7 +33,7 @@ class KernelTime:
 
 @dataclasses.dataclass(frozen=True)
 class MemoryUse:
-    """Of torch's allocator, in bytes: the most while one run was under way, and how much of it was there before."""
+    """Memory of torch's allocator, in bytes: the maximum during one run, and how much of it was there before."""
 
     peak_bytes: int
     before_bytes: int
@@ -45,7 +45,7 @@ class MemoryUse:
 
 @dataclasses.dataclass(frozen=True)
 class Peak:
-    """What this card was seen to do at best: a large copy (read and written bytes), a large matrix product."""
+    """The best that was measured on this card: a large copy (read and written bytes), a large matrix product."""
 
     bytes_per_second: float | None = None
     flops_per_second: float | None = None
@@ -100,7 +100,7 @@ class DeviceWarning:
 
 @dataclasses.dataclass(frozen=True)
 class DeviceMeasurement:
-    """The whole finding. `bytes_per_run` and `flops_per_run` are the user's; `peak` is there if they are."""
+    """All modes. `bytes_per_run` and `flops_per_run` are the user's; `peak` is present if they are."""
 
     KIND: ClassVar[str] = "device_measurement"
 
@@ -126,7 +126,7 @@ class DeviceMeasurement:
 
     @property
     def host(self) -> DeviceMode:
-        """Return what the host spends on a run."""
+        """Return the host's time per run."""
         return self.mode(ModeName.HOST)
 
     @property

@@ -19,7 +19,7 @@ from photometer.stats.undisturbed import low_quantile, low_quantile_interval
 
 
 class ModeName(enum.Enum):
-    """In the order of the table."""
+    """The modes in the order of the table."""
 
     HOST = "host"
     DEVICE_HOT = "device hot"
@@ -47,7 +47,7 @@ MODE_MEANS = {
 
 @dataclasses.dataclass(frozen=True)
 class ClockReading:
-    """What the device's own sensors said while a block ran. All optional: drivers differ in what they report."""
+    """The readings of the device's sensors while a block ran. All are optional: drivers differ in what they report."""
 
     sm_megahertz: int | None = None
     memory_megahertz: int | None = None
@@ -63,7 +63,7 @@ class ClockReading:
 
 @dataclasses.dataclass(frozen=True)
 class CrossCheck:
-    """The same time by the other source, for those who want to see how far the two agree."""
+    """The same time by the other source, to show how far the two agree."""
 
     source: Source
     seconds_per_run: float
@@ -105,7 +105,7 @@ class DeviceMode:
 
     @property
     def seconds(self) -> float:
-        """What stands for all blocks: the median; of the host's, whose noise only ever adds, the low quantile."""
+        """Return the figure for all blocks: the median; for the host, whose noise only adds, the low quantile."""
         if self.name is ModeName.HOST and self.measured:
             return low_quantile(self.seconds_per_run)
         return self.median

@@ -43,7 +43,7 @@ NOTHING_SECONDS = 2e-9
 
 @dataclasses.dataclass(frozen=True)
 class Conditions:
-    """What the instrument noticed while it measured. All optional: it fills in what it can know."""
+    """The instrument's observations while it measured. All are optional: it fills in what it can know."""
 
     clock_resolution_seconds: float | None = None
     loop_overhead_seconds_per_run: float | None = None
@@ -123,7 +123,7 @@ def diagnose_visits(
 ) -> tuple[Suspicion, ...]:
     """Return every reason to doubt the undisturbed time of several visits.
 
-    What disturbs blocks does not matter to it as long as visits agree: so the interval is judged, not the blocks.
+    Disturbed blocks do not matter as long as visits agree: so the interval is judged, not the blocks.
     """
     found = [
         _coarse_clock([seconds], number_per_run, conditions),

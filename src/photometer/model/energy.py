@@ -11,9 +11,9 @@ from photometer.model.task import TaskSpec
 
 @dataclasses.dataclass(frozen=True)
 class EnergyOfRun:
-    """`resolution_joules` is what the counter's steps leave unknown of one run; `idle_watts` was drawn without work.
+    """The energy of a run, which includes the idle part: the card draws that while it works, too.
 
-    The energy of a run has the idle part in it: the card draws it while it works, too.
+    `resolution_joules` is the uncertainty from the counter's step size; `idle_watts` was drawn without work.
     """
 
     KIND: ClassVar[str] = "energy"

@@ -52,7 +52,7 @@ class FailRule:
 
 
 def parse_rules(texts: Iterable[str]) -> tuple[FailRule, ...]:
-    """Return the rules of several words, each of which may hold more between commas; none for `never`."""
+    """Return the rules of several words, each of which may hold several between commas; none for `never`."""
     words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
     if NEVER in words:
         if len(set(words)) > 1:

@@ -91,7 +91,7 @@ def flock_or_warn(descriptor: int, shown: Path, *, wait: bool = True, shared: bo
 
 
 def _is_still(descriptor: int, path: Path) -> bool:
-    """Whether the locked file is still the one of that name: its former owner removes it when it ends."""
+    """Whether the locked file still has that name: its former owner removes it when it ends."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

@@ -19,7 +19,10 @@ LARGEST_LOG_RATIO = 100.0
 
 @dataclasses.dataclass(frozen=True)
 class TensorFacts:
-    """What matters about a tensor's speed. `traits` are flags and numbers of one kind of tensor, such as density."""
+    """The properties that matter for a tensor's speed.
+
+    `traits` are flags and numbers of one kind of tensor, such as density.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -33,14 +36,14 @@ class TensorFacts:
 
     @property
     def text(self) -> str:
-        """`x 16×1024`, and `not contiguous` behind it if it is not."""
+        """Return `x 16×1024`, and `not contiguous` behind it if it is not."""
         size = "×".join(str(length) for length in self.shape) or "scalar"
         return f"{self.name} {size}" + (" not contiguous" if self.is_contiguous is False else "")
 
 
 @dataclasses.dataclass(frozen=True)
 class TrialFailure:
-    """What went wrong: in which statement (or in making the input), and how."""
+    """A failure: in which statement (or in making the input), and how."""
 
     where: str
     exception_type: str

@@ -29,7 +29,7 @@ class Environment:
 
     @classmethod
     def current(cls, **changes: Any) -> Environment:
-        """Return the interpreter that runs this, with what this process can import."""
+        """Return the interpreter that runs this, with this process's folders for imports."""
         return cls(**{"python": sys.executable, "importable": importable_here(), **changes})
 
     def with_code(self, folders: tuple[str, ...]) -> Environment:
@@ -41,7 +41,7 @@ class Environment:
 
 @dataclasses.dataclass(frozen=True)
 class TorchBuild:
-    """Which torch, and how it was compiled."""
+    """The version of torch, and how it was compiled."""
 
     version: str | None = None
     git_version: str | None = None
@@ -54,7 +54,7 @@ class TorchBuild:
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What is not known is None; those who write a file leave it out."""
+    """The facts of a machine. Unknown ones are None, and are left out of files."""
 
     cpu_model: str | None = None
     logical_cores: int | None = None
@@ -89,9 +89,9 @@ class Machine:
 
 @dataclasses.dataclass(frozen=True)
 class MachineNoise:
-    """What else went on while something was measured: other work, stolen time, a clock that changed.
+    """Other activity during a measurement: other work, stolen time, a clock that changed.
 
-    Shares are of the time between the first look and the last. What the machine does not report is None.
+    Shares are of the time between the first look and the last. Facts that the machine does not report are None.
     """
 
     others_busy_share: float | None = None

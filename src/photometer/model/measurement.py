@@ -41,7 +41,7 @@ class FixedList(list[_Item]):
     """A list that cannot be changed; `copy()`, `list(x)` and `x + [...]` give plain lists.
 
     Code written for torch.utils.benchmark uses `raw_times` as a list: adds lists to it, compares it, sorts a copy. All
-    that works. What would change it is an error that says what to do.
+    that works. A change raises an error with the remedy.
     """
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
@@ -60,7 +60,7 @@ class FixedList(list[_Item]):
 
 @dataclasses.dataclass(init=False, repr=False, eq=True)
 class Measurement:
-    """Seconds for blocks of `number_per_run` runs each, and what they are of.
+    """Seconds for blocks of `number_per_run` runs each, and the measured task.
 
     `metadata` belongs to the user and may be assigned; everything else is fixed once made.
     """
@@ -275,7 +275,7 @@ class Measurement:
 
     @property
     def title(self) -> str:
-        """Return what it is called."""
+        """Return its title."""
         return self.task_spec.title
 
     @property

@@ -21,7 +21,7 @@ Amount = Annotated[int, AtLeast(0)]
 
 @dataclasses.dataclass(frozen=True)
 class MemoryFigures:
-    """One run: the peak above its start, all bytes it took, in how many blocks, and what it holds more at its end."""
+    """One run: the peak above its start, all its bytes, the number of blocks, and the bytes kept at its end."""
 
     peak_bytes: Amount
     allocated_bytes: Amount
@@ -115,6 +115,6 @@ def describe(figures: MemoryFigures) -> str:
 
 
 def most_frequent(repeats: Sequence[MemoryFigures]) -> MemoryFigures:
-    """Return what most repeats have; of several such, the last: what settles, settles with time."""
+    """Return the most frequent value of the repeats; of several, the last, because values settle with time."""
     counted = Counter(repeats)
     return max(enumerate(repeats), key=lambda place: (counted[place[1]], place[0]))[1]

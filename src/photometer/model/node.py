@@ -32,14 +32,14 @@ class Node:
 
     @property
     def type(self) -> str:
-        """Return what machines have in common whose times can stand in one table."""
+        """Return the properties that machines must share for their times to stand in one table."""
         machine = self.machine
         cores = f", {machine.logical_cores} processors" if machine.logical_cores else ""
         return f"{machine.cpu_model or 'unknown processor'}{cores}"
 
     @property
     def counting_type(self) -> str:
-        """Return what machines have in common whose counts can stand in one table."""
+        """Return the properties that machines must share for their counts to stand in one table."""
         capability = dict(part.split("=", 1) for part in self.counting_as if "=" in part).get("ATEN_CPU_CAPABILITY")
         words = (
             capability or "no AVX2",
@@ -50,7 +50,7 @@ class Node:
 
 
 def why_counts_differ(here: Node, there: Node) -> list[str]:
-    """Return in what two nodes differ that a count may depend on, in words."""
+    """Return the differences between two nodes on which a count may depend, in words."""
     facts = {
         "counting for": (" ".join(here.counting_as), " ".join(there.counting_as)),
         "C library": (here.c_library, there.c_library),

@@ -24,13 +24,13 @@ def label_text(label: Iterable[str]) -> str:
 
 
 def title_text(label: Iterable[str], words: Iterable[str] = ()) -> str:
-    """Return a label, and in brackets the words that tell a variant from others: `maths › add [backward, n=64]`."""
+    """Return a label, and in brackets the words that distinguish a variant: `maths › add [backward, n=64]`."""
     joined = ", ".join(words)
     return label_text(label) + (f" [{joined}]" if joined else "")
 
 
 def split_title(title: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the label and the words that `title_text` has put together."""
+    """Return the label and the words of a text that `title_text` made."""
     found = _TITLE.match(title)
     label, words = (found["label"], found["words"].split(", ")) if found else (title, [])
     return tuple(label.split(LABEL_SEPARATOR)), tuple(words)
@@ -42,7 +42,7 @@ def name_below_group(label: Sequence[str]) -> str:
 
 
 def compile_words(options: object) -> tuple[str, ...]:
-    """Return what tells a call of torch.compile from a plain one, from its recorded options: `reduce-overhead`."""
+    """Return how a call of torch.compile differs from a plain one, from its recorded options: `reduce-overhead`."""
     if not isinstance(options, Mapping):
         return ()
     mode, dynamic, backend = options.get("mode"), options.get("dynamic"), options.get("backend")
@@ -101,7 +101,7 @@ class OrderName:
 
 
 def name_of_record(order: Mapping[str, Any]) -> OrderName:
-    """Return the name from the order of a record; what is missing there, or is nonsense, is as usual."""
+    """Return the name from the order of a record; missing or invalid parts get their defaults."""
     auto = order.get("auto")
     auto = auto if isinstance(auto, Mapping) else {}
     threads, ranks, label = auto.get("num_threads", 1), auto.get("ranks", 0), order.get("label")

@@ -19,7 +19,7 @@ HOW_TO_ADD = "Start photometer in the folder that the module is in, or add its f
 
 
 def importable_here() -> tuple[str, ...]:
-    """Return the folders that this process imports from, less those that every process of its interpreter has."""
+    """Return the folders that this process imports from, without those of its interpreter."""
     own = [os.path.abspath(entry) for entry in sys.path if not entry.endswith(".zip")]  # noqa: PTH100
     installed = tuple(_installed())
     return tuple(dict.fromkeys(entry for entry in own if not _is_below(entry, installed)))
@@ -38,7 +38,7 @@ def own_folders(suites: Iterable[str | Path] = ()) -> tuple[str, ...]:
 
 
 def _file_of(suite: str) -> Path | None:
-    """Return the file that a suite is in; of another tool's suite, such as `asv:benchmarks`, perhaps a folder."""
+    """Return the file of a suite; for another tool's suite, such as `asv:benchmarks`, perhaps a folder."""
     place, colon, _ = suite.rpartition(":")
     file = Path(place if colon and place.endswith(".py") else suite)
     if file.suffix == ".py" and file.is_file():
@@ -57,7 +57,7 @@ def _of_file(file: Path) -> Iterator[Path]:
 
 
 def searched_folders() -> str:
-    """Return where this process looks for a module, in words."""
+    """Return the folders in which this process looks for a module, in words."""
     return "searched in: " + ", ".join(entry or "." for entry in sys.path if not entry.endswith(".zip"))
 
 

@@ -84,7 +84,7 @@ def short_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class ComparisonStacks:
-    """Where the instructions of both sides of a changed benchmark went: for the differential flame graph.
+    """The instructions of both sides of a changed benchmark by stack, for the differential flame graph.
 
     `base` and `branch` are as pack_stacks leaves them, of `number_per_run` runs each. A record of its own beside the
     verdict, because it is many times its size and few readers want it.

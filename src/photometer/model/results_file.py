@@ -45,7 +45,7 @@ LONGEST_END_BYTES = 64
 
 
 class ResultsFile:
-    """The path of a file of ours. It holds nothing open between appends."""
+    """The path of a results file. It is not open between appends."""
 
     def __init__(self, path: str | Path) -> None:
         """Take an existing file; `create` makes a new one."""
@@ -106,14 +106,17 @@ class ResultsFile:
         os.fsync(file.fileno())
 
     def _take_back(self, file: BinaryIO, end: int) -> None:
-        """Close the file behind its last whole record. The few bytes it takes were there before, so they have room."""
+        """Close the file after its last whole record.
+
+        The few bytes of the end were there before, so the disk has room for them.
+        """
         with contextlib.suppress(OSError):
             # Should this fail too, the end is torn: the records stay whole, and the next append repairs it.
             self._write_end(file, end, FILE_END)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
-        """Open the file for writing, ours alone while the block runs."""
+        """Open the file for writing, locked while the block runs."""
         try:
             import fcntl  # noqa: F401 - only asked for, before anything is opened
         except ImportError as error:  # Windows

@@ -20,7 +20,7 @@ IGNORED = "# Made by photometer: results are not part of the code.\n*\n"
 
 
 def check_results_folder(folder: Path) -> None:
-    """Raise ResultsFileError if it is known already that the folder cannot be written to. Make nothing."""
+    """Raise ResultsFileError if the folder cannot be written to. Make nothing."""
     whole = folder.absolute()
     there = next(each for each in (whole, *whole.parents) if each.exists())
     problem = 0 if there.is_dir() else errno.ENOTDIR

@@ -33,7 +33,7 @@ class Recordable(Protocol):
 
 
 def make_header(machine: Machine | None = None, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the head of a file: format, version, the machine's facts and whatever the caller adds."""
+    """Return the header of a file: format, version, the machine's facts and the caller's additions."""
     clash = {"format", "version", "machine", "records"} & set(extra or ())
     if clash:
         raise ResultsFileError(f"the header's own names cannot be given: {', '.join(sorted(clash))}")

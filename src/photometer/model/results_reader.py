@@ -38,7 +38,7 @@ _Noun = TypeVar("_Noun", bound=Recordable)
 class Results:
     """A loaded file: its header, and its records as plain dicts, each with a "kind".
 
-    `damage` names the places that `recover=True` stepped over; a file that loads without it has none.
+    `damage` names the places that `recover=True` skipped; a file that loads without it has none.
     """
 
     path: Path
@@ -79,7 +79,7 @@ class Results:
 
     @property
     def listed_orders(self) -> int:
-        """Return how many orders the run is of, as its header says; 0 if it does not."""
+        """Return the number of orders in the run's header; 0 if it has none."""
         return len(self._listed)
 
     @property
@@ -112,7 +112,7 @@ class Results:
 
 @contextlib.contextmanager
 def _no_garbage() -> Iterator[None]:
-    """Keep Python from looking for garbage in what is read: there is none, and looking takes most of the time."""
+    """Pause the garbage collector while records are read: it would find nothing, and take most of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -123,7 +123,10 @@ def _no_garbage() -> Iterator[None]:
 
 
 def load_results(path: str | Path, recover: bool = False, largest_bytes: int = LARGEST_FILE_BYTES) -> Results:
-    """Read everything in the file. With `recover`, whole records of a damaged file are kept and the damage is named."""
+    """Read everything in the file.
+
+    With `recover`, whole records of a damaged file are kept and the damage is named.
+    """
     path = Path(path)
     content = read_limited(path, largest_bytes)
     try:
@@ -171,7 +174,7 @@ def read_limited(path: Path, largest_bytes: int) -> bytes:
 
 
 def _check_regular(path: Path) -> None:
-    """Raise for what is no file: opening a pipe waits for its other end, and reading a device may never end."""
+    """Raise for anything but a file: opening a pipe waits for its other end, and reading a device may never end."""
     mode = path.stat().st_mode
     kinds = {"a pipe": stat.S_ISFIFO, "a device": stat.S_ISCHR, "a disk": stat.S_ISBLK, "a socket": stat.S_ISSOCK}
     for words, is_kind in kinds.items():
@@ -180,7 +183,7 @@ def _check_regular(path: Path) -> None:
 
 
 def check_header(path: Path, document: object) -> dict[str, Any]:
-    """Return the header of one of our files, of a version we read; anything else is an error that says what it is."""
+    """Return the header of one of our files, of a version we read; otherwise raise an error that names the problem."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ResultsFileError(
             f'{path}, line 1: is JSON, but not a photometer results file (no "format": "{FORMAT}")',

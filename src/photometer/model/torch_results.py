@@ -27,7 +27,7 @@ def adopted(result: Any) -> Any:
 
 
 def _name_in_torch(result: object) -> str | None:
-    """Return the name of the class of torch's that it is an instance of; users may have derived from it."""
+    """Return the name of torch's class of which it is an instance; users may have derived from it."""
     for cls in type(result).__mro__:
         if cls.__module__.startswith(_TORCH):
             return cls.__name__

@@ -116,7 +116,7 @@ def percent(relative: float, *, signed: bool = False) -> str:
 
 
 def change(ratio: float) -> str:
-    """Return the change that a ratio stands for: 1.081 is `+8.1 %`."""
+    """Return the change of a ratio: 1.081 is `+8.1 %`."""
     return percent(ratio - 1.0, signed=True)
 
 

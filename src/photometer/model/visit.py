@@ -49,7 +49,7 @@ def measurement_of_visits(visits: Sequence[Visit], task_spec: TaskSpec) -> Measu
 
 
 def _together(parts: Sequence[Conditions]) -> Conditions:
-    """Return the conditions of all visits: what was counted in sum, what was noticed at its worst."""
+    """Return the conditions of all visits: counts as their sum, observations at their worst."""
 
     def total(name: str) -> Any:
         known = [value for part in parts if (value := getattr(part, name)) is not None]

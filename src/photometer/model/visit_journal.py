@@ -37,7 +37,7 @@ class Unfinished:
 
 
 class VisitJournal:
-    """One file per folder. `run_id` says whose visits they are: those of other runs are not read."""
+    """One file per folder. Only visits of the run `run_id` are read."""
 
     def __init__(self, folder: Path, run_id: str) -> None:
         self.path = folder / JOURNAL_NAME

@@ -19,8 +19,8 @@ _FULL = {errno.ENOSPC: "no space left on", errno.EDQUOT: "your quota is used up 
 def write_whole(path: Path, content: bytes, *, overwrite: bool = True, durable: bool = True) -> None:
     """Write under another name and move into place; without `overwrite`, an existing file is an OSError.
 
-    What is there and is no file, such as /dev/stdout, cannot be replaced: it is written to. What can be made again
-    need not be `durable`: a power cut may take it, and thousands of files take seconds, not minutes.
+    A path that is not a file, such as /dev/stdout, cannot be replaced: it is written to. A file that can be made again
+    need not be `durable`: a power cut may destroy it, and thousands of files take seconds, not minutes.
     """
     path = path.resolve() if path.is_symlink() else path
     if path.exists() and not path.is_file():
@@ -43,7 +43,10 @@ def write_whole(path: Path, content: bytes, *, overwrite: bool = True, durable: 
 
 
 def write_text_whole(path: Path, text: str, *, kept: str = "", durable: bool = True) -> None:
-    """Write a text in UTF-8; a failure says what was kept. Lone surrogates, which UTF-8 cannot hold, are escaped."""
+    """Write a text in UTF-8; an error says what was kept.
+
+    Lone surrogates, which UTF-8 cannot hold, are escaped.
+    """
     try:
         write_whole(path, text.encode("utf-8", "backslashreplace"), durable=durable)
     except OSError as error:

@@ -14,7 +14,7 @@ from photometer.model.task import TaskSpec
 
 @dataclasses.dataclass(frozen=True)
 class WorkOfRun:
-    """`flops_given` and `bytes_given` say that the author gave the number; otherwise it was counted in a run.
+    """The work of a run. `flops_given` and `bytes_given` say that the author gave the number; otherwise it was counted.
 
     Counted bytes are those of the inputs and outputs: what a run must move if nothing is read twice.
     """
@@ -32,7 +32,7 @@ class WorkOfRun:
 
 @dataclasses.dataclass(frozen=True)
 class MachinePeak:
-    """What a matrix product and a copy reach on this machine, with a number of threads or on an accelerator."""
+    """The speed of a matrix product and a copy on this machine, with a number of threads or on an accelerator."""
 
     KIND: ClassVar[str] = "machine_peak"
 

@@ -54,7 +54,7 @@ class AutoLabels:
 
     @property
     def runtime_name(self) -> str:
-        """The runtime, and the options of torch.compile: `compiled reduce-overhead`."""
+        """Return the runtime, and the options of torch.compile: `compiled reduce-overhead`."""
         return f"{self.runtime.value} {self.compile.word}".rstrip()
 
     def as_dict(self) -> dict[str, str | int]:
@@ -85,7 +85,7 @@ class AutoLabels:
         )
 
     def unusual_words(self) -> tuple[str, ...]:
-        """Return what differs from eager, forward, one thread, CPU: `torchscript`, `backward`, `2 threads`, `n=64`."""
+        """Return how it differs from eager, forward, one thread, CPU: `torchscript`, `backward`, `2 threads`."""
         name = self.named(())
         return (*name.variant_words, *name.size_words)
 

@@ -75,7 +75,7 @@ def _output_tensor(benchmark: GroupedBenchmark, runtime: RuntimeMode) -> str:
 
 
 def _leaves(benchmark: GroupedBenchmark, runtime: RuntimeMode) -> list[str]:
-    """Return the code that finds the leaves whose gradients are cleared: of what the signature names, and the model."""
+    """Return the code that finds the leaves whose gradients are cleared: those of the signature, and of the model."""
     found = [f"photometer_take({name});" for name in benchmark.signature_args or ()]
     models = ["jit_model."] if runtime is RuntimeMode.TORCHSCRIPT else ["model->"] if benchmark.cpp_model_setup else []
     found += [f"for (const auto& parameter : {model}parameters()) photometer_take(parameter);" for model in models]

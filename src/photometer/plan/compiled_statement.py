@@ -39,7 +39,7 @@ def eager_args(benchmark: GroupedBenchmark, auto: AutoLabels) -> TimerArgs | Non
 def other_sizes(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str) -> tuple[str, ...]:
     """Return for each further size its inputs and the call; nothing if this is not the first size, or not compiled.
 
-    A model whose weights depend on the size is another model at each: there is nothing to compile again.
+    A model whose weights depend on the size is another model at each, so there is nothing to recompile.
     """
     is_first = auto.runtime is RuntimeMode.COMPILED and auto.sizes == benchmark.sizes[0]
     if not is_first or auto.language is not Language.PYTHON or len(benchmark.sizes) == 1:
@@ -56,9 +56,9 @@ def other_sizes(benchmark: GroupedBenchmark, auto: AutoLabels, stmt: str) -> tup
 
 
 def size_dependent(setup: str, swept: Collection[str]) -> str:
-    """Return those statements of a set-up that read a size, or what was made from one.
+    """Return the statements of a set-up that read a size, or a value that was made from one.
 
-    The rest stays as it is: a function or a model that is made anew is another one, which torch compiles again.
+    The rest runs once: a function or a model that is made again is another one, which torch compiles again.
     """
     changed, kept = set(swept), []
     for node in ast.parse(setup).body:

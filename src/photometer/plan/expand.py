@@ -75,7 +75,7 @@ def materialize(
 
 
 def _variants(benchmark: GroupedBenchmark, available_devices: Collection[str] | None) -> Iterator[AutoLabels]:
-    """Yield the labels of every combination of what the group is repeated over."""
+    """Yield the labels of every combination of the group's threads, devices, sizes and other axes."""
     plain = CompileVariant()
     runtimes = [(RuntimeMode.EAGER, plain)]
     runtimes += [(RuntimeMode.TORCHSCRIPT, plain)] if benchmark.torchscript else []

@@ -36,7 +36,7 @@ class OrderFigures:
 
 
 def order_figures(benchmark: GroupedBenchmark, auto: AutoLabels) -> OrderFigures | None:
-    """Return what is asked of the variant; None if it is nothing. C++ has no variables that could be read."""
+    """Return the figures to read of the variant; None if there are none. C++ has no variables that could be read."""
     asked = benchmark.figures
     if asked == NO_FIGURES:
         return None

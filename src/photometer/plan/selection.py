@@ -25,7 +25,7 @@ MOST_SUGGESTIONS = 3
 def selection_sentences(
     planned: WorkOrders, selected: WorkOrders, expression: str | None = None, tags: Collection[str] = ()
 ) -> list[str]:
-    """Return nothing if nothing was asked for."""
+    """Return the sentences about a selection; none without an expression or tags."""
     if expression is None and not tags:
         return []
     sentences = []
@@ -42,7 +42,7 @@ def selection_sentences(
 
 
 def _did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Return the nearest of the names, or else of their words: labels are often several."""
+    """Return the nearest of the names, or else of their words: labels often have several."""
     whole = sorted(set(names))
     parts = sorted({part for name in whole for part in name.replace(".", " ").split()})
     found = difflib.get_close_matches(word, whole, MOST_SUGGESTIONS, LIKE_ENOUGH)

@@ -25,7 +25,7 @@ from photometer.worker.seeds import LARGEST_SEED
 
 
 def checked_seed(seed: Any) -> int | None:
-    """Return the seed as an int; None if none was chosen. numpy's integers are welcome, text and fractions are not."""
+    """Return the seed as an int; None if none was chosen. Accept numpy's integers; refuse text and fractions."""
     if seed is None:
         return None
     try:
@@ -64,7 +64,7 @@ class ScriptingJob:
 
 @dataclasses.dataclass(frozen=True)
 class WorkOrder:
-    """What to run, the time limit, and how often to retry. `model_id` names the ScriptingJob whose model it loads."""
+    """The code, its time limit, and how often to retry. `model_id` names the ScriptingJob whose model it loads."""
 
     ALWAYS: ClassVar[tuple[str, ...]] = ("tags", "model_id", "timeout_seconds", "retries")
 
@@ -108,12 +108,12 @@ class WorkOrder:
 
     @property
     def auto_labels(self) -> AutoLabels:
-        """Return what distinguishes this variant from the others of its benchmark."""
+        """Return how this variant differs from the others of its benchmark."""
         return self.auto
 
     @property
     def timer_args(self) -> TimerArgs:
-        """Return what is timed."""
+        """Return the code that is timed."""
         return self.args
 
     @property
@@ -123,12 +123,12 @@ class WorkOrder:
 
     @property
     def short_title(self) -> str:
-        """Label, language, and in what the variant differs from the plainest one."""
+        """Return label, language, and the differences from the plainest variant."""
         return title_text(self.label, [self.auto.words()[2], *self.auto.unusual_words()])
 
     @property
     def name(self) -> OrderName:
-        """Its label and variant in plain words, as a record of it has them too."""
+        """Return its label and variant in plain words, as its records have them."""
         return self.auto.named(self.label)
 
     def with_model_path(self, path: str) -> WorkOrder:

@@ -42,7 +42,7 @@ class BenchmarkJson:
 
     @classmethod
     def of(cls, config: pytest.Config) -> BenchmarkJson | None:
-        """Return what the options ask for; None if they ask for no file."""
+        """Return the writer for the options; None if they name no file."""
         given = vars(config.option)
         save = given.get("benchmark_save")
         now = datetime.datetime.now(datetime.timezone.utc)

@@ -91,14 +91,14 @@ class ComparedRun:
             terminalreporter.write_line(f"results: {self._config.option.photometer_json}")
 
     def _say_verdict(self, judged: JudgedTest, names: tuple[str, ...]) -> None:
-        """Say how a test was decided as soon as it is: the table comes when all are."""
+        """Print how a test was decided, at once: the table comes at the end."""
         from photometer.pytest_plugin.compared_outcome import verdict_lines
 
         for line in verdict_lines(judged, names):
             self._say(f"  {line}")
 
     def _say(self, text: str) -> None:
-        """Print a line of its own, also with -q."""
+        """Print a separate line, also with -q."""
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             reporter.ensure_newline()
@@ -163,9 +163,9 @@ class ComparedRun:
 
 
 def make_importable(root: Path) -> None:
-    """Let this process collect tests that import from the root or from `src` there, as a side's checkout can.
+    """Make the root and `src` importable for collecting tests, as in a side's checkout.
 
-    They come last: what is installed here, or put on the path by the user, is preferred.
+    They come last: packages that are installed here, or put on the path by the user, are preferred.
     """
     for folder in (root / "src", root):
         if folder.is_dir() and str(folder) not in sys.path:
@@ -190,7 +190,7 @@ def _report(item: pytest.Item, when: Any, outcome: Any, text: str | None, began:
 
 @contextlib.contextmanager
 def keeping_servers(config: pytest.Config) -> Iterator[None]:
-    """Keep servers warm in a terminal, as the commands do, and say on it what is to be known of them."""
+    """Keep servers warm in a terminal, as the commands do, and print remarks about them there."""
     from photometer.session.remarks import remarks_to
     from photometer.session.warm import VARIABLE, keep_in_terminal
 

@@ -28,7 +28,7 @@ class Arguments:
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """What is measured: a function with its arguments, or with a `setup` that makes new ones for every round.
+    """The call to measure: a function with its arguments, or with a `setup` that makes new ones for every round.
 
     `rounds` is None if the number of runs is left to the engine.
     """
@@ -62,7 +62,7 @@ class Call:
         return Arguments(tuple(args), dict(kwargs))
 
     def run_once(self) -> Any:
-        """Run it with set-up and tear-down, and return its result."""
+        """Run the call with set-up and tear-down, and return its result."""
         arguments = self.new_arguments()
         result = self.function(*arguments.args, **arguments.kwargs)
         self.tear_down(arguments)
@@ -86,7 +86,7 @@ class Statement:
 
 
 def statement_of(call: Call) -> Statement:
-    """Return the call with one name per argument, so that a plain call is timed; with a set-up, using what it made."""
+    """Return the call with one name per argument, so that a plain call is timed; with a set-up, using its arguments."""
     names: dict[str, Any] = {FUNCTION: call.function}
     if call.setup is not None:
         text = f"photometer_made = {NEXT_ARGUMENTS}(); {FUNCTION}(*photometer_made.args, **photometer_made.kwargs)"
@@ -143,19 +143,19 @@ class Stats:
 
 
 class Engine(Protocol):
-    """Carries out what a fixture is asked to do."""
+    """Carries out the requests of a fixture."""
 
     stats: Stats | None
     enabled: bool
 
     def measure(self, call: Call) -> Any:
-        """Measure the call, and return what it returns."""
+        """Measure the call, and return its result."""
 
     def ab(self, statements: Sequence[Any], options: Mapping[str, Any]) -> Any:
         """Compare the statements in this process, and return the verdict."""
 
     def result(self) -> Any:
-        """Return what was measured; None if nothing was."""
+        """Return the measurement; None if there is none."""
 
 
 class Once:

@@ -47,11 +47,11 @@ class Kept:
 
     @property
     def is_incomplete(self) -> bool:
-        """Return whether results that were to be kept are lost."""
+        """Return whether results that should be kept are lost."""
         return bool(self._messages)
 
     def messages(self) -> list[str]:
-        """Return what the user must know about file and store."""
+        """Return the messages about file and store."""
         lines = list(self._messages)
         lines += [f"results: {self._file.path}"] if self._file is not None else []
         lines += [f"stored: {self._recorder.place}"] if self._recorder is not None else []

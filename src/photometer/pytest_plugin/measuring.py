@@ -75,7 +75,7 @@ class Rounds:
 
 
 class Measuring:
-    """Measures what one test asks for."""
+    """Measures one test."""
 
     enabled = True
 

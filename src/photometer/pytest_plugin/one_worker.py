@@ -25,7 +25,7 @@ def write_benchmarks(path: Path, tests: Iterable[str]) -> None:
 
 
 class Together:
-    """Which tests belong together, according to the list that workers have left."""
+    """Which tests belong together, according to the list that the workers wrote."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -228,7 +228,7 @@ def is_given(config: pytest.Config, name: str) -> bool:
 
 
 def check_results_files(config: pytest.Config) -> None:
-    """Raise a usage error if a file or store that is asked for cannot be written: nothing is measured in vain."""
+    """Raise a usage error if a requested file or store cannot be written, before anything is measured."""
     if hasattr(config, "workerinput"):
         return
     files = {"--photometer-json": config.option.photometer_json}
@@ -306,7 +306,7 @@ def _number(text: str) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What the marks of a test ask for."""
+    """The requests of a test's marks."""
 
     group: str = ""
     threads: int = 1
@@ -336,7 +336,7 @@ class Asked:
 
 
 def asked_of(item: pytest.Item) -> Asked:
-    """Return what the marks of a test, its class and its module ask for; the nearest one wins."""
+    """Return the requests of the marks of a test, its class and its module; the nearest one wins."""
     foreign_values: dict[str, Any] = {}
     known = {field.name for field in dataclasses.fields(Asked)}
     for mark in item.iter_markers("benchmark"):

@@ -65,9 +65,9 @@ class PairedRequest:
 
 @dataclasses.dataclass(frozen=True)
 class JudgedTest:
-    """What is known about one test: its verdicts and failures, and how it ended on each side, base first.
+    """The results of one test: its verdicts and failures, and how it ended on each side, base first.
 
-    `skipped_because` says why it is not compared, if no other side than the base is to blame.
+    `skipped_because` says why it is not compared, if only the base is the reason.
     """
 
     test: str
@@ -77,7 +77,7 @@ class JudgedTest:
 
 
 class SaysMaking(Observer):
-    """Says which environments are made, which may take minutes; what follows is said test by test."""
+    """Prints which environments are made, which may take minutes; later progress is printed test by test."""
 
     def __init__(self, say: Callable[[str], object]) -> None:
         self._say = say
@@ -88,7 +88,7 @@ class SaysMaking(Observer):
 
 
 class TestSource:
-    """The sides are pytest processes; what they compare is the test in which they have stopped."""
+    """The sides are pytest processes; they compare the test in which they have stopped."""
 
     # Not a class of tests, whatever its name looks like to pytest.
     __test__ = False
@@ -104,7 +104,7 @@ class TestSource:
         self.modules: set[str] = set()
 
     def move_to(self, test: str, asked: Asked) -> None:
-        """Let the next comparison be that of this test."""
+        """Select the test for the next comparison."""
         order = order_of(test, asked)
         if asked.instructions is False:
             order = dataclasses.replace(order, figures=OrderFigures(instructions=False))
@@ -272,7 +272,7 @@ class PairedTests:
 
 
 def on_all(sides: Sequence[StartedSide], work: Callable[[StartedSide], T]) -> list[T]:
-    """Do the same on all sides at once."""
+    """Run the same on all sides at once."""
     with ThreadPoolExecutor(len(sides)) as threads:
         return list(threads.map(work, sides))
 
@@ -301,7 +301,7 @@ def _reach(side: StartedSide, order: WorkOrder) -> ProbeResult | WorkerError:
 
 
 def _raise_if_not_built(side: StartedSide, outcome: ProbeResult | WorkerError) -> None:
-    """Raise CannotRun if a side's checkout lacks what is compiled: no test can be compared then."""
+    """Raise CannotRun if a side's checkout lacks compiled parts: then no test can be compared."""
     if isinstance(outcome, WorkerError) and side.checkout:
         error = needs_build(side.name, Path(side.checkout), outcome.message, outcome.log or "")
         if error is not None:

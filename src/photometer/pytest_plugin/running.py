@@ -39,7 +39,7 @@ LIST = "benchmarks.json"
 
 
 def register_plugins(config: pytest.Config) -> None:
-    """Register what this session needs: an ordinary run, or a comparison."""
+    """Register the plugins of this session: an ordinary run, or a comparison."""
     if not config.option.help and not config.option.version:
         refuse_gates(config)
         check_results_files(config)
@@ -204,7 +204,10 @@ class BenchmarkRun:
             self._kept.close()
 
     def _write_benchmark_json(self, records: list[dict[str, Any]]) -> bool:
-        """Write what pytest-benchmark's options ask for; if it is installed, these belong to it. False if it failed."""
+        """Write the files of pytest-benchmark's options, unless it is installed itself.
+
+        Return False if that failed.
+        """
         if has_pytest_benchmark(self._config):
             return True
         from photometer.errors import PhotometerError

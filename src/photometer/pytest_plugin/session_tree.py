@@ -97,7 +97,7 @@ class SessionTree:
         return any(not tests & set(name.split(".")) and name.split(".")[0] not in TEST_FOLDERS for name in modules)
 
     def lay_over(self, folder: Path) -> None:
-        """Replace the tests and the configuration of a checkout by these. What is the same already is not touched."""
+        """Replace the tests and the configuration of a checkout by these. Files that are equal are not touched."""
         for path in (self.root, self.started_in):
             if self.top in (path, *path.parents):
                 (folder / path.relative_to(self.top)).mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ class SessionTree:
                 _copy_changed(path, copy)
 
     def imports(self) -> SideImports:
-        """Return what a side's processes can import once: pytest and its plugins, and what the tests import."""
+        """Return the imports that a side's processes share: pytest and its plugins, and those of the tests."""
         conftests = [path / "conftest.py" for path in (self.root, *self._folders_of_tests())]
         files = [*dict.fromkeys(path for path in conftests if path.exists()), *self.files]
         # As one text: what the first of them does may change what the imports of the others mean.
@@ -126,7 +126,7 @@ class SessionTree:
             yield from (folder for folder in reversed(file.parents) if self.root in folder.parents)
 
     def digest(self) -> str:
-        """Return a digest of what `lay_over` copies."""
+        """Return a digest of the files that `lay_over` copies."""
         digest = hashlib.sha256()
         for path in self._of_tests():
             files = sorted(path.rglob("*")) if path.is_dir() else [path]

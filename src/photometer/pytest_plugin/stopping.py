@@ -40,7 +40,7 @@ NEUTRAL_OPTIONS = {"xmlpath": None, "maxfail": 0, "usepdb": False, "trace": Fals
 
 
 def main(channel: int, lifeline: int, folder: str) -> None:
-    """Be the server that these descriptors and folder are for. Never return."""
+    """Run the server for these descriptors and this folder. Never return."""
     sys.argv[:] = ["pytest"]
     gc.unfreeze()
     gc.enable()

@@ -76,7 +76,7 @@ class StoppingServer(ForkServer):
             self.send(settings.as_message(), time.monotonic() + TEST_SECONDS)
 
     def go_to(self, test: str) -> Stopped:
-        """Let it run until it stops at this test. Raise NotReached if the test ends first."""
+        """Let the process run until it stops at this test. Raise NotReached if the test ends first."""
         while self.at is None or self.at.test != test:
             if test in self._ended:
                 raise NotReached(self._ended[test])
@@ -85,7 +85,7 @@ class StoppingServer(ForkServer):
         return self.at
 
     def go_on(self) -> None:
-        """Let it leave the test where it has stopped, without waiting."""
+        """Let the process leave the test where it has stopped, without waiting."""
         if self.at is None:
             return
         self.at = None

@@ -44,7 +44,7 @@ def render_comparison_csv(comparison: EnvironmentComparison) -> str:
 
 
 def render_comparison_json(comparison: EnvironmentComparison) -> str:
-    """Return the records of the results. Of more than two sides, each has the position of the one it is about."""
+    """Return the records of the results. With more than two sides, each has the position of its side."""
     records = [to_record(result) for result in comparison]
     document = {"sides": comparison.names, "results": records} if comparison.has_many_sides else records
     return json.dumps(document, indent=2) + "\n"

@@ -49,7 +49,7 @@ def _lines(m: DeviceMeasurement) -> Iterator[str]:
 
 
 def table_of_modes(modes: Sequence[DeviceMode]) -> Table:
-    """Return a row per mode: its time, and where that was read."""
+    """Return a row per mode: its time, and the source of that."""
     return table_of(MODE_COLUMNS, [_row(mode) for mode in modes])
 
 

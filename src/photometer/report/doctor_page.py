@@ -24,7 +24,7 @@ _TITLES = {Work.COMPUTING: "Computing (a loop in the first cache)", Work.MEMORY:
 
 @dataclasses.dataclass(frozen=True)
 class Colours:
-    """Of the picture: on a page they follow light and dark, a file has its own."""
+    """The colours of the picture: on a page they follow light and dark, a file has fixed ones."""
 
     paper: str
     ink: str
@@ -119,7 +119,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:
 
 
 def doctor_page(examination: Examination) -> str:
-    """Return a whole page: the conclusion, what disturbs first, the picture, what else was looked at."""
+    """Return a whole page: the conclusion, the problems, the picture, and the other findings."""
     script = script_of_theme()
     style = "".join((REPORT_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "doctor.css"))
     findings = sorted(examination.findings, key=lambda finding: _ORDER.index(finding.state))

@@ -34,7 +34,7 @@ def html_lines(text: str) -> str:
 
 
 def html_prose(text: str) -> Markup:
-    """Escape a sentence of ours for a template; what is in backticks becomes code."""
+    """Escape a sentence of ours for a template; text in backticks becomes code."""
     from markupsafe import Markup
 
     parts = visible(text).split("`")
@@ -55,7 +55,7 @@ def markdown_text(text: str) -> str:
 
 
 def encodable(text: str, encoding: str | None) -> str:
-    """Return the text such that this encoding can write it: our own signs in ASCII, all others as escapes."""
+    """Return the text in a form that this encoding can write: our own signs in ASCII, all others as escapes."""
     name = encoding or "utf-8"
     try:
         text.encode(name)

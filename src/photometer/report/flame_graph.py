@@ -44,7 +44,7 @@ _STYLE = (
 
 @dataclasses.dataclass(frozen=True)
 class Quantity:
-    """What widths mean, always per run: how an amount is written."""
+    """The meaning of widths, always per run, and how an amount is written."""
 
     write: Callable[[float], str]
 
@@ -63,7 +63,7 @@ class _Frame:
 def render_flame_graph(
     stacks: FoldedStacks, title: str, *, subtitle: str = "", quantity: Quantity = NANOSECONDS, root: str = "loop"
 ) -> str:
-    """Return the graph of one side. `root` names the frame on top; its own part is what the statement's loop does."""
+    """Return the graph of one side. `root` names the frame on top, whose own part is the statement's loop."""
     tree = flame_tree(without_interpreter(stacks), root=root)
 
     def tip(node: FlameNode) -> str:

@@ -53,12 +53,12 @@ def table_of_counts(all_counts: Sequence[InstructionCounts]) -> Table:
 
 
 def render_counts(all_counts: Sequence[InstructionCounts], width: int = 100) -> str:
-    """Return the figures of all statements, and what is to be known about them."""
+    """Return the figures of all statements, and notes about them."""
     return render_text(table_of_counts(all_counts), width).rstrip("\n")
 
 
 def table_of_functions(functions: FunctionCounts, number_per_run: int, most: int = SHOWN_FUNCTIONS) -> Table:
-    """Return the functions that executed most instructions themselves. The loop's own are not subtracted."""
+    """Return the functions with the most instructions of their own. The loop's own are not subtracted."""
     total = functions.sum() or 1
     rows = [
         row_of({"count": count / number_per_run, "share": count / total, "function": function})
@@ -94,7 +94,7 @@ def table_of_difference(first: FunctionCounts, second: FunctionCounts, number_pe
 
 
 def render_difference(first: FunctionCounts, second: FunctionCounts, number_per_run: int, width: int = 100) -> str:
-    """Return what differs between two statements, function by function."""
+    """Return the differences between two statements, function by function."""
     if not len(second - first):
         return "Every function executes the same number of instructions."
     return render_text(table_of_difference(first, second, number_per_run), width).rstrip("\n")

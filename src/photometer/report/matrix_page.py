@@ -35,7 +35,7 @@ SMALLEST_RANGE = 0.02
 
 @dataclasses.dataclass(frozen=True)
 class TrendPoint:
-    """One side in the trend of a row: where it lies, how far its interval reaches, and its verdict."""
+    """One side in the trend of a row: its place, the ends of its interval, and its verdict."""
 
     x: float
     y: float

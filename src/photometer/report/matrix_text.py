@@ -24,7 +24,7 @@ LONGEST_NAME = 28
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return names without what all of them begin with, and without remarks in parentheses, if they are told apart."""
+    """Return names without their common beginning, and without remarks in parentheses, if they stay distinct."""
     plain = [name.partition(" (")[0] for name in names]
     names = plain if len(set(plain)) == len(set(names)) else names
     first = min(names, default="")
@@ -151,7 +151,7 @@ def failures_of(row: ComparisonRow) -> list[tuple[int, str]]:
 
 
 def details_of(matrix: EnvironmentComparison) -> Iterator[tuple[ComparisonResult, list[str]]]:
-    """Yield what is to be said of a benchmark on a side: causes, memory, acceptances."""
+    """Yield the details of a benchmark on a side: causes, memory, acceptances."""
     for row in matrix.rows:
         for _, cell in sorted(row.cells.items()):
             lines = [line for line in detail_lines(cell) if not line.startswith("! ")]

@@ -37,7 +37,7 @@ def render_memories(memories: Sequence[MemoryMeasurement], width: int) -> str:
 
 
 def render_memory_differences(memories: Sequence[MemoryMeasurement]) -> str:
-    """Return a line for each statement after the first: what it allocates more or less."""
+    """Return a line for each statement after the first: how much more or less it allocates."""
     first, *others = memories
     lines = []
     for other in others:
@@ -48,7 +48,7 @@ def render_memory_differences(memories: Sequence[MemoryMeasurement]) -> str:
 
 
 def name_of(memory: MemoryMeasurement) -> str:
-    """Return what a row is called: the statement's name or text, and the sizes it has."""
+    """Return the name of a row: the statement's name or text, and its sizes."""
     spec = memory.task_spec
     return " ".join(part for part in (spec.description or spec.stmt, spec.sub_label) if part)
 

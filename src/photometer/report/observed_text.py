@@ -34,7 +34,7 @@ def table_of_metrics(facts: Sequence[OrderFacts]) -> Table:
 
 
 def metric_text(metric: MetricValues) -> str:
-    """Return the value; of one that changes from run to run, the first and the last."""
+    """Return the value; for one that changes from run to run, the first and the last."""
     first, last = metric.values[0], metric.values[-1]
     if min(metric.values) == max(metric.values):
         return format_number(first)
@@ -59,13 +59,13 @@ def table_of_phases(facts: Sequence[OrderFacts]) -> Table:
 
 
 def render_observed(facts: Sequence[OrderFacts], width: int) -> str:
-    """Return phases and metrics for a terminal; nothing of what was not observed."""
+    """Return phases and metrics for a terminal, if there are any."""
     tables = (table_of_phases(facts), table_of_metrics(facts))
     return "".join(f"\n{render_text(table, width)}" for table in tables if table.rows)
 
 
 def render_curves(sets: Sequence[CurveSet]) -> str:
-    """Return what the sweeps show, in sentences: where a variant becomes faster, and how each grows."""
+    """Return the findings of the sweeps, in sentences: where a variant becomes faster, and how each grows."""
     lines = []
     for each in sets:
         if each.sentences:

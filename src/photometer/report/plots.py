@@ -85,7 +85,7 @@ def plot_verdict(verdict: Verdict) -> Plot:
 
 
 def plot_comparison(comparison: EnvironmentComparison) -> Plot:
-    """Return the change of every benchmark with its interval, what matters most first."""
+    """Return the change of every benchmark with its interval, the most important first."""
     shown = comparison.titled_by_side().by_importance[:MOST_ROWS]
     rows = tuple(_verdict_row(result.title, result.judged) for result in shown)
     more = len(comparison.results) - len(shown)
@@ -132,7 +132,7 @@ def plot_device(m: DeviceMeasurement) -> Plot:
 
 
 def plot_counts(counts: InstructionCounts) -> Plot:
-    """Return the functions that execute most instructions themselves."""
+    """Return the functions with the most instructions of their own."""
     rows = tuple(
         Row(_name(function), count / counts.number_per_run, None, None, "base", start=0.0)
         for count, function in counts.top_functions[:MOST_FUNCTIONS]

@@ -46,7 +46,7 @@ CSV_FIELDS = (
 
 
 def table_of_ranking(ranking: Ranking) -> Table:
-    """Return a row per statement, fastest first, and what a reader must know besides the figures."""
+    """Return a row per statement, fastest first, and notes besides the figures."""
     return table_of(COLUMNS, [_row(statement) for statement in ranking], notes=tuple(_below(ranking)))
 
 
@@ -128,7 +128,7 @@ def _row(statement: RankedStatement) -> Row:
 
 
 def _below(ranking: Ranking) -> Iterator[str]:
-    """Yield what a reader must know besides the figures."""
+    """Yield the notes besides the figures."""
     if len(ranking) > 2:
         yield from _about_many(ranking)
     elif not ranking.decided:

@@ -33,7 +33,7 @@ ENERGY_COLUMNS = (
 
 
 def table_of_rates(rates: Sequence[Rate], peaks: Sequence[MachinePeak]) -> Table:
-    """Return what each benchmark does per second, and what that is compared with."""
+    """Return the rates of each benchmark, and the peak that they are compared with."""
     notes = [f"Peak: {peak_text(peak)}." for peak in peaks]
     if any(rate.is_derived for rate in rates):
         notes.append(f"{DERIVED} counted in one run: FLOPs by torch's counter, bytes of inputs and outputs.")

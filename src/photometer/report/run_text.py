@@ -75,7 +75,7 @@ STEP_WORDS = {"build": "compiling", "script": "scripting", **{each.name: each.do
 
 
 def table_of_run(run: RunTable) -> Table:
-    """Return the run as a table: a section per group of benchmarks, columns for what was measured."""
+    """Return the run as a table: a section per group of benchmarks, a column per measured figure."""
     figures = _figures(run)
     columns = [Column("name", "", Kind.NAME), *(column for column, _ in figures)]
     sections = tuple(Section(each.name, tuple(_row(row, figures) for row in each.rows)) for each in run.sections)
@@ -83,7 +83,7 @@ def table_of_run(run: RunTable) -> Table:
 
 
 def render_run(run: RunTable, width: int) -> str:
-    """Return what is to be known first, one block of rows per section, and the failures."""
+    """Return the cautions, one block of rows per section, and the failures."""
     above = note_lines(f"{MARK} {run.machine}", max(width, 40)) if run.machine else []
     return "\n".join([*above, "", render_text(table_of_run(run), width)])
 
@@ -100,7 +100,7 @@ def _row(row: RunRow, figures: list[_Figure]) -> Row:
 
 
 def _figures(run: RunTable) -> list[_Figure]:
-    """Return the columns of figures, each with how a row's cell is made; only what was measured has one."""
+    """Return the columns of figures, each with a function for a row's cell; only measured figures have one."""
     cells = run.cells()
     found: list[_Figure] = []
 
@@ -133,7 +133,7 @@ def summary_line(table: RunTable) -> str:
 
 
 def render_failure(failure: RunFailure) -> str:
-    """Return one line: what failed, at which step, the cause, and the line of the user that raised."""
+    """Return one line: the benchmark, the step that failed, the cause, and the line of the user that raised."""
     step = STEP_WORDS.get(failure.step, failure.step)
     first = with_failing_line(failure.message.split("\n", 1)[0], failure.log)
     # A compiler's log has the cause somewhere in it; the first line of an exception's message is the cause.
@@ -167,7 +167,7 @@ def _notes(table: RunTable) -> list[str]:
 
 
 def doubt_lines(table: RunTable) -> list[str]:
-    """Return each marked row with its reasons, and what to do about each kind of reason, once."""
+    """Return each marked row with its reasons, and a remedy for each kind of reason, once."""
     lines: list[str] = []
     remedies: dict[str, str] = {}
     for section in table.sections:

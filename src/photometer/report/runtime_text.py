@@ -51,7 +51,7 @@ def render_runtimes(rows: Sequence[RuntimeRow], width: int) -> str:
 
 
 def render_compile_report(report: CompileReport, width: int, counts: CompileCounts | None = None) -> str:
-    """Return what one statement's compilation took and met, a fact per line."""
+    """Return the report on one statement's compilation, a fact per line."""
     graphs = "1 graph" if report.graphs == 1 else f"{report.graphs} graphs"
     lines = [f"  {graphs}, {_times(report.break_count, 'graph break')}"]
     cold, warm = _seconds(report.compile_seconds), _seconds(report.warm_compile_seconds)

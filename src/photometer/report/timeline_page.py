@@ -121,7 +121,7 @@ def _event(event: TimelineEvent, top: int, scale: float) -> str:
 
 
 def _words(timeline: Timeline) -> str:
-    """Return how long all of it took, and what is not shown."""
+    """Return how long everything took, and what is not shown."""
     kernels = sum(not event.on_host for event in timeline.events)
     words = f"{format_seconds(timeline.length / 1e9)} under the profiler"
     words += f", {kernels:,} kernels and copies" if kernels else ", on the host alone"

@@ -64,7 +64,7 @@ def render_verdicts(comparison: EnvironmentComparison, width: int = 100, colour:
 
 
 def render_causes(comparison: EnvironmentComparison, before: EnvironmentComparison, width: int = 100) -> str:
-    """Return what has become known since `before` was printed: causes, memory, metrics. Empty if nothing has."""
+    """Return the findings since `before` was printed: causes, memory, metrics. Empty if there are none."""
     known = {(result.order_id, result.side): detail_lines(result) for result in before.results}
     lines: list[str] = []
     for result in comparison.titled_by_side().by_importance:
@@ -112,7 +112,7 @@ def accepted_words(comparison: EnvironmentComparison) -> str:
 
 
 def fine_answer(comparison: EnvironmentComparison, than: str = "") -> str:
-    """Return the answer if nothing is slower for certain, with the largest difference that there can be."""
+    """Return the headline if nothing is slower for certain, with the largest possible difference."""
     if comparison.count("probably slower"):
         return f"Nothing is certain to be slower{than}."
     only_bound = all(result.verdict in ("same", "identical") for result in comparison.results)
@@ -122,7 +122,7 @@ def fine_answer(comparison: EnvironmentComparison, than: str = "") -> str:
 
 
 def count_parts(comparison: EnvironmentComparison) -> list[str]:
-    """Return how many benchmarks have which verdict: `1 slower`, `3 same within 1 %`, the widest bound of these."""
+    """Return the number of benchmarks by verdict: `1 slower`, `3 same within 1 %`, the widest bound of these."""
     counts = [(word, comparison.count(word)) for word in VERDICT_WORDS]
     within = "" if comparison.bound is None else f" within {bound_text(comparison.bound)}"
     return [f"{count} {word}{within if word == 'same' else ''}" for word, count in counts if count]
@@ -145,7 +145,7 @@ def _detectable(verdict: Verdict) -> Cell:
 
 
 def detail_lines(result: ComparisonResult) -> list[str]:
-    """Return the lines below a row: cause, warnings, notes and, if it is undecided, what more time would show."""
+    """Return the lines below a row: cause, warnings, notes and, if it is undecided, the gain from more time."""
     lines = [f"accepted: {result.accepted}"] if result.accepted else []
     lines += [result.cause] if result.cause else []
     lines += [f"memory: {result.memory.sentence}"] if result.memory is not None and result.memory.sentence else []
@@ -173,12 +173,12 @@ def _word(result: ComparisonResult) -> str:
 
 
 def mark_of(word: str) -> Mark:
-    """Return how the word of a verdict is marked."""
+    """Return the mark for the word of a verdict."""
     return _VERDICT_MARKS.get(word, Mark.NONE)
 
 
 def table_of_results(results: Sequence[ComparisonResult]) -> Table:
-    """Return a row per benchmark, with what is to be said of it below."""
+    """Return a row per benchmark, with its details below."""
     return table_of(COLUMNS, [_row(result) for result in results])
 
 

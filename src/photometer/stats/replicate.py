@@ -38,7 +38,7 @@ MOST_ERRORS_APART = 4.0
 
 @dataclass(frozen=True)
 class ReplicateEstimate:
-    """What one replicate says: log(B/A) by the best estimate, by the typical pair, and the floors of both sides."""
+    """The estimates of one replicate: log(B/A), the best and by the typical pair; the floors of both sides."""
 
     log_ratio: float
     typical_log_ratio: float

@@ -47,9 +47,9 @@ def undisturbed(levels: Sequence[float]) -> float:
 
 
 def undisturbed_interval(levels: Sequence[float], fastest: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the interval of what another run gives. It begins at the `fastest` block that was seen, or above.
+    """Return the interval for the figure of another run. It begins at the `fastest` measured block, or above.
 
-    It narrows with the number of visits. One visit says nothing of others: its interval has no upper end.
+    It narrows with the number of visits. One visit gives no information on others: its interval has no upper end.
     """
     if len(levels) < 2:
         return fastest, math.inf

@@ -54,7 +54,7 @@ class Backend:
         return getattr(torch, self.kind, None)
 
     def is_built(self, torch: Any) -> bool:
-        """Return whether this torch was built for it, or has been extended by it. Asks no device."""
+        """Return whether this torch was built for it, or has been extended by it. Opens no device."""
         if self.versions:
             return any(getattr(getattr(torch, "version", None), name, None) for name in self.versions)
         module = self.module(torch)
@@ -68,7 +68,7 @@ class Backend:
         return module is not None and ask is not None and bool(ask())
 
     def was_started(self, torch: Any) -> bool | None:
-        """Return whether this process has opened a device; None if the backend does not tell. Counts no devices."""
+        """Return whether this process has opened a device; None if the backend cannot tell. Counts no devices."""
         ask = getattr(self.module(torch), "is_initialized", None)
         return None if ask is None else bool(ask())
 
@@ -126,7 +126,7 @@ def all_of(values: Callable[[Backend], Iterable[str]]) -> tuple[str, ...]:
 
 
 def known_backends(torch: Any) -> tuple[Backend, ...]:
-    """Return the table, and the private backend that this torch has been extended by, if it is not in it."""
+    """Return the table, and the private backend that extends this torch, if it is not in it."""
     ask = getattr(getattr(torch, "_C", None), "_get_privateuse1_backend_name", None)
     name = "" if ask is None else str(ask())
     if not name or not hasattr(torch, name) or any(backend.kind == name for backend in BACKENDS):
@@ -135,7 +135,7 @@ def known_backends(torch: Any) -> tuple[Backend, ...]:
 
 
 def find_backend(kind: str, torch: Any) -> Backend:
-    """Return the entry of a kind of device; of one that nobody knows, an entry that has nothing."""
+    """Return the entry of a kind of device; for an unknown one, an entry without functions."""
     return next((backend for backend in known_backends(torch) if backend.kind == kind), Backend(kind))
 
 
@@ -205,18 +205,18 @@ class TorchDevice:
 
     @property
     def index(self) -> int:
-        """The number of the current device; a backend of one device has no function for it."""
+        """Return the number of the current device; a backend of one device has no function for it."""
         return int(getattr(self.module, "current_device", int)())
 
     @property
     def name(self) -> str:
-        """What the maker calls the device."""
+        """Return the maker's name of the device."""
         ask = getattr(self.module, "get_device_name", None)
         return str(ask(self.index)) if ask is not None else self.kind
 
     @property
     def properties(self) -> Any:
-        """What torch tells of the device, or None."""
+        """Return torch's description of the device, or None."""
         ask = getattr(self.module, "get_device_properties", None)
         return ask(self.index) if ask is not None else None
 
@@ -251,7 +251,7 @@ class TorchDevice:
 
     @property
     def spin(self) -> Callable[[int], object] | None:
-        """A kernel that waits for a number of cycles, if there is one."""
+        """Return a kernel that waits for a number of cycles, if there is one."""
         found: Callable[[int], object] | None = getattr(self.module, "_sleep", None)
         return found
 

@@ -74,7 +74,7 @@ DENORMAL = 1e-40
 
 
 class Child:
-    """The loop under measurement and what can be asked of it. `names` are globals that every statement sees."""
+    """The loop under measurement and the requests to it. `names` are globals that every statement sees."""
 
     def __init__(self, names: dict[str, Any]) -> None:
         self._names = names
@@ -88,7 +88,7 @@ class Child:
         self._group: RankGroup | None = None
 
     def close(self) -> None:
-        """Leave the blocks that are open, and end the ranks: the variables of the set-up go."""
+        """Leave the open blocks, and end the ranks: the variables of the set-up are released."""
         self._run_block = None
         self._opened.close()
         if self._group is not None:
@@ -145,7 +145,7 @@ class Child:
         return report_compile(request, open_blocks, lambda: names.get(COMPILE_SECONDS))
 
     def _prepare_ranks(self, request: Prepare) -> Reply:
-        """Fork the ranks, before anything of the user's runs here, and have each prepare."""
+        """Fork the ranks, before any of the user's code runs here, and have each prepare."""
         self.close()
         names = self._names
         self._group = RankGroup(request.ranks, lambda own: Child({**names, **own}), before_block=BEFORE_BLOCK)
@@ -221,7 +221,7 @@ class Child:
         return self._loop.variable(name)
 
     def _count(self, run_block: RunBlock, request: Count) -> Counted:
-        """Count blocks. Nothing here depends on the clock: a reply of another length would be another layout."""
+        """Count blocks. Nothing here depends on the clock: a reply of another length would be another memory layout."""
         frames = self._python_frames
         if frames is not None:
             frames.before_counting(run_block)
@@ -245,9 +245,10 @@ def run_imports(statements: tuple[str, ...]) -> None:
 
 
 def _leave_collector_alone() -> None:
-    """Unless the set-up has switched it on, how many objects that made must not matter to those of the statement.
+    """Keep the number of objects that the set-up made from affecting the statement's.
 
-    Past the threshold each new one takes another path, even if the collector is off.
+    Past the collector's threshold each new object takes another path, even if the collector is off. A set-up that
+    switches it on keeps it.
     """
     if not gc.isenabled():
         gc.set_threshold(HIGHEST_THRESHOLD)
@@ -286,7 +287,7 @@ def spin(run_block: RunBlock, request: Spin) -> Spun:
 
 
 def describe_torch(request: DescribeTorch) -> TorchFacts:
-    """How this torch was built. Asked in a child: some of it may touch the GPU, which the server must not."""
+    """Return how this torch was built. Run it in a child: parts of it may use the GPU, which the server must not."""
     torch = find_torch()
     if torch is None:
         return TorchFacts(
@@ -330,7 +331,7 @@ def look_around(request: LookAround) -> Surroundings:
 
 
 def waiting_for(torch: Any) -> Callable[[], None]:
-    """Return what waits for the accelerator, whose work is queued, if the process uses one by then."""
+    """Return a function that waits for the accelerator's queued work, if the process uses one by then."""
     device = device_in_use(torch)
 
     def wait() -> None:

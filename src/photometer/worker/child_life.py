@@ -28,16 +28,19 @@ DESCRIPTORS = 400
 
 
 def fork_with_threads() -> int:
-    """Fork a process that may have threads. Python 3.12 warns of them; a child runs this one alone, and ends itself."""
+    """Fork a process that may have threads.
+
+    Python 3.12 warns about them; a child runs only this one, and ends itself.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
 
 
 def live_as_child(take_line: Callable[[], tuple[int, int]], names: dict[str, Any] | None = None) -> NoReturn:
-    """Live the whole life of a child, whose statements see `names`; never return.
+    """Run the whole life of a child, whose statements see `names`; never return.
 
-    `take_line` leaves what is the parent's, and returns the child's channel and lifeline.
+    `take_line` closes the parent's descriptors, and returns the child's channel and lifeline.
     """
     status = 1
     try:
@@ -58,7 +61,7 @@ def live_as_child(take_line: Callable[[], tuple[int, int]], names: dict[str, Any
 
 
 def out_of_reach(descriptor: int) -> int:
-    """Move a descriptor to a number that the user's code will not hit by chance, and close it for what that starts."""
+    """Move a descriptor to a number that user code is unlikely to use, and close it for programs that it starts."""
     start = LOWEST_DESCRIPTOR + int.from_bytes(os.urandom(2), "big") % DESCRIPTORS
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, start)
     os.close(descriptor)
@@ -66,7 +69,7 @@ def out_of_reach(descriptor: int) -> int:
 
 
 def read_nothing_from(descriptor: int) -> None:
-    """Put an empty file in the place of what was open there."""
+    """Replace the open file by an empty one."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, descriptor)
     os.close(nothing)
@@ -99,7 +102,7 @@ def own_pid() -> str:
 
 
 def drain(channel: int) -> None:
-    """Throw away what a child that died before us has left unread: all children share one channel, one at a time."""
+    """Discard messages that a child left unread when it died: all children share one channel, one at a time."""
     os.set_blocking(channel, False)
     try:
         while os.read(channel, 1 << 16):
@@ -111,10 +114,10 @@ def drain(channel: int) -> None:
 
 
 def die_with(lifeline: int) -> None:
-    """Have the kernel end this child when the near side goes away, in the midst of user code too.
+    """Have the kernel end this child when the near side goes away, even during user code.
 
     The lifeline is a pipe on which nothing is ever written. With O_ASYNC its closing raises SIGIO, whose default is to
-    end the process. (The channel itself will not do: SIGIO for a request can arrive after the request was read.)
+    end the process. (The channel itself cannot be used: SIGIO for a request can arrive after the request was read.)
     """
     # Elsewhere (macOS, the BSDs) the default is to ignore it; a handler of Python's then runs when user code lets it.
     signal.signal(signal.SIGIO, signal.SIG_DFL if sys.platform == "linux" else lambda *_: os._exit(1))

@@ -29,9 +29,10 @@ STEP_SECONDS = 2.0**-20
 
 
 class CompileCount:
-    """`begin` and `end` stand around what is counted. `watch`, before them, sees which functions a compilation calls.
+    """`begin` and `end` stand around the counted code.
 
-    What was watched is forgotten before it is counted, and compiled again.
+    `watch`, before them, sees which functions a compilation calls. The watched compilation is forgotten before the
+    counted one.
     """
 
     def __init__(self, frames: PythonFrames | None, cache: str) -> None:
@@ -60,7 +61,7 @@ class CompileCount:
 
 @contextlib.contextmanager
 def same_each_time() -> Iterator[None]:
-    """Have what torch reads of the world while it compiles be the same in every process."""
+    """Make torch read the same values from the world in every process while it compiles."""
     with stepping_clocks(), fixed_bytes(), fixed_guard_time():
         yield
 
@@ -80,7 +81,7 @@ def stepping_clocks() -> Iterator[None]:
 
 @contextlib.contextmanager
 def fixed_bytes() -> Iterator[None]:
-    """Have `os.urandom`, of which torch makes the names of what it has compiled, return the same bytes each time."""
+    """Make `os.urandom`, from which torch names its compiled code, return the same bytes each time."""
     own, source = os.urandom, random.Random(0)
     os.urandom = source.randbytes
     try:
@@ -91,7 +92,7 @@ def fixed_bytes() -> Iterator[None]:
 
 @contextlib.contextmanager
 def fixed_guard_time() -> Iterator[None]:
-    """Have torch's own timing of guards, whose clock is not Python's, return the same number; it is written to logs."""
+    """Make torch's own timing of guards, whose clock is not Python's, return the same number; it is written to logs."""
     from torch._dynamo import guards
 
     own = getattr(guards, "profile_guard_manager", None)
@@ -127,7 +128,7 @@ _CLOCKS = {
 def compile_before_counting(folder: str, imports: list[str]) -> None:
     """Compile a small function, forward and backward, before any child is forked.
 
-    What a process does once, at its first compilation, is then done; and Valgrind has translated the compiler.
+    The one-time work of a process's first compilation is then done, and Valgrind has translated the compiler.
     """
     torch = needed_torch("torch.compile")
     backends = ["eager", "aot_eager"]

@@ -34,7 +34,7 @@ _PREAMBLE = "Encountered graph break"
 
 
 def use_compile_cache(folder: str) -> None:
-    """Have whatever is compiled from now on kept in this folder; read by torch when it first compiles."""
+    """Keep code that is compiled from now on in this folder; torch reads it when it first compiles."""
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
     # Inductor puts Triton's cache below its own unless this says otherwise.
     os.environ.pop("TRITON_CACHE_DIR", None)
@@ -43,7 +43,7 @@ def use_compile_cache(folder: str) -> None:
 def report_compile(
     request: ReportCompile, open_blocks: Callable[[str], Any], seconds: Callable[[], Any]
 ) -> CompileFacts:
-    """Run the set-up, the other sizes and one run while looking on. `open_blocks` takes the set-up's text."""
+    """Run the set-up, the other sizes and one run under observation. `open_blocks` takes the set-up's text."""
     with watching() as watch:
         later = [f"{MARK}()", *request.later] if request.later else []
         with open_blocks("\n".join([request.setup, *later])) as run_block:
@@ -52,7 +52,7 @@ def report_compile(
 
 
 class Watch:
-    """What was seen so far. `mark` ends the part of the first size."""
+    """The observations so far. `mark` ends the part of the first size."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
@@ -98,7 +98,7 @@ class Watch:
 
 @contextlib.contextmanager
 def watching() -> Iterator[Watch]:
-    """Listen to what torch logs of compiling, and time its guards, until the block ends."""
+    """Read torch's logs about compiling, and time its guards, until the block ends."""
     import torch._dynamo
     import torch._dynamo.guards
     import torch._dynamo.utils
@@ -145,7 +145,7 @@ def _listening(take: Callable[[str], object]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _timed_guards(take: Callable[[float], object]) -> Iterator[None]:
-    """Time the guards of each frame at the moment at which torch does."""
+    """Time the guards of each frame when torch does."""
     from torch._dynamo import guards
 
     own = getattr(guards, "profile_guard_manager", None)
@@ -215,7 +215,7 @@ def merged(breaks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def unplaced_breaks(reasons: Any) -> list[dict[str, Any]]:
-    """Return the breaks that torch has counted, if its log says nothing of them."""
+    """Return the breaks that torch has counted, if its log does not name them."""
     return [
         {"file": "", "line": 0, "code": "", "count": int(count), **_reason(str(reason))}
         for reason, count in dict(reasons).items()

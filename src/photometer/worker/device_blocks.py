@@ -65,7 +65,7 @@ class DeviceBlocks:
         return seconds
 
     def _take(self, number: int, hold_margin: float) -> tuple[float, bool]:
-        """One block, and whether the device was still held when its last run was queued. No margin, no hold."""
+        """Time one block; return whether the device was still held when its last run was queued. No margin, no hold."""
         self._device.synchronize()
         start, end = (self._device.event() for _ in range(2))
         if hold_margin and self._spin is not None:
@@ -85,7 +85,7 @@ class DeviceBlocks:
         return start.elapsed_time(end) / 1e3, was_hidden
 
     def _calibrate(self) -> float:
-        """Cycles of a spin in a second. The second of two: the first finds the clock still low."""
+        """Return the cycles of a spin in a second, from the second of two: during the first the clock is still low."""
         assert self._spin is not None
         seconds = 0.0
         for _ in range(2):

@@ -14,7 +14,7 @@ from .accelerators import was_started
 
 
 def accelerator_was_started() -> bool:
-    """Ask without counting devices: after torch.cuda.is_available() a fork can no longer use CUDA."""
+    """Check without counting devices: after torch.cuda.is_available() a fork can no longer use CUDA."""
     torch = sys.modules.get("torch")
     return torch is not None and was_started(torch)
 

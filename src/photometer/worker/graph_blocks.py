@@ -37,7 +37,7 @@ class GraphBlocks:
 
 
 class Replays:
-    """Runs of a statement as replays of graphs, which are captured as they are asked for."""
+    """Runs of a statement as replays of graphs, which are captured when they are needed."""
 
     def __init__(self, run_block: RunBlock, device: TorchDevice) -> None:
         self._run_block = run_block
@@ -45,13 +45,13 @@ class Replays:
         self._graphs: dict[int, Any] = {}
 
     def run(self, number: int) -> None:
-        """Queue the runs; what is not captured yet is captured first."""
+        """Queue the runs, after capturing graphs that are missing."""
         self.get_ready(number)
         for size in _sizes(number):
             self._graphs[size].replay()
 
     def get_ready(self, number: int) -> None:
-        """Capture what the runs need. Single runs, and the block that was asked for last, are kept."""
+        """Capture the graphs for the runs. Single runs, and the last requested block, are kept."""
         wanted = {1, *_sizes(number)}
         if wanted <= self._graphs.keys():
             return

@@ -23,7 +23,7 @@ STATELESS_FILES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 
 class NotShared(Exception):
-    """An import that every fork must do by itself: the statement, and why."""
+    """An import that every fork must do itself: the statement, and why."""
 
     def __init__(self, statement: str, reason: str) -> None:
         super().__init__(f"{statement}: {reason}")
@@ -55,13 +55,13 @@ def import_all(statements: Sequence[str]) -> None:
 
 
 def _names(statement: str, module: str) -> bool:
-    """Return whether the statement itself asks for the module, not something that it imports."""
+    """Return whether the statement itself imports the module, not something that it imports."""
     words = statement.replace(",", " ").replace(".", " ").split()
     return bool(module) and module.partition(".")[0] in words
 
 
 class State(NamedTuple):
-    """What an import may change that forks do not inherit, or that a child sets before its set-up runs."""
+    """The state that an import may change and forks do not inherit, or that a child sets before its set-up runs."""
 
     threads: int
     files: dict[str, str]
@@ -84,7 +84,7 @@ class State(NamedTuple):
         )
 
     def differs_from(self, before: State) -> str | None:
-        """Return why what happened since `before` cannot be shared; None if it can."""
+        """Return why the changes since `before` cannot be shared; None if they can."""
         new_files = [name for number, name in self.files.items() if before.files.get(number) != name]
         devices = [name for name in new_files if name.startswith(DEVICE_FILES)]
         reasons = {
@@ -116,7 +116,7 @@ def _is_package(folder: str, entry: str) -> bool:
 
 
 def _open_files() -> dict[str, str]:
-    """Return what is behind each descriptor, by its number."""
+    """Return the file behind each descriptor, by its number."""
     found = {}
     with contextlib.suppress(OSError):
         for number in os.listdir("/proc/self/fd"):  # noqa: PTH208

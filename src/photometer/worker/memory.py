@@ -42,7 +42,7 @@ def opened_device() -> str:
 
 
 def take_memory(run_block: RunBlock, repeats: int, device_of: Callable[[], str]) -> MeasuredMemory:
-    """Run the statement `repeats` times, each by itself, after runs that are not kept; then ask for its device."""
+    """Run the statement `repeats` times, after runs that are not kept; then read the figures of its device."""
     torch = needed_torch("measuring what a run allocates")
     # Before the profiler's first session, which otherwise writes two lines per session to stderr.
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
@@ -123,9 +123,9 @@ def device_figures(module: Any, device: str, run_block: RunBlock, repeats: int) 
 
 
 def process_peak(run_block: RunBlock) -> int | None:
-    """Return by how much the process was larger during one run than before it; None if the system does not say.
+    """Return by how much the process grew during one run; None if the system does not report it.
 
-    Free memory is given back to the system first: what the heap has kept from earlier runs would hide this one's.
+    Free memory is given back to the system first: memory that the heap kept from earlier runs would hide this one's.
     """
     with contextlib.suppress(OSError, AttributeError, KeyError, ValueError):
         _give_back_free_memory()

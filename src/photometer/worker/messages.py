@@ -28,11 +28,11 @@ MEMORY_FIGURES = 4
 
 
 class BadMessage(Exception):
-    """A message that lacks a field, or has one of another kind."""
+    """A message that lacks a field, or has a field of another type."""
 
 
 class Reply:
-    """What a child or a server sends."""
+    """A message from a child or a server."""
 
 
 _Reply = TypeVar("_Reply", bound=Reply)
@@ -40,7 +40,7 @@ _Reply = TypeVar("_Reply", bound=Reply)
 
 @dataclasses.dataclass(frozen=True)
 class Started(Reply):
-    """The first message of a server: which environment has come up."""
+    """The first message of a server: which environment it runs in."""
 
     version: int
     pid: int
@@ -110,7 +110,7 @@ class TimedBlocks(Reply):
 
 @dataclasses.dataclass(frozen=True)
 class Counted(Reply):
-    """How many dumps Callgrind has written, and the names of Python's frames if they were asked for."""
+    """The number of dumps that Callgrind has written, and the names of Python's frames if requested."""
 
     dumps: int
     frame_map: str = ""
@@ -141,7 +141,7 @@ class TorchFacts(Reply):
 
 @dataclasses.dataclass(frozen=True)
 class Surroundings(Reply):
-    """What was around a statement when it had run: modules from a checkout, torch's threads, denormals."""
+    """The surroundings of a statement after it ran: modules from a checkout, torch's threads, denormals."""
 
     modules: list[str]
     num_threads: int
@@ -181,7 +181,7 @@ REQUESTS: dict[str, type[Request[Any]]] = {}
 
 
 class Request(Generic[_Reply]):
-    """What a child is asked to do."""
+    """A request to a child."""
 
     verb: ClassVar[str]
     reply: ClassVar[type[Reply]]
@@ -194,9 +194,9 @@ class Request(Generic[_Reply]):
 
 
 class LoopRequest(Request[_Reply]):
-    """A request that itself says what is done with the loop, so that the child need not know it.
+    """A request that contains its own code, so that the child need not know it.
 
-    Its file in this folder has the request, its reply and the doing, and is loaded when the request comes. A new
+    Its file in this folder has the request, its reply and the code, and is loaded when the request comes. A new
     instrument needs no other change on the far side.
     """
 
@@ -205,7 +205,10 @@ class LoopRequest(Request[_Reply]):
         cls.home = cls.__module__.rpartition(".")[2]
 
     def perform(self, run_block: Callable[[int], float]) -> _Reply:
-        """Do it in the child. `run_block(n)` runs the statement n times and returns the seconds."""
+        """Carry out the request in the child.
+
+        `run_block(n)` runs the statement n times and returns the seconds.
+        """
         raise NotImplementedError
 
 
@@ -271,7 +274,7 @@ class TimeBlocks(Request[TimedBlocks]):
 
 @dataclasses.dataclass(frozen=True)
 class Count(Request[Counted]):
-    """Run a block of `number` runs under Callgrind, after one of `warmup_runs`; each is dumped by itself."""
+    """Run a block of `number` runs under Callgrind, after one of `warmup_runs`; each is dumped separately."""
 
     verb: ClassVar[str] = "count"
     reply: ClassVar[type[Reply]] = Counted
@@ -281,7 +284,7 @@ class Count(Request[Counted]):
 
 @dataclasses.dataclass(frozen=True)
 class Spin(Request[Spun]):
-    """Run the statement for about `seconds` while a sampling profiler looks on."""
+    """Run the statement for about `seconds` while a sampling profiler observes it."""
 
     verb: ClassVar[str] = "spin"
     reply: ClassVar[type[Reply]] = Spun
@@ -290,7 +293,10 @@ class Spin(Request[Spun]):
 
 @dataclasses.dataclass(frozen=True)
 class MeasureMemory(Request[MeasuredMemory]):
-    """Run the statement `runs` times and say what each run allocates, on an accelerator too: a name or ANY_DEVICE."""
+    """Run the statement `repeats` times and report each run's allocations.
+
+    On an accelerator too, if one is named; ANY_DEVICE is the one in use.
+    """
 
     verb: ClassVar[str] = "measure-memory"
     reply: ClassVar[type[Reply]] = MeasuredMemory
@@ -300,7 +306,7 @@ class MeasureMemory(Request[MeasuredMemory]):
 
 @dataclasses.dataclass(frozen=True)
 class ReportCompile(Request[CompileFacts]):
-    """Look on while a set-up compiles, then at the `later` texts: the same function called with other sizes."""
+    """Observe a set-up that compiles, then the `later` texts: the same function called with other sizes."""
 
     verb: ClassVar[str] = "report-compile"
     reply: ClassVar[type[Reply]] = CompileFacts
@@ -321,7 +327,7 @@ class DescribeTorch(Request[TorchFacts]):
 
 @dataclasses.dataclass(frozen=True)
 class LookAround(Request[Surroundings]):
-    """After a run: which modules came from the folder `checkout`, and how torch is set."""
+    """After a run: which modules came from the folder `checkout`, and torch's settings."""
 
     verb: ClassVar[str] = "look-around"
     reply: ClassVar[type[Reply]] = Surroundings
@@ -362,7 +368,7 @@ def encode_reply(reply: Reply, number: int = 0) -> dict[str, Any]:
 
 
 def decode_reply(kind: type[_Reply], message: dict[str, Any], number: int = 0) -> _Reply | Failed:
-    """Return the reply in a message that anybody may have sent; raise BadMessage if it is not the one waited for."""
+    """Return the reply in an untrusted message; raise BadMessage if it is not the expected one."""
     if message.get("id") != number:
         raise BadMessage(f"a reply to request {message.get('id')!r:.40} came instead of one to request {number}")
     wanted: Any = kind if message.get("ok") is True else Failed
@@ -379,7 +385,7 @@ def decode_reply(kind: type[_Reply], message: dict[str, Any], number: int = 0) -
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses as dicts, tuples as lists and enum members as their values, all the way down: what JSON knows."""
+    """Return dataclasses as dicts, tuples as lists and enum members as their values, at all depths, for JSON."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):

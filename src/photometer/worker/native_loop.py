@@ -72,7 +72,7 @@ class NativeLoop:
         """Run the set-up once and yield a function that times a block of n runs; variables live on between blocks.
 
         `before` and `after` are addresses of native functions without arguments, called directly before the clock is
-        read: what must not cost a trip through Python, such as Callgrind's toggles.
+        read, for code that must not go through Python, such as Callgrind's toggles.
         """
         error = ctypes.create_string_buffer(_ERROR_BYTES)
         seconds = ctypes.c_double()

@@ -54,7 +54,7 @@ _GO = (bytes.fromhex("4150 49894bf0 41ffd1 49bb"), bytes.fromhex("4158 4d8943f0 
 class CallPath:
     """A function as it is called on one path; its place among all paths is its number, and `parent` that of its caller.
 
-    `calls` says how often it called what, and on which line: `("contiguous", 41)`.
+    `calls` says how often it called each function, and on which line: `("contiguous", 41)`.
     """
 
     code: CodeType
@@ -64,7 +64,7 @@ class CallPath:
 
 
 class CallPaths:
-    """The paths of calls that a run takes. Number 0 is the caller of them all, and has no code of its own."""
+    """The paths of calls in a run. Number 0 is the caller of them all, and has no code of its own."""
 
     def __init__(self) -> None:
         self.paths: list[CallPath] = [CallPath((lambda: None).__code__, -1)]
@@ -73,7 +73,7 @@ class CallPaths:
         self.are_functions = False
 
     def watch(self, run: Callable[[int], object], number: int) -> None:
-        """Run it `number` times, and keep every path that it takes."""
+        """Run the function `number` times, and keep every path of its calls."""
         current = 0
 
         def on_event(frame: FrameType, event: str, argument: object) -> None:
@@ -105,13 +105,13 @@ class CallPaths:
 
 
 class CalledFunctions:
-    """The functions that are called, on whatever path: a compiler is too large, and too recursive, for its paths."""
+    """The functions that are called, on any path: a compiler is too large, and too recursive, for its paths."""
 
     def __init__(self) -> None:
         self._paths = CallPaths()
 
     def watch_on(self) -> None:
-        """Note every call of a Python function from now on, until `paths` is asked for."""
+        """Record every call of a Python function until `paths` is called."""
         functions, number_of = self._paths.paths, self._paths.paths[0].children
 
         def on_event(frame: FrameType, event: str, argument: object) -> None:
@@ -135,7 +135,7 @@ class CalledFunctions:
 
 
 class TooManyPaths(Exception):
-    """A recursion without an end in sight, or a statement that should be a smaller one."""
+    """A recursion without a visible end, or a statement that should be smaller."""
 
 
 class Trampolines:
@@ -153,7 +153,10 @@ class Trampolines:
         self._table = _Table(paths)
 
     def install(self) -> bool:
-        """Whether it could be done: not if something else evaluates frames (torch.compile), or the address is taken."""
+        """Return whether trampolines could be installed.
+
+        They cannot if torch.compile evaluates frames, or the address is in use.
+        """
         interpreter = self._api.PyInterpreterState_Get()
         if self._api._PyInterpreterState_GetEvalFrameFunc(interpreter) not in (self._loop, None):
             return False
@@ -257,9 +260,9 @@ def qualified_name(code: CodeType) -> str:
 
 
 def shown_file(file: str) -> str:
-    """Return the path below the folder it was imported from: `tinynet/model.py`, wherever that lies.
+    """Return the path below the folder it was imported from: `tinynet/model.py`.
 
-    Those of the standard library begin with `python3.`.
+    Paths of the standard library begin with `python3.`.
     """
     standard = os.path.dirname(os.__file__)  # noqa: PTH120
     roots = [os.path.abspath(folder) for folder in sys.path if folder and folder != standard]  # noqa: PTH100
@@ -277,7 +280,7 @@ def code_offset(frame: FrameType) -> int | None:
 
 
 def _map_code(code: bytes) -> bool:
-    """Put machine code at the dispatcher's address, unless something lies there."""
+    """Put machine code at the dispatcher's address, unless that is in use."""
     libc = ctypes.CDLL(None)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]

@@ -45,7 +45,7 @@ and a process that was forked after that cannot use them."""
 def imports_of(setup: str, stmt: str = "", modules: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the import statements that a zygote can do for a set-up, after those of `modules` (a suite's PRELOAD).
 
-    If the set-up or the statement calls torch.compile, the compiler's own modules come with them.
+    If the set-up or the statement calls torch.compile, the compiler's own modules are added.
     """
     named = [f"import {module}" for module in modules]
     return tuple(dict.fromkeys([*named, *_leading_imports(setup), *_compiler_of(setup, stmt)]))
@@ -117,7 +117,7 @@ def _compile_calls(node: ast.AST) -> Iterable[ast.expr]:
 
 
 def _uses_inductor(call: ast.expr) -> bool:
-    """Return whether a call of torch.compile asks for its default backend, or may do so."""
+    """Return whether a call of torch.compile uses its default backend, or may do so."""
     keywords = {keyword.arg: keyword.value for keyword in call.keywords} if isinstance(call, ast.Call) else {}
     backend = keywords.get("backend")
     return not isinstance(backend, ast.Constant) or backend.value == "inductor"
@@ -139,7 +139,7 @@ def _names_something_new(node: ast.Import | ast.ImportFrom) -> bool:
 
 
 def _may_change_imports(statement: ast.stmt, imported: set[str]) -> bool:
-    """Return whether a statement may change what later imports do, as far as its text says."""
+    """Return whether a statement may change what later imports do, judged by its text."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not statement.decorator_list:
         # The body of a function runs later, if at all; that of a class at once.
         body = statement.body if isinstance(statement, ast.ClassDef) else []

@@ -23,7 +23,7 @@ class Disconnected(Exception):
 
 
 class Garbled(Exception):
-    """What came is not a message."""
+    """The received bytes are not a message."""
 
 
 def pack_message(message: dict[str, Any], *, multiple_of: int = 1) -> bytes:
@@ -40,13 +40,13 @@ def send_message(descriptor: int, message: dict[str, Any]) -> None:
 
 
 def receive_message(descriptor: int) -> dict[str, Any]:
-    """Wait for the next message. For the far side, which has nothing else to do."""
+    """Wait for the next message, on the far side, which has nothing else to do."""
     (length,) = _LENGTH.unpack(_read_exactly(descriptor, _LENGTH.size))
     return _parse(_read_exactly(descriptor, _checked(length)))
 
 
 class MessageBuffer:
-    """Bytes as they arrive, messages as soon as they are whole. For the near side, which never waits for the rest."""
+    """Bytes as they arrive, messages when they are complete, for the near side, which does not wait for them."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()

@@ -20,7 +20,7 @@ RUNS_TO_SEE = 3
 
 
 class PythonFrames:
-    """Made before the set-up. The interpreter then runs somewhat more instructions for each call."""
+    """The frames of a child, made before the set-up. The interpreter then runs more instructions for each call."""
 
     def __init__(self) -> None:
         self._are_pythons = platform.machine() not in ("x86_64", "AMD64") and _activate()
@@ -33,7 +33,7 @@ class PythonFrames:
             self._own = make_trampolines(run_block, RUNS_TO_SEE)
 
     def watch_functions(self) -> None:
-        """See which functions are called from now on, until `show_functions`; for what cannot be run several times."""
+        """Record which functions are called until `show_functions`, for code that cannot be run several times."""
         if not self._are_pythons:
             self._functions = CalledFunctions()
             self._functions.watch_on()

@@ -52,7 +52,7 @@ class PythonLoop:
         self._opened: Blocks | None = None
 
     def timeit(self, number: int = 1_000_000) -> float:
-        """Seconds for `number` runs after a fresh set-up, with the collector off."""
+        """Return the seconds for `number` runs after a fresh set-up, with the collector off."""
         with self.open_blocks() as run_block:
             return run_block(number)
 
@@ -73,7 +73,7 @@ class PythonLoop:
                 gc.enable()
 
     def variable(self, name: str) -> Any:
-        """Return what a variable of the set-up or the statement holds after the last run of the open blocks."""
+        """Return the value of a variable of the set-up or the statement after the last run of the open blocks."""
         frame: Any = getattr(self._opened, "gi_frame", None)
         if frame is None:
             raise RuntimeError("no blocks are open")

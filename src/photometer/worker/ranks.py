@@ -65,13 +65,13 @@ class RankFailed(RuntimeError):
 
 
 class Serves(Protocol):
-    """A child, as far as a rank needs it."""
+    """The interface of a child that a rank needs."""
 
     def reply_to(self, request: Request[Any]) -> Reply: ...
 
 
 class RankGroup:
-    """The processes of a group, as the child that has forked them sees them."""
+    """The processes of a group, as seen by the child that forked them."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class RankGroup:
         return reply
 
     def _end_of(self, rank: int) -> str:
-        """Return how a rank ended, whose line is closed."""
+        """Return how a rank ended after its line was closed."""
         _, status = os.waitpid(self._pids[rank], 0)
         self._pids[rank] = 0
         if os.WIFSIGNALED(status):
@@ -162,7 +162,7 @@ class RankGroup:
         return f"ended with exit status {os.WEXITSTATUS(status)}"
 
     def _have_them_say_where_they_are(self, replies: dict[int, Reply]) -> None:
-        """Write where the ranks without a reply are, into the output that a time-out shows."""
+        """Write the places of ranks without a reply into the output that a time-out shows."""
         late = [rank for rank in range(self._count) if rank not in replies]
         for rank in late:
             os.ftruncate(self._whereabouts[rank], 0)
@@ -177,7 +177,7 @@ class RankGroup:
         sys.stderr.flush()
 
     def end(self) -> None:
-        """End all ranks: what is inside a collective is killed."""
+        """End all ranks; those inside a collective are killed."""
         for line in self._lines:
             line.close()
         self._lines.clear()
@@ -195,7 +195,7 @@ class RankGroup:
 
 
 class _InRank(Exception):
-    """The failure of a rank, to be passed on as it came."""
+    """The failure of a rank, to be passed on unchanged."""
 
     def __init__(self, rank: int, count: int, failed: Failed) -> None:
         message = f"{failed.message} (in rank {rank} of {count})"
@@ -204,7 +204,7 @@ class _InRank(Exception):
 
 
 def reply_of_group(group: RankGroup, request: Request[Any]) -> Reply:
-    """Return what the group replies; the failure of a rank with the rank's own words."""
+    """Return the reply of the group; the failure of a rank in the rank's own words."""
     try:
         return group.ask(request)
     except _InRank as error:
@@ -235,7 +235,7 @@ def merged(request: Request[Any], replies: Sequence[Reply]) -> Reply:
 
 
 class Barrier:
-    """All ranks leave within a microsecond: each counts in shared memory, and looks until the others have counted."""
+    """All ranks leave within a microsecond: each counts in shared memory, and polls until the others have counted."""
 
     def __init__(self, count: int) -> None:
         self._arrived = memoryview(mmap.mmap(-1, 8 * count)).cast("q")
@@ -259,7 +259,7 @@ class _Joining:
     store: int
 
     def join(self, prepare: Prepare) -> Prepare:
-        """Make torch's default group. Return what this rank prepares."""
+        """Make torch's default group. Return the Prepare of this rank."""
         torch = needed_torch("a group of ranks")
         distributed = torch.distributed
         if not distributed.is_available():
@@ -313,7 +313,7 @@ def own_cores(rank: int, count: int, num_threads: int) -> None:
 def _live_as_rank(
     parent: int, line: int, joining: _Joining, make_child: Callable[[dict[str, Any]], Serves], names: dict[str, Any]
 ) -> None:
-    """Live the whole life of a rank; never return."""
+    """Run the whole life of a rank; never return."""
     status = 1
     try:
         die_with_parent(parent)
@@ -337,7 +337,7 @@ def _live_as_rank(
 
 
 def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when its parent ends, in the midst of a collective too."""
+    """Have the kernel kill this process when its parent ends, even during a collective."""
     import ctypes
 
     parent_death_signal = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>

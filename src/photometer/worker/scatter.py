@@ -40,7 +40,7 @@ _Result = TypeVar("_Result")
 
 
 def scatter_memory(seed: int, torch: Any) -> list[object]:
-    """Take memory of random sizes and return it; the caller keeps it for as long as the layout is to hold."""
+    """Allocate memory of random sizes and return it; the caller keeps it for as long as the layout is needed."""
     draw = random.Random(seed)
 
     def size() -> int:
@@ -61,14 +61,14 @@ def scatter_memory(seed: int, torch: Any) -> list[object]:
 
 
 def move_end(seed: int, torch: Any) -> list[object]:
-    """Take memory behind what the set-up has made and return it, to be kept as well."""
+    """Allocate memory after the set-up's and return it, to be kept as well."""
     draw = random.Random(seed ^ 0xE2D)
     take = _taker(torch)
     return [take(size + draw.randrange(mmap.PAGESIZE)) for size in BLOCKS_BEHIND]
 
 
 def _taker(torch: Any) -> Callable[[int], object]:
-    """Return what takes a block of memory as most statements do: as tensors, or as bytes without torch."""
+    """Return a function that allocates memory as most statements do: as tensors, or as bytes without torch."""
     if torch is None:
         return bytearray
     return lambda size: torch.empty(size, dtype=torch.uint8)
@@ -87,5 +87,5 @@ def call_deeper(levels: int, call: Callable[[], _Result]) -> _Result:
 
 
 def make_room_for(levels: int) -> None:
-    """Let the user's code recurse as deep as it could without these levels: each is one call of Python, one of C."""
+    """Let the user's code recurse as deep as it could without these levels, each a call of Python and one of C."""
     sys.setrecursionlimit(sys.getrecursionlimit() + 3 * levels)

@@ -68,7 +68,7 @@ def run_program(program: str, channel: int, lifeline: int, folder: str) -> None:
 
 
 def greeting() -> Started:
-    """Return what a server says first."""
+    """Return the first message of a server."""
     return Started(
         version=PROTOCOL_VERSION,
         pid=os.getpid(),
@@ -79,7 +79,7 @@ def greeting() -> Started:
 
 
 def remove_dumps(folder: str, pid: int) -> None:
-    """Remove what Callgrind wrote for a child: the near side may have died before it did."""
+    """Remove Callgrind's files of a child: the near side may have died before it did."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):  # noqa: PTH208
             if name.partition(".")[2].partition(".")[0] == str(pid):
@@ -87,7 +87,7 @@ def remove_dumps(folder: str, pid: int) -> None:
 
 
 def leave(folder: str) -> None:
-    """End the server. The near side is gone, or closed us: nobody else may be left to tidy up."""
+    """End the server. The near side is gone, or closed us, so nobody else may clean up."""
     end_strays()
     if folder:
         shutil.rmtree(folder, ignore_errors=True)
@@ -142,7 +142,7 @@ def import_torch(importable: list[str]) -> Reply:
 
 
 def refuse_huge_pages() -> None:
-    """Before any memory is taken: whether the kernel finds a huge page free is chance, worth up to 3 % to a fork."""
+    """Call it before any memory is taken: whether a huge page is free is random, and worth up to 3 % to a fork."""
     import ctypes
 
     no_huge_pages = 41  # PR_SET_THP_DISABLE of <sys/prctl.h>
@@ -151,7 +151,7 @@ def refuse_huge_pages() -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of whatever a child leaves running, so that it can be found and ended."""
+    """Become the parent of processes that a child leaves running, so that they can be found and ended."""
     import ctypes
 
     child_subreaper = 36  # PR_SET_CHILD_SUBREAPER of <sys/prctl.h>
@@ -252,7 +252,7 @@ def start_fresh(command: list[str], variables: dict[str, str], channel: int, lif
 
 
 def become_child(channel: int, lifeline: int, importable: list[str]) -> None:
-    """Live the whole life of a fresh child; never return."""
+    """Run the whole life of a fresh child; never return."""
     with dying_with(lifeline, ""):
         reply = import_torch(importable)
     if isinstance(reply, Failed):
@@ -270,7 +270,7 @@ def take_line(channel: int, lifeline: int) -> tuple[int, int]:
 
 
 def end_strays(group: int | None = None) -> int:
-    """End what the child, the head of `group`, has started and left running. Return how many processes that were."""
+    """End processes that the child, the head of `group`, left running. Return how many there were."""
     strays = 0
     while True:
         try:

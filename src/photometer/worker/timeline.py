@@ -69,7 +69,7 @@ class WatchRun(LoopRequest[SeenRun]):
 
 
 def event_lane(event: Any) -> str:
-    """Return where an event happened: `cpu 3` is a thread, `cuda:0 7` a stream of a device."""
+    """Return the lane of an event: `cpu 3` is a thread, `cuda:0 7` a stream of a device."""
     kind = str(event.device_type()).rpartition(".")[2].lower()
     if kind == HOST:
         return f"{HOST} {event.start_thread_id()}"

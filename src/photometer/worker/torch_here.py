@@ -26,13 +26,13 @@ def find_torch() -> Any | None:
 
 
 def torch_or_missing() -> Any:
-    """Return what statements see under the name `torch`."""
+    """Return the object that statements see under the name `torch`."""
     torch = find_torch()
     return MISSING if torch is None else torch
 
 
 def needed_torch(what: str) -> Any:
-    """Return torch for something that cannot be done without it, which NoTorch says if there is none."""
+    """Return torch; raise NoTorch if this interpreter has none."""
     torch = find_torch()
     if torch is None:
         raise missing(what)
@@ -48,7 +48,7 @@ def missing(what: str) -> NoTorch:
 
 
 class MissingTorch:
-    """In the place of torch."""
+    """The stand-in for torch."""
 
     @staticmethod
     def manual_seed(seed: int) -> None:

@@ -11,7 +11,7 @@ _PACKAGE = __file__.rpartition("/worker/")[0]
 
 
 def describe_exception(error: BaseException) -> dict[str, Any]:
-    """Type, message and traceback as text; the traceback starts where the user's code does."""
+    """Return type, message and traceback as text; the traceback starts where the user's code does."""
     frames = traceback.extract_tb(error.__traceback__)
     users = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
     # The set-up runs when the loop's context is entered: these frames are before the user's.
@@ -26,7 +26,7 @@ def describe_exception(error: BaseException) -> dict[str, Any]:
 
 
 def searched_folders(path: list[str]) -> str:
-    """Return where a module was looked for, and how to add a folder."""
+    """Return the folders in which a module was looked for, and how to add one."""
     # Not the interpreter's own zip file, which is seldom there.
     folders = [entry or "." for entry in path if not entry.endswith(".zip")]
     return (
@@ -36,7 +36,7 @@ def searched_folders(path: list[str]) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the exception's text, or that it has none: a class of the user's may fail to give it."""
+    """Return the exception's text, or a note if its class, which may be the user's, cannot give it."""
     try:
         return str(error)
     except Exception as failure:

@@ -92,7 +92,7 @@ def start_instrumentation() -> None:
 
 
 def stop_instrumentation() -> None:
-    """Forget what was translated, and run several times as fast until it is started again."""
+    """Forget translated code, and run several times as fast until instrumentation starts again."""
     _request(_STOP)
 
 

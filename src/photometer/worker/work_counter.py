@@ -39,7 +39,7 @@ def count_work(run_block: Callable[[int], float], request: CountWork) -> Work:
 
 
 class Traffic:
-    """The memory that operations read and write. `flops_so_far` is asked before and after each."""
+    """The memory that operations read and write. `flops_so_far` is called before and after each."""
 
     def __init__(self, flops_so_far: Callable[[], float]) -> None:
         self._flops_so_far = flops_so_far
@@ -98,7 +98,7 @@ def tensors_in(values: Any) -> list[Any]:
 
 
 def memory_of(tensor: Any) -> Any:
-    """Return a weak reference: memory is freed as usual, and is not mistaken for what takes its place."""
+    """Return a weak reference to its memory: this is freed as usual, and not mistaken for its successor."""
     from torch.multiprocessing.reductions import StorageWeakRef
 
     return StorageWeakRef(tensor.untyped_storage())
@@ -133,7 +133,10 @@ def formulas() -> dict[Any, Any]:
 
 
 def attention_flops(query: Any, key: Any, value: Any, *rest: Any, **names: Any) -> int:
-    """Two products, of queries with keys and of weights with values: each a multiplication and an addition."""
+    """Return the FLOPs of two products, of queries with keys and of weights with values.
+
+    Each has a multiplication and an addition per element.
+    """
     batch, heads, queries, width = query
     return int(2 * batch * heads * queries * key[2] * (width + value[3]))
 
@@ -165,7 +168,7 @@ def _elements(shape: Any) -> int:
 
 
 def observe(run_block: Callable[[int], float], variable: Callable[[str], Any], request: Observe) -> Observed:
-    """Run it so often; `variable` returns the value that a name has after the last run."""
+    """Run it `runs` times; `variable` returns the value that a name has after the last run."""
     for _ in range(request.warmup_runs):
         run_block(1)
     values: list[list[float]] = [[] for _ in request.names]

@@ -62,7 +62,7 @@ _has_imported = False
 
 
 def main() -> None:
-    """Be the first zygote: the request comes over standard input. Never return."""
+    """Run the first zygote: the request comes over standard input. Never return."""
     sys.argv[:] = [""]
     with socket.socket(fileno=os.dup(OWNER)) as line:
         request, descriptors = receive_request(line)
@@ -73,13 +73,13 @@ def main() -> None:
 
 
 def receive_request(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Return what the fork is to become, and the descriptors that came with it."""
+    """Return the request for the fork, and the descriptors that came with it."""
     _, descriptors, _, _ = socket.recv_fds(line, 1, MOST_DESCRIPTORS)
     return receive_message(line.fileno()), descriptors
 
 
 def become_zygote(request: dict[str, Any], descriptors: list[int]) -> None:
-    """Import what the request says, then fork for whoever connects. Never return."""
+    """Do the imports of the request, then fork for each connection. Never return."""
     number, *lifelines = descriptors
     # One that is kept does all that others do, so that its memory is the same and its counts are, too.
     lifeline = lifelines[0] if lifelines else never_closed()
@@ -108,7 +108,7 @@ def never_closed() -> int:
 
 
 def get_ready(request: dict[str, Any]) -> Failed | None:
-    """Import, and settle everything that would otherwise happen once, in whichever child comes first."""
+    """Import, and do everything that would otherwise happen once, in whichever child comes first."""
     is_first = not _has_imported
     try:
         if not is_first and (name := shadowed(request["path"])):
@@ -139,13 +139,13 @@ def get_ready(request: dict[str, Any]) -> Failed | None:
 
 
 def _note_imported() -> None:
-    """Note, for the forks, that the first zygote has imported what it does."""
+    """Note, for the forks, the imports of the first zygote."""
     global _has_imported
     _has_imported = True
 
 
 def import_more(request: dict[str, Any], torch: Any) -> None:
-    """Import; perhaps in another memory layout. Under Valgrind instrumentation is off: with it, this takes longer."""
+    """Import, in another memory layout if requested. Valgrind's instrumentation is off meanwhile, which is faster."""
     gc.disable()
     scattered = scatter_memory(request["layout_seed"], torch) if request["layout_seed"] else []
     import_all(request["imports"])
@@ -182,10 +182,10 @@ def run_common_tensors(torch: Any) -> None:
 
 
 def run_scripted_model(torch: Any) -> None:
-    """Save, load and run a small TorchScript model, which touches a hundred thousand lines that nothing else does.
+    """Save, load and run a small TorchScript model, which executes a hundred thousand lines that nothing else does.
 
-    Translated once, they are inherited: counting a scripted statement then takes a second instead of four. For others
-    it would only be three seconds more.
+    Forks inherit their translation: counting a scripted statement then takes a second instead of four. For others it
+    would only be three seconds more.
     """
     import io
     import warnings
@@ -208,9 +208,9 @@ def run_scripted_model(torch: Any) -> None:
 
 
 def serve_forks(listener: socket.socket, lifeline: int, inode: int, request: dict[str, Any]) -> None:
-    """Fork for each connection, until the owner is gone, or nobody has come for a while.
+    """Fork for each connection, until the owner is gone, or there was no connection for a while.
 
-    `inode` is that of the socket by which it is found.
+    `inode` is that of the socket by which the zygote is found.
     """
     is_kept, keep_seconds = has_record(request), request["keep_seconds"]
     poll = select.poll()
@@ -244,7 +244,7 @@ def serve_forks(listener: socket.socket, lifeline: int, inode: int, request: dic
 
 
 def serve(line: socket.socket) -> None:
-    """Become what the connection asks for; never return."""
+    """Become what the connection requests; never return."""
     try:
         if not _is_own(line):
             os._exit(1)
@@ -275,7 +275,7 @@ def serve(line: socket.socket) -> None:
 
 
 def refuse(listener: socket.socket, failed: Failed) -> None:
-    """Send the reason to whoever has connected, or soon does, and to those who wait behind a zygote to be."""
+    """Send the reason to each connection, present or soon to come, and to those that wait for a zygote in between."""
     poll = select.poll()
     poll.register(listener, select.POLLIN)
     while poll.poll(REFUSING_SECONDS * 1000):
@@ -297,7 +297,7 @@ def has_record(request: dict[str, Any]) -> bool:
 
 
 def write_record(request: dict[str, Any], started_at: int) -> None:
-    """Write what this zygote has imported, for those who want to know whether that is still current, if it is kept.
+    """Write the files that this zygote has imported, if it is kept, so that others can check that they are current.
 
     A fork does it: a zygote that is kept must be in the same state as one that is not.
     """
@@ -317,7 +317,7 @@ def write_record(request: dict[str, Any], started_at: int) -> None:
 
 
 def make_record(request: dict[str, Any], started_at: int) -> dict[str, Any]:
-    """Return who this zygote is, and each file that it has, with when the zygote that loaded it had started."""
+    """Return the zygote's identity, and each file that it has, with the start of the zygote that loaded it."""
     before: dict[str, int] = {}
     if not request["parent_record"].endswith(NO_PATH):
         with open(request["parent_record"]) as file:  # noqa: PTH123
@@ -360,7 +360,7 @@ def _reap() -> tuple[int, int]:
 
 
 def _await_forks(forks: int) -> None:
-    """Wait a moment for forks that are ending, too: whoever inherits them may never ask how they ended."""
+    """Wait a moment for forks that are ending: their next parent may never collect their status."""
     deadline = _seconds() + LAST_SECONDS
     while forks and _seconds() < deadline:
         forks -= _reap()[0]

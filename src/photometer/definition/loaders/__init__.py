@@ -23,7 +23,7 @@ LOADERS: Mapping[str, Callable[[Path, str], Suite]] = {
 
 
 def load_by_prefix(spec: str) -> Suite | None:
-    """Return the suite of another tool that `spec` names; None if it has no prefix of one."""
+    """Return the suite of another tool that `spec` names; None if it has no known prefix."""
     prefix, colon, place = spec.partition(":")
     if not colon or prefix not in LOADERS:
         return None

@@ -55,7 +55,7 @@ def load_asv(place: Path, spec: str) -> Suite:
 
 
 def _top(place: Path, spec: str) -> Path:
-    """Return the file or folder of benchmarks: for a project's folder the one that its configuration names."""
+    """Return the file or folder of benchmarks; for a project's folder, the one that its configuration names."""
     if place.is_file() and place.suffix == ".py":
         return place
     configuration = place if place.is_file() else place / CONFIGURATION
@@ -87,7 +87,7 @@ def _inside(folder: Path, package: str) -> Iterator[str]:
 
 
 def _gather(gathered: Gathered, code: TheirCode, module: str, found: list[Found]) -> None:
-    """Add the benchmarks of a module; what is left out is said once per module and reason."""
+    """Add the benchmarks of a module; report what is left out once per module and reason."""
     left_out: dict[str, list[str]] = {}
     for each in found:
         reason = _reason_against(each)
@@ -112,7 +112,7 @@ def _reason_against(found: Found) -> str | None:
 
 
 def _entries(code: TheirCode, module: str, found: Found) -> Iterator[SuiteEntry]:
-    """Yield a benchmark for each combination of the parameters that are no sizes; those that are, are its sweep."""
+    """Yield a benchmark for each combination of the parameters that are not sizes; the sizes are its sweep."""
     inside = module.split(".")[1:] or [code.name]
     names = found.parameter_names
     swept = [

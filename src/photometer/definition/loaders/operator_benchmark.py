@@ -90,7 +90,7 @@ def _stand_in() -> Iterator[list[Case]]:
 
 @dataclasses.dataclass(frozen=True)
 class _Group:
-    """Cases that differ in sizes alone: `labels` are the values that are no sizes."""
+    """Cases that differ only in sizes: `labels` are the values that are not sizes."""
 
     key: str
     backward: bool

@@ -56,7 +56,7 @@ class TheirCode:
         return cls(top, name)
 
     def folders(self) -> tuple[str, ...]:
-        """Return what must be first on the path of a process that imports it: stand-ins, and a folder with a link."""
+        """Return the folders that must be first on the path to import it: stand-ins, and a folder with a link."""
         digest = hashlib.sha256(str(self.top).encode("utf-8", "surrogateescape")).hexdigest()[:_DIGITS]
         root = cache_root()
         folder = make_code_folder(root / "suites" / digest, below=root)
@@ -69,7 +69,7 @@ class TheirCode:
 
     @contextlib.contextmanager
     def importing(self) -> Iterator[Callable[[str], ModuleType]]:
-        """Yield what imports a module of it here. Afterwards this process has forgotten them."""
+        """Yield a function that imports a module of it here. Afterwards this process has forgotten its modules."""
         held = {name: module for name, module in sys.modules.items() if self._is_own(name)}
         for name in held:
             del sys.modules[name]
@@ -112,7 +112,7 @@ def place_of(code: Any) -> str:
 
 
 def version_of(*code: Any) -> str:
-    """Return a short hash of the text of functions and classes; what has no text does not count."""
+    """Return a short hash of the text of functions and classes; those without text are left out."""
     texts = []
     for each in code:
         with contextlib.suppress(OSError, TypeError):
@@ -138,20 +138,20 @@ def _is_plain(value: object) -> bool:
 
 
 def their_benchmark(stmt: str, setup: str, place: str, **options: Any) -> GroupedBenchmark:
-    """Return a benchmark of set-up and statement that a mistake is reported at `place` for."""
+    """Return a benchmark of set-up and statement; mistakes in it are reported at `place`."""
     made = GroupedStmts(stmt, setup=GroupedSetup(py_setup=setup), **options)
     return dataclasses.replace(made, defined_at=place or made.defined_at)
 
 
 @dataclasses.dataclass(frozen=True)
 class Gathered:
-    """What a loader has found: entries, and a line for each thing that was left out."""
+    """The result of a loader: entries, and a line for each thing that was left out."""
 
     entries: list[SuiteEntry] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)
 
     def suite(self, code: TheirCode, spec: str, *, expected: str) -> Suite:
-        """Return the suite; one without benchmarks is an error that says what was `expected`."""
+        """Return the suite; raise an error that says what was `expected` if it has no benchmarks."""
         if not self.entries:
             raise DefinitionError(
                 f"{spec} has no benchmarks that can be measured", log="\n".join(self.notes) or None, remedy=expected
@@ -162,7 +162,7 @@ class Gathered:
 
 
 def existing(place: Path, spec: str) -> Path:
-    """Return the file or folder, or say that there is none."""
+    """Return the file or folder; raise an error if there is none."""
     if not place.exists():
         raise DefinitionError(f"{spec}: there is no file or folder {place}", remedy="Name a file or folder.")
     return place

@@ -65,9 +65,9 @@ def _has_accelerator() -> bool:
 
 
 def _run_as_far_as_possible(code: TheirCode, text: str) -> tuple[ModuleType, list[str]]:
-    """Return a module of the statements of a file that can be run without an accelerator, and a note on the others.
+    """Return a module of the statements of a file that run without an accelerator, and a note on the others.
 
-    Such files often try their kernels where they are loaded. What they plot is known without that.
+    Such files often try their kernels while they are loaded. Their plots are known without that.
     """
     module = ModuleType(code.name)
     module.__file__ = str(code.top)
@@ -92,7 +92,7 @@ def _run_as_far_as_possible(code: TheirCode, text: str) -> tuple[ModuleType, lis
 
 
 def _entries(code: TheirCode, curve: Curve, device: str) -> Iterator[SuiteEntry]:
-    """Yield the line as one benchmark that is swept over its points; or one per point, if these are no sizes."""
+    """Yield the line as one benchmark that is swept over its points; or one per point, if these are not sizes."""
     label = (curve.function, curve.plot, curve.line)
     names = list(curve.points[0]) if curve.points else []
     if names and all(can_be_swept(name, [point[name]]) for point in curve.points for name in names):

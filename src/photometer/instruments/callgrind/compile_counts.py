@@ -57,7 +57,7 @@ _serial = itertools.count()
 
 @dataclasses.dataclass(frozen=True)
 class CompileCounts:
-    """Instructions outside the allocator: of each repeat's compilation, and of `calls` calls of what it made.
+    """Instructions outside the allocator: of each repeat's compilation, and of `calls` calls of the result.
 
     `eager` are those of as many runs without torch.compile, if the benchmark has such a variant.
     """
@@ -76,7 +76,7 @@ class CompileCounts:
 
     @property
     def compilation(self) -> float:
-        """The count in the middle: what lies in another place now and then makes one larger."""
+        """Return the middle count: a different place in memory sometimes makes one larger."""
         return float(sorted(self.compilations)[len(self.compilations) // 2])
 
     @property
@@ -85,7 +85,10 @@ class CompileCounts:
 
     @property
     def overhead_per_call(self) -> float | None:
-        """What a call executes beyond the eager one: guards, prologue and wrappers, less what fusing saves."""
+        """Return the instructions of a call beyond the eager one.
+
+        These are guards, prologue and wrappers, less what fusing saves.
+        """
         if self.eager is None:
             return None
         return self.per_call - self.eager / self.calls
@@ -97,12 +100,12 @@ class CompileCounts:
 
     @property
     def per_call(self) -> float:
-        """The instructions of one call, once it is compiled; the loop around it has some hundred."""
+        """Return the instructions of one call of the compiled code; the loop around it has some hundred."""
         return sorted(self.compiled)[len(self.compiled) // 2] / self.calls
 
 
 def count_compilation(session: Session, asked: Asked) -> CompileCounts:
-    """Compile in several fresh forks, and call what was compiled; then run the eager variant."""
+    """Compile in several fresh forks, and call the result; then run the eager variant."""
     order = asked.order
     compilations, compiled, eager = [], [], None
     with session.server(_server_kind(order, Counting()), asked.cores) as server:
@@ -135,9 +138,10 @@ def _count_eager(server: Server, ready: ReadyOrder, args: TimerArgs) -> int:
 
 
 def stacks_of_compilation(session: Session, asked: Asked, figure: Figure) -> FramedSide:
-    """Return what each Python function of the compiler itself executed, with what it calls.
+    """Return the instructions of each Python function of the compiler itself, with the functions it calls.
 
-    These are the instructions of its bytecode: what it calls of the interpreter, and other functions, are not in them.
+    These are the instructions of its bytecode: parts of the interpreter that it calls, and other functions, are not in
+    them.
     """
     order, ready = asked.order, asked.ready
     if figure.name != COMPILE_INSTRUCTIONS:
@@ -167,7 +171,7 @@ def _preparation(ready: ReadyOrder, setup: str, server: Server) -> Prepare:
 
 @contextlib.contextmanager
 def _compiling_child(server: Server, prepare: Prepare, timeout_seconds: float) -> Iterator[ChildProcess]:
-    """Lend a child that has compiled and counted that. Its cache goes with it."""
+    """Lend a child that has counted a compilation. Its cache is removed with it."""
     try:
         with child_to_count(server) as child:
             child.ask(prepare, timeout_seconds)

@@ -19,7 +19,7 @@ from photometer.session.session import Session
 
 
 def counts_on_host(order: WorkOrder, options: Mapping[str, bool]) -> bool:
-    """Return whether Valgrind has anything to say: it sees only the host, not the kernels of an accelerator."""
+    """Return whether Valgrind can count the order: it sees only the host, not the kernels of an accelerator."""
     return order.counts_instructions and not order.auto.on_device
 
 
@@ -37,7 +37,7 @@ def count_task_of(ready: ReadyOrder, repeats: int = 1) -> CountTask:
 
 
 def count_order(session: Session, asked: Asked) -> dict[str, Any]:
-    """Count the order; one that is too slow for the usual number of runs under Valgrind in fewer."""
+    """Count the order; if it is too slow for the usual number of runs under Valgrind, in fewer runs."""
     task = count_task_of(asked.ready, asked.repeats)
     counted = count_in_time(counter_of(session), task, seconds_per_run=asked.seconds_per_run, cores=asked.cores)
     counts = counted.instruction_counts()

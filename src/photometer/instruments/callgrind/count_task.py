@@ -37,7 +37,7 @@ _Edge = tuple[Function, str, Function]
 def inclusive_counts_of_statement(
     profile: CallgrindProfile, loop_profile: CallgrindProfile, event: str = INSTRUCTIONS
 ) -> FunctionCounts:
-    """Return what each function cost with everything it called, as `inclusive_counts` does, for the statement."""
+    """Return the cost of each function of the statement with its callees, as `inclusive_counts` does."""
     loop_calls = _call_counts(loop_profile)
     harness = {edge for edge, count in _call_counts(profile).items() if count <= loop_calls.get(edge, 0)}
     own = _inclusive(profile, harness, event)
@@ -92,9 +92,10 @@ TIMEOUT_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class CountTask:
-    """What to count. `stmt` is the text that runs, if it differs from the text that is shown (`task_spec.stmt`).
+    """A task to count.
 
-    A C++ statement comes compiled, as `built`. `seed` is that of random numbers; None is the fixed one of all counts.
+    `stmt` is the text that runs, if it differs from the text that is shown (`task_spec.stmt`). A C++ statement comes
+    compiled, as `built`. `seed` is that of random numbers; None is the fixed one of all counts.
     """
 
     task_spec: TaskSpec
@@ -163,12 +164,12 @@ class CountedTask:
         )
 
     def function_counts(self) -> FunctionCounts:
-        """Return what each function itself executed in the stable repeat, by name alone."""
+        """Return the instructions of each function itself in the stable repeat, by name alone."""
         stable = stable_repeat_of(profile.total() for profile in self.profiles)
         return exclusive_counts(self.profiles[stable]).transform(function_name)
 
     def stacks(self, *, smallest_share: float = SMALLEST_SHARE) -> list[FoldedStack]:
-        """Return the call stacks of the stable repeat, with Python's functions in them if the count asked for these."""
+        """Return the call stacks of the stable repeat, with Python's functions if the count included them."""
         stable = stable_repeat_of(profile.total() for profile in self.profiles)
         frames = self.frame_maps[stable] if self.frame_maps else NO_FRAMES
         return python_stacks(self.profiles[stable], frames, smallest_share=smallest_share)

@@ -192,7 +192,7 @@ class InstructionCounter:
         return read_dumps(server, child.pid, [2, 4]), ""
 
     def _loop_profile(self, server: Server, number: int) -> CallgrindProfile:
-        """Return the profile of `number` empty runs: what the Python loop, the clock and the toggles cost."""
+        """Return the profile of `number` empty runs: the cost of the Python loop, the clock and the toggles."""
         with self._lock:
             if number not in self._loop_profiles:
                 nothing = CountTask(TaskSpec("pass", "pass"), number=number)
@@ -244,9 +244,9 @@ def count_in_time(
     cores: Sequence[int] = (),
     python_frames: bool = False,
 ) -> CountedTask:
-    """Count a task; one that is too slow for its number of runs under Valgrind in fewer.
+    """Count a task; if it is too slow for its number of runs under Valgrind, in fewer runs.
 
-    `seconds_per_run` is without Valgrind; if it is not known, the task's time limit shows what is too slow.
+    `seconds_per_run` is without Valgrind; if it is not known, the task's time limit shows whether it is too slow.
     """
     *tasks, last = task.fitting(seconds_per_run)
     for each in tasks:
@@ -256,9 +256,9 @@ def count_in_time(
 
 
 def start_counter_ahead(session: Session, statements: Iterable[Prepare], timed_threads: int) -> None:
-    """Start a counter's servers on one core, so that they import what they need while the others time statements.
+    """Start a counter's servers on one core, so that they import while the others time statements.
 
-    If what is timed needs all cores, they would disturb it: then start nothing.
+    If the timings need all cores, they would be disturbed: then start nothing.
     """
     counting, *others = usable_cores()
     if timed_threads <= len(others):
@@ -323,7 +323,10 @@ def count_statement(
 
 
 def start_counting(task_spec: TaskSpec) -> bool:
-    """Start the server that counts a statement in this process's session. Return whether it is ready: it was warm."""
+    """Start the server that counts a statement in this process's session.
+
+    Return whether it was warm, and so is ready.
+    """
     kind = COUNTS.importing(Prepare(task_spec.stmt, task_spec.setup))
     process_session().start_ahead([kind])
     return process_session().is_warm(kind)
@@ -352,7 +355,7 @@ def _reasons(server: Server, task: CountTask) -> Iterator[str]:
 
 
 def _explained(crash: WorkerCrashed, log: Path) -> WorkerCrashed:
-    """Return the crash, explained by what Valgrind wrote about it."""
+    """Return the crash, with an explanation from Valgrind's log."""
     valgrind_log = log.read_text(errors="replace") if log.exists() else ""
     illegal = find_illegal_instruction(valgrind_log + (crash.log or ""))
     if illegal is None:

@@ -45,7 +45,7 @@ def function_name(function: str) -> str:
 
 
 def exclusive_counts(profile: CallgrindProfile, event: str = INSTRUCTIONS) -> FunctionCounts:
-    """Return what each function's own instructions cost. The sum is the profile's total."""
+    """Return the cost of each function's own instructions. The sum is the profile's total."""
     index = profile.event_index(event)
     counts: defaultdict[str, int] = defaultdict(int)
     for cost in profile.self_costs:
@@ -54,7 +54,7 @@ def exclusive_counts(profile: CallgrindProfile, event: str = INSTRUCTIONS) -> Fu
 
 
 def inclusive_counts(profile: CallgrindProfile, event: str = INSTRUCTIONS) -> FunctionCounts:
-    """Return what each function cost with everything it called.
+    """Return the cost of each function with all its callees.
 
     As in callgrind_annotate, a function with callers gets the sum over the calls of it, so a recursive one (`f'2`,
     which stands for all activations below the first) counts its inner calls again in each outer one. A function without
@@ -86,7 +86,7 @@ def instruction_counts(
     frozen_layout: bool = True,
     reasons: Sequence[str] = (),
 ) -> InstructionCounts:
-    """Return what is kept of the repeats of one statement."""
+    """Return the counts to keep of the repeats of one statement."""
     if not profiles:
         raise MeasurementError("instruction counts need at least one repeat", remedy="Measure with repeats=1 or more.")
     repeats = tuple(figures_of(profile) for profile in profiles)

@@ -149,12 +149,12 @@ def is_layout_dependent(name: str) -> bool:
 
 
 def is_dependent_below(name: str) -> bool:
-    """Return whether the instructions of what it calls depend on addresses, too."""
+    """Return whether the instructions of its callees depend on addresses, too."""
     return is_allocator(name) or _kind_of(bare_name(name)) not in (None, _Kind.BY_ADDRESS)
 
 
 def bare_name(name: str) -> str:
-    """Return a function's name without what linker, compiler and Callgrind add: `@@GLIBC_2.2.5`, `.part.0`, `'2`."""
+    """Return a function's name without suffixes of linker, compiler and Callgrind: `@@GLIBC_2.2.5`, `.part.0`, `'2`."""
     return _VERSION.sub("", _CLONE.sub("", _RECURSION.sub("", name)))
 
 
@@ -179,7 +179,10 @@ def allocator_share(profile: CallgrindProfile) -> AllocatorShare:
 
 
 def lookup_costs(profile: CallgrindProfile) -> LookupCosts:
-    """Return what look-ups execute outside the allocators: themselves, and functions that only they call."""
+    """Return the instructions of look-ups outside the allocators.
+
+    These are their own, and those of functions that only they call.
+    """
     index = profile.event_index(INSTRUCTIONS)
     kinds = _kinds(profile)
     costs = dict.fromkeys(_Kind, 0)

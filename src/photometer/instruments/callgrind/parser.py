@@ -211,7 +211,7 @@ class _Reader:
             raise self.damaged("a jump record without a count", value)
 
     def ignore(self, _value: str) -> None:
-        """Do nothing with a name that only had to be entered in the tables."""
+        """Ignore a name that only had to be entered in the tables."""
 
     def name(self, table: str, value: str) -> str:
         """Return the full name for `(3)`, `(3) name` (which defines 3) or an uncompressed `name`."""

@@ -31,7 +31,7 @@ class Function:
 
 @dataclass(frozen=True)
 class SelfCost:
-    """What the lines of `file` cost inside `function`; if it is not the function's own file, the code was inlined."""
+    """The cost of the lines of `file` inside `function`; if it is not the function's own file, the code was inlined."""
 
     function: Function
     file: str
@@ -40,7 +40,7 @@ class SelfCost:
 
 @dataclass(frozen=True)
 class Call:
-    """An edge of the call graph: how often, and what the calls cost with everything below them.
+    """An edge of the call graph: the number of calls, and their cost with everything below them.
 
     `count` is zero for a call that was already running when the counters were set to zero.
     """

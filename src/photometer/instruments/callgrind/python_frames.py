@@ -95,7 +95,7 @@ _PYTHON_FRAME = re.compile(r" \((?:set-up|[^()]*\.py|<[^()]*>)\)$")
 
 @dataclasses.dataclass(frozen=True)
 class CallSite:
-    """What a Python function calls, and on which line of its file."""
+    """A function that a Python function calls, and the line of the call in its file."""
 
     callee: str
     line: int
@@ -124,7 +124,7 @@ def frame_map_path(pid: int) -> Path:
 
 
 def parse_frame_map(text: str) -> FrameMap:
-    """Parse what the worker returned: its own JSON, or CPython's lines. It is untrusted data."""
+    """Parse the worker's reply: its own JSON, or CPython's lines. It is untrusted data."""
     if not text.startswith("{"):
         found = [match for line in text.splitlines() if (match := _MAP_LINE.fullmatch(line.strip()))]
         return FrameMap({int(match["address"], 16): _frame(match["function"], match["file"]) for match in found})
@@ -164,7 +164,7 @@ def below_statement(stack: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class FramedSide:
-    """One side: stacks for `runs` runs, and by frame where it begins and what it calls, how often per run."""
+    """One side: stacks for `runs` runs, and for each frame its first line and its calls per run."""
 
     stacks: Sequence[tuple[tuple[str, ...], int]]
     runs: int
@@ -224,7 +224,7 @@ def python_stacks(
 
 
 def _inside_of_paths(profile: CallgrindProfile, frames: FrameMap) -> dict[int, int]:
-    """Return what each path executed without the paths below it."""
+    """Return the cost of each path without the paths below it."""
     inclusive: defaultdict[int, int] = defaultdict(int)
     for call in profile.calls:
         if _is_path(call.callee):

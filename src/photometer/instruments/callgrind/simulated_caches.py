@@ -54,7 +54,10 @@ class CacheEvents:
 
 @dataclasses.dataclass(frozen=True)
 class CacheCounts:
-    """What `number_per_run` runs met; `loop` is what as many empty runs met. `geometry` is Callgrind's own spelling."""
+    """The events of `number_per_run` runs; `loop` are those of as many empty runs.
+
+    `geometry` is in Callgrind's own words.
+    """
 
     KIND: ClassVar[str] = "simulated_caches"
     ALWAYS: ClassVar[tuple[str, ...]] = ("geometry",)
@@ -72,7 +75,7 @@ class CacheCounts:
             )
 
     def per_run(self, event: str) -> float:
-        """Return the value that most repeats have, the last of those, without the empty loop."""
+        """Return the most frequent value of the repeats (the last of several), without the empty loop."""
         values = self._values(event)
         stable = max(range(len(values)), key=lambda place: (values.count(values[place]), place))
         return values[stable]
@@ -87,13 +90,13 @@ class CacheCounts:
 
     @property
     def repeats_differ(self) -> bool:
-        """Whether repeats differ by more than the layout of memory explains."""
+        """Whether repeats differ by more than the memory layout explains."""
         ranges = [self.range_of(field.name) for field in dataclasses.fields(CacheEvents)]
         return any(high - low > max(LAYOUT_SHARE * high, FEW_MISSES) for low, high in ranges)
 
 
 def count_caches(session: Session, asked: Asked) -> CacheCounts:
-    """Simulate the caches for an order; one that is too slow for the usual number of runs in fewer."""
+    """Simulate the caches for an order; if it is too slow for the usual number of runs, in fewer runs."""
     counted = _count(session, asked, asked.repeats)
     return CacheCounts(
         task_spec_of(asked.order),

@@ -113,7 +113,7 @@ def _look_up(by_key: dict[str, CppSnippet], cache: SnippetCache) -> dict[str, Ou
 
 
 class _Build:
-    """One build of all that is missing. It fills `outcomes`."""
+    """One build of all missing snippets. It fills `outcomes`."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class _Build:
         return pool.submit(_compile, unit, folder, self._tools)
 
     def _judge(self, compiled: _Compiled) -> tuple[CompileUnit, ...]:
-        """Publish what was built, record what finally failed, and return what to compile next."""
+        """Publish libraries, record final failures, and return the files to compile next."""
         if compiled.exit_status == 0:
             keys = [_key_of(member) for member in compiled.unit.members]
             for key, library in self._cache.publish(compiled.library, dict.fromkeys(keys, compiled.headers)).items():

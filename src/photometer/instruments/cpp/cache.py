@@ -32,7 +32,10 @@ _OWN_FOLDER = re.compile(r"build-\d+-\d+")
 
 @dataclass(frozen=True)
 class CacheUsage:
-    """What is in the cache. `snippets` may exceed `libraries`: one library contains all that were compiled together."""
+    """The content of the cache.
+
+    `snippets` may exceed `libraries`: one library contains all that were compiled together.
+    """
 
     folder: Path
     snippets: int
@@ -124,7 +127,7 @@ class SnippetCache:
         )
 
     def clear(self) -> CacheUsage:
-        """Wait for a build that is under way, remove what the cache wrote, and return what that was and what is left.
+        """Wait for a running build, remove the cache's own files, and return what they were and what is left.
 
         Files with other names belong to someone else, and so does everything behind a link.
         """

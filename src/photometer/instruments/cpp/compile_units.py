@@ -55,7 +55,7 @@ class Guards(enum.Enum):
 
 @dataclass(frozen=True)
 class CompileUnit:
-    """One file to compile: its snippets, their forms, and what it includes of torch."""
+    """One file to compile: its snippets, their forms, and its headers of torch."""
 
     members: tuple[NamedSnippet, ...]
     prelude: Prelude
@@ -139,7 +139,10 @@ def _finish(files: Sequence[_File], others: Sequence[float], jobs: int) -> float
 
 
 def retry_after_failure(unit: CompileUnit, log: str, *, hopeless: bool) -> Retry:
-    """Decide what to compile next. `hopeless`: no other form can help (a missing header, a killed compiler)."""
+    """Decide what to compile next.
+
+    `hopeless`: no other form can help (a missing header, a killed compiler).
+    """
     if hopeless:
         return Retry(failed=unit.members)
     diagnostics = read_diagnostics(log)

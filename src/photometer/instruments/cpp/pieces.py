@@ -97,7 +97,7 @@ def top_level_pieces(text: str) -> list[Piece]:
 
 
 def _continues(bare: str, position: int) -> bool:
-    """Return whether what follows a closing brace belongs to the same piece: `T x{1};`, `[&]{…}()`, `f({1}) + 2`."""
+    """Return whether the text after a closing brace belongs to the same piece: `T x{1};`, `[&]{…}()`, `f({1}) + 2`."""
     rest = bare[position:].lstrip()
     return rest[:1] in tuple(";,).([=<>+-*/&|?:")
 
@@ -124,7 +124,7 @@ def may_share_a_file(file_level_text: str) -> bool:
     """Return whether file-level code has no effect outside its own namespace.
 
     Types, functions, aliases and assertions have none. A variable may run code when the library is loaded, for every
-    snippet in it; a macro, a specialisation or a namespace affects other code; what is not recognised might.
+    snippet in it; a macro, a specialisation or a namespace affects other code; code that is not recognised might.
     """
     return not has_directive(file_level_text) and all(_is_harmless(p) for p in top_level_pieces(file_level_text))
 

@@ -41,7 +41,7 @@ class CppOptions:
 
 @dataclass(frozen=True)
 class BuiltSnippet:
-    """Where the compiled snippet is. `cached` means that no compiler was run for it."""
+    """The place of the compiled snippet. `cached` means that no compiler was run for it."""
 
     library: Path
     symbol: str

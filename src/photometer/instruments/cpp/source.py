@@ -147,7 +147,7 @@ def _marked(text: str, label: str, part: str) -> str:
 
 
 def _keep_calls(stmt: str) -> str:
-    """Return calls that keep what the statement declares: `auto y = a * b;` alone would be optimised away."""
+    """Return calls that keep the variables of the statement: `auto y = a * b;` alone would be optimised away."""
     names = dict.fromkeys(name for piece in top_level_pieces(stmt) for name in declared_names(piece))
     return "".join(f" photometer::keep({name});" for name in names)
 

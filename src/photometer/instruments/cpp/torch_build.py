@@ -27,7 +27,7 @@ _VERSION_LINE = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*['"]([^'"]+)['"]"""
 
 @dataclass(frozen=True)
 class TorchBuild:
-    """All that the compiler must know about a torch. `fingerprint` changes with its libraries and its headers."""
+    """All facts about a torch that the compiler needs. `fingerprint` changes with its libraries and its headers."""
 
     include_paths: tuple[Path, ...]
     library_paths: tuple[Path, ...]
@@ -39,7 +39,10 @@ class TorchBuild:
 def torch_build_from_folder(
     torch_folder: Path, *, version: str | None = None, cxx11_abi: bool | None = None
 ) -> TorchBuild:
-    """Return the TorchBuild of any environment's `torch` package folder. What is not given is read from its files."""
+    """Return the TorchBuild of any environment's `torch` package folder.
+
+    Arguments that are not given are read from its files.
+    """
     if torch_folder == Path():
         # As an interpreter without torch says it.
         raise ToolMissing(_NO_TORCH, remedy=_INSTALL)
@@ -62,7 +65,7 @@ def torch_build_from_folder(
 def build_fingerprint(torch_folder: Path) -> str:
     """Return a digest that identifies this build of torch: version, libraries, headers and ABI.
 
-    What is missing (a torch without headers, or a source tree) is left out.
+    Missing parts (a torch without headers, or a source tree) are left out.
     """
     libraries, include = torch_folder / "lib", torch_folder / "include"
     version = torch_folder / "version.py"

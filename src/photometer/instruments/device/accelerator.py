@@ -46,7 +46,7 @@ class WorkQueue(Protocol):
 
 @dataclass(frozen=True)
 class KernelRecord:
-    """One piece of device work as the profiler saw it."""
+    """One piece of device work in the profiler's records."""
 
     name: str
     start_nanoseconds: int

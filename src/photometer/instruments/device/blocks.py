@@ -36,7 +36,7 @@ DEVICE_SLOWER = 1.2
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a statement is, roughly: the sizes of blocks are chosen by it."""
+    """A rough estimate of a statement's speed, by which the sizes of blocks are chosen."""
 
     host_seconds_per_run: float
     end_to_end_seconds: float
@@ -62,7 +62,7 @@ class KeptBlocks:
 
 @dataclass(frozen=True)
 class Collected:
-    """What `collect` took, and how."""
+    """The blocks that `collect` took, and how."""
 
     blocks: KeptBlocks
     runs_per_block: int

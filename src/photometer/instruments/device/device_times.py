@@ -40,7 +40,7 @@ NO_WORK = "the statement runs nothing on the device"
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """What the profiler shows besides times."""
+    """The profiler's facts besides times."""
 
     kernels: tuple[KernelTime, ...]
     streams: int
@@ -52,7 +52,7 @@ class KernelFacts:
 
 @dataclass(frozen=True)
 class DeviceTimes:
-    """The hot and cold modes, and what else was learnt on the way."""
+    """The hot and cold modes, and other facts from measuring them."""
 
     hot: DeviceMode
     cold: DeviceMode

@@ -44,7 +44,7 @@ def bound_in_words(
     flops_per_run: float | None = None,
     peak: Peak | None = None,
 ) -> str:
-    """Return what limits a statement with these times, and the shares of the peaks as far as they are known."""
+    """Return the bound of a statement with these times, and the shares of the peaks as far as they are known."""
     if not device_seconds:
         return "no device work was seen"
     times = f"kernels {_short(device_seconds)}, host {_short(host_seconds)}"
@@ -90,7 +90,7 @@ def _short(seconds: float) -> str:
 
 
 def measured_peak(accelerator: Accelerator, *, memory: bool, flops_dtype: str | None) -> Peak:
-    """Measure the requested peaks, once per process, as the best of a few blocks: a peak is what the card can do."""
+    """Measure the requested peaks, once per process, as the best of a few blocks."""
     return Peak(
         bytes_per_second=_copy_rate(accelerator) if memory else None,
         flops_per_second=_matrix_rate(accelerator, flops_dtype) if flops_dtype is not None else None,

@@ -84,7 +84,7 @@ def measure_statement(
 
 @dataclass(frozen=True)
 class _Taken:
-    """What was measured while the statement was open."""
+    """The measurements while the statement was open."""
 
     timer: DeviceTimer
     times: DeviceTimes

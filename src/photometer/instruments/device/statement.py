@@ -54,7 +54,7 @@ def open_native(library: str, symbol: str) -> Iterator[Statement]:
 
 
 def why_no_graph(accelerator: Accelerator, *, synchronises: bool, has_work: bool) -> str | None:
-    """Return why a capture should not be tried; None if it should."""
+    """Return why a capture must not be tried; None if it can be."""
     if accelerator.graphs is None:
         return accelerator.why_missing("graphs")
     if not has_work:

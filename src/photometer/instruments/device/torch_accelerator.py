@@ -253,7 +253,7 @@ class TorchQueue:
         self.hold(0.0)
 
     def _ahead(self, queue_work: Callable[[], object]) -> None:
-        """Queue our own work after what is already queued, and before what comes next."""
+        """Queue our own work after the work that is queued already, and before the next."""
         if self._stream is None:
             queue_work()
             return

@@ -9,7 +9,7 @@ from photometer.report.verdict_text import mark_of
 
 
 def badge(word: str, shown: str = "") -> str:
-    """Return the word, or what is shown for it, on the background of its verdict."""
+    """Return the word, or the given text, on the background of its verdict."""
     background = BACKGROUNDS.get(mark_of(word), BACKGROUNDS[Mark.FAINT])
     text = html_text(shown or word)
     return f'<span style="background:{background};padding:.1em .5em;border-radius:3px">{text}</span>'

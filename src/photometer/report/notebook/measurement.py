@@ -28,7 +28,7 @@ MOST_KERNELS = 8
 
 
 def device_html(m: DeviceMeasurement) -> str:
-    """Return the modes with bars, and below them what else is known."""
+    """Return the modes with bars, and below them the other facts."""
     parts = [
         f"<div><b>{html_lines(m.task_spec.title)}</b> on {html_text(m.device_name)}</div>",
         html_table(table_of_modes(m.modes)),

@@ -124,7 +124,7 @@ def _row(result: ComparisonResult) -> Row:
 
 
 def ranking_html(ranking: Ranking) -> str:
-    """Return the outcome, a row per statement, and what was noticed."""
+    """Return the outcome, a row per statement, and the notes."""
     notes = [note for note in (ranking.measured_by, *ranking.notes) if note]
     table = table_of(RANKING_COLUMNS, [_ranked(statement) for statement in ranking], notes=notes)
     return f"<div><b>{html_text(headline(ranking))}</b>{render_html(table)}</div>"

@@ -67,7 +67,7 @@ def _curve_figure(curves: CurveSet, number: int, ids: Mapping[str, str]) -> Line
 
 
 def _reach(values: Sequence[float], axis: Axis) -> tuple[float, float]:
-    """Return how far intervals are drawn: one that is wider would squeeze the curves, and zero has no logarithm."""
+    """Return how far intervals are drawn: a wide one would squeeze the curves, and zero has no logarithm."""
     low, high = min(values), max(values)
     if axis.scale == "log":
         return low / WIDEST_INTERVAL, high * WIDEST_INTERVAL

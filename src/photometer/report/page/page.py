@@ -65,7 +65,7 @@ def document_templates() -> Environment:
 
 
 def script_of_theme() -> str:
-    """Return the script of a document that needs no more than the button for light and dark."""
+    """Return the script of a document that needs only the button for light and dark."""
     script = combined_script([_FOLDER / "script" / f"{name}.js" for name in ("dom", "theme")]) + "\n"
     return script.replace("})();\n", "chooseTheme();\n})();\n")
 
@@ -92,7 +92,7 @@ def content_policy(script: str, style: str) -> str:
 
 
 def _source_hash(text: str) -> str:
-    """Return the name that a policy has for an inline script or style."""
+    """Return the name of an inline script or style in a policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

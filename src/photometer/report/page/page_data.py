@@ -60,7 +60,7 @@ def page_data(view: ReportView, figures: Sequence[Figure]) -> PageData:
 
 
 def clean(value: Any) -> Any:
-    """Return the value with every text made visible and every number one that JSON has."""
+    """Return the value with every text made visible and every number valid in JSON."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, float):
@@ -106,7 +106,7 @@ def _run_rows(views: Sequence[BenchmarkView], first_place: int) -> list[dict[str
 
 
 def _side(view: BenchmarkView, place: int) -> dict[str, Any]:
-    """Return the figures of one language; what is not known is left out, for there may be ten thousand rows."""
+    """Return the figures of one language; unknown ones are left out, because there may be ten thousand rows."""
     time, counts = view.time, view.counts
     side: dict[str, Any] = {"id": view.id, **_place(place)}
     if time is not None:
@@ -238,7 +238,7 @@ def tree_of_stacks(base: Sequence[Stack], branch: Sequence[Stack] = ()) -> Flame
 def tree_of_functions(functions: Sequence[FunctionRow], total: int = 0) -> FlameNode | None:
     """Return the tree for records that have functions but no stacks: libraries, with their functions below.
 
-    `total` is that of all functions; what the given ones do not account for gets a frame of its own.
+    `total` is that of all functions; the rest besides the given ones gets a frame of its own.
     """
     stacks: list[Stack] = []
     for count, name in functions:

@@ -88,7 +88,7 @@ class ComparisonView:
 
     @property
     def brief(self) -> str:
-        """What changed, and where in the user's code, in as few words as possible."""
+        """Return what changed, and where in the user's code, in as few words as possible."""
         said = [change(self.ratio)] if self.has_change else []
         if self.has_change:
             base, branch = self.base_seconds, self.base_seconds + self.difference_seconds
@@ -98,7 +98,7 @@ class ComparisonView:
 
     @property
     def telling_words(self) -> tuple[str, ...]:
-        """The words of its variant that most benchmarks do not have."""
+        """Return the words of its variant that most benchmarks do not have."""
         return tuple(word for word in self.words if word not in (*USUAL_WORDS, *LANGUAGES))
 
     @property
@@ -130,7 +130,7 @@ def comparison_views(
 
 
 def comparison_remarks(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return what the terminal said of the whole comparison; if it was resumed, what it said last."""
+    """Return the terminal's remarks on the whole comparison; of a resumed one, the last remarks."""
     said = [from_record(ComparisonRemarks, record) for record in records if record["kind"] == ComparisonRemarks.KIND]
     return tuple(sentence_case(warning) for warning in said[-1].warnings) if said else ()
 

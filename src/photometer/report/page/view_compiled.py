@@ -69,7 +69,7 @@ def compile_table(records: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def memory_table(records: Sequence[Mapping[str, Any]]) -> Table:
-    """Return what each benchmark allocates."""
+    """Return the memory of each benchmark."""
     named = [
         (_title(record), from_record(MemoryMeasurement, record))
         for record in records

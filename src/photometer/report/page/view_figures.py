@@ -74,7 +74,7 @@ def figures_view(records: Sequence[Mapping[str, Any]], source: str = "") -> Figu
 
 
 def compared_lines(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return what a comparison says of sweeps and metrics, as sentences."""
+    """Return a comparison's results for sweeps and metrics, as sentences."""
     judged = []
     for record in records:
         if record["kind"] == ComparisonResult.KIND and isinstance(record.get("order"), Mapping):

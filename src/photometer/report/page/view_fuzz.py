@@ -53,7 +53,7 @@ def fuzz_view(found: FuzzMap, notes: Sequence[str] = ()) -> FuzzView:
 
 
 def fuzz_view_of(records: Sequence[Mapping[str, Any]], header: Mapping[str, Any]) -> FuzzView | None:
-    """Return the view; None if the file holds no fuzz run."""
+    """Return the view; None if the file has no fuzz run."""
     trials = [from_record(FuzzTrial, record) for record in records if record["kind"] == FuzzTrial.KIND]
     if not trials:
         return None

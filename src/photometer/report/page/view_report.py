@@ -123,7 +123,7 @@ def _date(date: str | None) -> str | None:
 
 
 def disturbances_of(machine: Machine | None, conditions: Sequence[Conditions]) -> str:
-    """Return one sentence on what the instruments noticed; no judgement, which the warnings of the run already are."""
+    """Return one sentence on the instruments' observations; the warnings of the run judge them."""
     stolen = None if machine is None else machine.stolen_share
     wall = sum(c.wall_seconds for c in conditions if c.wall_seconds and c.cpu_seconds is not None)
     cpu = sum(c.cpu_seconds for c in conditions if c.wall_seconds and c.cpu_seconds is not None)
@@ -224,7 +224,7 @@ def report_view(files: Sequence[Results], title: str | None = None) -> ReportVie
 
 @dataclasses.dataclass(frozen=True)
 class _FileViews:
-    """What one file gives to the page."""
+    """The views of one file."""
 
     source: str
     suite: str
@@ -263,7 +263,7 @@ def _file_views(results: Results, source: str, samples: int) -> _FileViews:
 
 
 def _comparisons(results: Results, source: str, samples: int) -> list[ComparisonView]:
-    """Return each side of a comparison with the reference; more than two are told apart by their names."""
+    """Return each side of a comparison with the reference; more than two are distinguished by their names."""
     records = results.records_by_suite
     compared = read_comparison(results) if sides_in(results.header) > 2 else None
     if compared is None:
@@ -291,7 +291,7 @@ def _title(files: Sequence[Results]) -> str:
 
 
 def _names(results: Results) -> list[str]:
-    """Return what the sides of a comparison are called; nothing if the file has none."""
+    """Return the names of the sides of a comparison; nothing if the file has none."""
     about = results.header.get(HEADER_NAME)
     names = about.get("names") if isinstance(about, Mapping) else None
     if isinstance(names, list) and len(names) > 1:
@@ -307,13 +307,13 @@ def _bare(name: str) -> str:
 
 
 def _readable(name: str) -> str:
-    """Return a side without what only the command line needs, with its commit."""
+    """Return a side without the parts that only the command line needs, with its commit."""
     without = name.removeprefix("git:").removeprefix(MERGE_BASE)
     return f"working tree{without.removeprefix(WORKTREE)}" if without.startswith(WORKTREE) else without
 
 
 def _compared(files: Sequence[Results]) -> Iterator[str]:
-    """Yield which suite was compared on which commits."""
+    """Yield the suite and the commits of the comparison."""
     for results in files:
         if names := _names(results):
             suite = suite_of(results)
@@ -322,7 +322,7 @@ def _compared(files: Sequence[Results]) -> Iterator[str]:
 
 
 def _kind_of_times(benchmarks: Sequence[BenchmarkView]) -> Iterator[str]:
-    """Yield that times are undisturbed, and how much longer typical ones are; nothing if none is."""
+    """Yield a note that times are undisturbed, and how much longer typical ones are, if there are any."""
     excesses = [view.time.typical / view.time.seconds - 1 for view in benchmarks if view.time and view.time.visits]
     if excesses:
         yield (
@@ -340,7 +340,7 @@ def suite_of(results: Results) -> str:
 
 
 def _sources(files: Sequence[Results]) -> list[str]:
-    """Return what distinguishes the files: nothing of only one; otherwise the stem or, if it repeats, the path."""
+    """Return what distinguishes the files: nothing for a single one; otherwise the stem or, if it repeats, the path."""
     if len(files) == 1:
         return [""]
     stems = Counter(results.path.stem for results in files)
@@ -364,7 +364,7 @@ def _conditions(results: Results) -> list[Conditions]:
 
 
 def _devices(results: Results) -> tuple[str, ...]:
-    """Return the names of the accelerators that something was measured on."""
+    """Return the names of the accelerators that were measured."""
     names = (str(r.get("device_name") or "") for r in results.records if r["kind"] == "device_measurement")
     return tuple(sorted(set(names) - {""}))
 

@@ -134,7 +134,7 @@ class BenchmarkView:
 
 @dataclasses.dataclass(frozen=True)
 class SkipView:
-    """A benchmark that was asked for and has no result."""
+    """A benchmark that was selected and has no result."""
 
     title: str
     reason: str
@@ -143,7 +143,7 @@ class SkipView:
 
 @dataclasses.dataclass(frozen=True)
 class RunViews:
-    """`machine` is what is said once, at the top, about doubtful times."""
+    """`machine` is the sentence at the top about doubtful times."""
 
     benchmarks: tuple[BenchmarkView, ...]
     skipped: tuple[SkipView, ...]
@@ -151,7 +151,10 @@ class RunViews:
 
 
 def run_views(records: Sequence[Mapping[str, Any]], source: str = "", most_samples: int = 1000) -> RunViews:
-    """Collect the records of each benchmark. Its plot gets at most `most_samples` samples; statistics are of all."""
+    """Collect the records of each benchmark.
+
+    Its plot gets at most `most_samples` samples; statistics are of all.
+    """
     views: dict[str, BenchmarkView] = {}
     failures: dict[str, tuple[SkipView, ...]] = {}
     doubts: dict[str, tuple[Doubt, ...]] = {}

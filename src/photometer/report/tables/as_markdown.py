@@ -37,7 +37,7 @@ def pipe_table(table: Table) -> str:
 
 
 def row_notes(table: Table) -> str:
-    """Return what stands below rows in other formats: a list by name, empty if there is nothing."""
+    """Return the notes of rows: a list by name, empty if there are none."""
     lines = []
     column = table.name_column
     for row in table.rows:
@@ -53,7 +53,7 @@ def folded(summary: str, content: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Return text of anyone in one line, escaped."""
+    """Return untrusted text in one line, escaped."""
     return markdown_text(text).replace("<br>", " ")
 
 

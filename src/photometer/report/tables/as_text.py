@@ -198,7 +198,7 @@ def _cell_lines(column: Column, text: str, room: int) -> list[str]:
 
 
 def _pair_lines(pairs: Sequence[str], width: int | None, indent: str) -> Iterator[str]:
-    """Yield what has left its row, broken between the pairs of head and figure."""
+    """Yield the cells that left their row, broken between the pairs of head and figure."""
     current = ""
     for pair in pairs:
         longer = f"{current}; {pair}" if current else pair

@@ -38,7 +38,7 @@ JSON_VERSION = 2
 
 
 def cell_rows(tables: Iterable[Table]) -> Iterator[dict[str, Any]]:
-    """Yield what CSV_FIELDS names of every cell, as values. A field that was not asked for is None."""
+    """Yield the values of CSV_FIELDS for every cell. A field that was not requested is None."""
     for table in tables:
         compared = table.request.reference is not None
         for block, group, row in table.rows():
@@ -68,12 +68,12 @@ def cell_rows(tables: Iterable[Table]) -> Iterator[dict[str, Any]]:
 
 
 def render_csv(tables: Iterable[Table]) -> str:
-    """Return all tables below one line of heads. A field that was not asked for is empty."""
+    """Return all tables below one line of heads. A field that was not requested is empty."""
     return write_csv(CSV_FIELDS, cell_rows(tables))
 
 
 def render_json(tables: Iterable[Table]) -> str:
-    """Return one document with every table. A field that was not asked for is left out."""
+    """Return one document with every table. A field that was not requested is left out."""
     document = {"format": JSON_FORMAT, "version": JSON_VERSION, "tables": [_table_json(table) for table in tables]}
     return json.dumps(document, allow_nan=False, indent=1) + "\n"
 

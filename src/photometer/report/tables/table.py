@@ -31,7 +31,7 @@ STAYS = 0
 
 
 class Kind(enum.Enum):
-    """What a column holds. It decides alignment, formatting, and how other programs read it."""
+    """The content of a column. It decides alignment, formatting, and how other programs read it."""
 
     # What tells rows apart. It is never cut so that two look alike, and never leaves its row.
     NAME = "name"
@@ -57,7 +57,7 @@ class Kind(enum.Enum):
 
 
 class Mark(enum.Enum):
-    """What a cell's look says about it; renderers have colours or bold type for it."""
+    """The meaning of a cell's look; renderers have colours or bold type for it."""
 
     NONE = "none"
     BAD = "bad"
@@ -130,7 +130,7 @@ class Section:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """What every renderer takes."""
+    """The input of every renderer."""
 
     columns: tuple[Column, ...]
     sections: tuple[Section, ...]
@@ -143,7 +143,7 @@ class Table:
 
     @property
     def used_columns(self) -> tuple[Column, ...]:
-        """The columns that are to be shown: names, and those that any row has something in."""
+        """Return the columns to show: names, and those with a value in any row."""
         rows = self.rows
         return tuple(
             column
@@ -168,7 +168,7 @@ def row_of(values: Mapping[str, Cell | Value], notes: Sequence[str] = (), tip: s
 
 
 def text_of(cell: Cell, column: Column) -> str:
-    """Return what a cell says, in plain text that is not escaped yet; empty if nothing is known."""
+    """Return the text of a cell, not escaped yet; empty if nothing is known."""
     said = cell.text or _value_text(cell.value, column)
     return f"{cell.before}{said}{cell.after}" if said else ""
 

@@ -33,7 +33,7 @@ class CellText:
 
 
 def cell_text(cell: Cell, table: Table) -> CellText:
-    """Return what one cell says."""
+    """Return the text of one cell."""
     return CellText(number_text(cell, table), " ".join(filter(None, [ratio_note(cell, table), warning_note(cell)])))
 
 

@@ -40,7 +40,7 @@ def test_all_names_differ_and_are_safe_for_files() -> None:
         assert all(re.fullmatch(r"[a-z0-9-]{1,160}", name) for name in names.values())
 
 
-def test_labels_that_differ_in_signs_alone_are_told_apart() -> None:
+def test_labels_that_differ_in_signs_alone_are_distinct() -> None:
     plan = materialize({"a+b": GroupedStmts("1"), "a-b": GroupedStmts("2"), "???": GroupedStmts("3")})
     names = [flame_names(plan)[order.id] for order in plan]
     assert len(set(names)) == 3

@@ -129,7 +129,7 @@ def run(
         environment: the interpreter whose torch is used; by default this one.
         where: only sizes for which this expression is true.
         seed: seed of random data in all processes.
-        settings: all of these in one object; what is given beside it takes precedence.
+        settings: all of these in one object; other arguments take precedence.
         resume: continue a run in `output` that was stopped.
         store: the history store, a path or a URL, that also gets every record.
         observer: is notified of what is measured.

@@ -1,7 +1,7 @@
 """What to attach to a pull request: a comparison's report, both sides' results, flame graphs, how to repeat it.
 
 In: a comparison that was kept in a folder (`photometer compare -o DIR`), and its flame graphs. Out: DIR/bundle.zip, and
-the same files beside it. What could not be made is said in the bundle's README.
+the same files beside it. The bundle's README says what could not be made.
 """
 
 from __future__ import annotations

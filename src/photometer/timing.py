@@ -390,7 +390,7 @@ class Timer:
 
 
 def counted_task(timer: Timer, number: int, repeats: int) -> CountedTask:
-    """Return one count of a Timer's statement, of which its counts and its functions can be made."""
+    """Return one count of a Timer's statement, from which its counts and its functions can be made."""
     return timer._count(number, repeats)
 
 

@@ -75,7 +75,7 @@ def test_a_new_function_counts_for_the_one_that_calls_it() -> None:
     assert code_words(code) == "new under Block.gate (tinynet/model.py:44): helper (+500)"
 
 
-def test_two_functions_that_changed_are_told_apart() -> None:
+def test_two_functions_that_changed_are_distinct() -> None:
     mul = "torch::autograd::THPVariable_mul(_object*, _object*)"
     branch = {
         **BASE,

@@ -18,7 +18,7 @@ def test_the_crossing_is_named_by_its_first_certain_point() -> None:
     assert "eager grows as n above 5.0 µs" in found.sentences
 
 
-def test_siblings_share_a_plot_as_long_as_their_curves_can_be_told_apart() -> None:
+def test_siblings_share_a_plot_as_long_as_their_curves_are_distinct() -> None:
     facts = [each for name in ("b", "c") for each in curve(name, {n: 1e-9 * n for n in NS})]
     (found,) = with_siblings(curve_sets(collect_facts(facts)))
     assert found.title == "Time against n"

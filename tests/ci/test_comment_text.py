@@ -59,7 +59,7 @@ def test_the_line_that_accepts_a_change_can_be_pasted() -> None:
     assert "```" not in render_comment(review(result("same")))
 
 
-def test_many_sides_are_told_apart() -> None:
+def test_many_sides_are_distinct() -> None:
     made = review(
         result("same", title="add"),
         result("slower", 1.1, "add", side=2),

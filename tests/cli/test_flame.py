@@ -26,7 +26,7 @@ pytestmark = pytest.mark.warm
         ("@statement.py", False),
     ],
 )
-def test_suites_and_statements_are_told_apart(subject: str, is_suite: bool) -> None:
+def test_suites_and_statements_are_distinct(subject: str, is_suite: bool) -> None:
     assert names_a_suite(subject) is is_suite
 
 

@@ -42,7 +42,7 @@ def test_a_steady_governor_is_good_and_an_invisible_one_is_said(tmp_path: Path) 
     assert unknown["governor"].state is State.NOTE
 
 
-def test_hardware_threads_of_one_core_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hardware_threads_of_one_core_are_distinct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_cores, "allowed_cores", lambda: [0, 1, 2, 3])
     found = by_topic(processor_findings(fake_machine(tmp_path, cores(8, siblings=2)), [0, 1, 2, 3]))
     assert found["cores"].fact == "2 cores with 4 hardware threads, of 8 processors"

@@ -92,7 +92,7 @@ def pretend(folder: Path, script: str) -> str:
         ("exit 0", MeasurementError, "did not see"),
     ],
 )
-def test_its_failures_are_told_apart(
+def test_its_failures_are_distinct(
     script: str,
     kind: type[Exception],
     words: str,

@@ -117,7 +117,7 @@ def test_a_comparison_shows_what_matters_first_and_says_how_much_it_leaves_out()
     assert "nothing was compared" in EnvironmentComparison(("a", "b"), "s", ())._repr_html_()
 
 
-def test_many_sides_are_told_apart() -> None:
+def test_many_sides_are_distinct() -> None:
     [first, *_] = results()
     both = (first, dataclasses.replace(first, side=2))
     failure = ComparisonFailure("1", "div", "b", "no", place=1)

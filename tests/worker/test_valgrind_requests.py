@@ -32,7 +32,7 @@ def test_rehearsals_run_nothing_and_come_before_the_warmup(monkeypatch: pytest.M
     runs: list[int] = []
     monkeypatch.setattr(valgrind_requests, "running_on_valgrind", lambda: True)
     dumps = count_blocks(lambda number: runs.append(number) or 0.0, 5, warmup_runs=9)  # type: ignore[func-returns-value]
-    assert runs == [0] * valgrind_requests.REHEARSALS + [9, 5]
+    assert runs == [0] * valgrind_requests.PRACTICE_RUNS + [9, 5]
     assert dumps == 2
 
 

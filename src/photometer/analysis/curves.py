@@ -16,7 +16,7 @@ from photometer.model.units import format_number, format_seconds
 
 # Two points are a difference, not a curve.
 FEWEST_POINTS = 3
-# More lines cannot be told apart; the long table has all.
+# More lines cannot be distinguished; the long table has all.
 MOST_CURVES = 8
 # Below this share of the value at the largest size, what grows does not show.
 SMALLEST_VARYING_SHARE = 0.1

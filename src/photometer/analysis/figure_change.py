@@ -112,7 +112,7 @@ class FigureChange:
     branch: float
     has_changed: bool = False
     code: tuple[ChangedCode, ...] = ()
-    # Whether it is said by itself, not only where it may explain a change of time.
+    # Whether it has a verdict of its own, and is not only a possible explanation of a change of time.
     own_verdict: bool = False
 
     @property

@@ -243,13 +243,13 @@ def _number(values: Sequence[float], at_least: str, below: str, subject: str) ->
 SAME_WITHIN = math.log(1.03)
 # An input is called slower or faster if the difference is this many of its own standard errors.
 STANDARD_ERRORS = 3.0
-# With fewer inputs, nothing is said about what they have in common.
+# With fewer inputs there are no findings about what they have in common.
 FEWEST_TRIALS = 8
 # Which rank correlations are named, and how many of them.
 STRONG_CORRELATION = 0.5
 CHANCE_OF_CORRELATION = 0.01
 MOST_CORRELATIONS = 2
-# Features that correlate this closely say the same thing, which is said once.
+# Features that correlate this closely say the same thing, so only one of them is shown.
 SAME_THING = 0.9
 _DEPTH = 2
 

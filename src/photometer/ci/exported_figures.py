@@ -66,7 +66,7 @@ def figures_of_results(loaded: Iterable[Results], only: Collection[str] | None =
         found += _of_measurements(results)
     if not found:
         raise ResultsFileError("there are no figures to export", remedy="Measure something first: photometer run.")
-    return _told_apart(found)
+    return _with_suite_names(found)
 
 
 def figures_of_comparison(comparison: EnvironmentComparison, machine: Machine | None = None) -> list[ExportedFigure]:
@@ -153,7 +153,7 @@ def _of_measurements(results: Results) -> Iterator[ExportedFigure]:
         )
 
 
-def _told_apart(figures: list[ExportedFigure]) -> list[ExportedFigure]:
+def _with_suite_names(figures: list[ExportedFigure]) -> list[ExportedFigure]:
     """Return the figures with the suite before the title, if there are several suites."""
     if len({figure.suite for figure in figures}) == 1:
         return figures

@@ -95,7 +95,7 @@ def compare_on(on: str, nodes: int | None, request: ComparisonRequest, observer:
     from photometer.remote.comparisons import compare_on_cluster, pinned_sides
     from photometer.remote.ray_workplace import RayWorkplace
 
-    # What cannot travel is said before anything is started.
+    # Refuse what cannot be sent before anything is started.
     pinned_sides(request)
     observer.stage("starting nodes")
     environment = Environment.current()

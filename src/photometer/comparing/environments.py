@@ -53,8 +53,8 @@ def compare(
         suite: its name, as on the command line, a Suite, or a dict of benchmarks.
         expression: only labels that match, as `-k` does.
         tags: only benchmarks with one of these tags.
-        budget: most seconds of measuring, for the whole suite; by default ten per timed benchmark, at least 20.
-        limit: most seconds of wall-clock time, the making of environments included; by default none.
+        budget: maximum seconds of measuring, for the whole suite; by default ten per timed benchmark, at least 20.
+        limit: maximum seconds of wall-clock time, including making environments; by default none.
         timeout: seconds after which a benchmark that does not say so itself is given up; 120 by default.
         margin: relative change that does not matter; 0.003 (0.3 %) by default, 0.02 with several threads.
         fdr: share of false verdicts among all that say slower or faster; 0.05 by default.
@@ -62,7 +62,7 @@ def compare(
         layouts: fixed memory layouts in which what changed is tried; 1 by default.
         memory: whether to measure what one run allocates; by default it does.
         seed: seed of random data in all processes. By default each replicate has other data, the same on all sides.
-        settings: all of these in one object; what is given beside it takes precedence.
+        settings: all of these in one object; other arguments take precedence.
         install: a command that installs a git revision into a fresh environment.
         output: a folder for samples and verdicts; with `resume` an interrupted comparison there is continued.
         resume: continue the comparison in `output`.

@@ -114,9 +114,9 @@ def ab(
         args: positional arguments of the callables.
         kwargs: keyword arguments of the callables.
         globals: objects that text can use, by name.
-        budget: most seconds of measuring; by default 10 per statement after the first, 5 on a device.
-        limit: most seconds of wall-clock time, including the start; at least one replicate is taken.
-        timeout: seconds after which a statement that does not come back is given up, where it has a process of its own.
+        budget: maximum seconds of measuring; by default 10 per statement after the first, 5 on a device.
+        limit: maximum seconds of wall-clock time, including the start; at least one replicate is taken.
+        timeout: seconds after which a statement that does not return is stopped, if it has a process of its own.
         margin: relative change that does not matter; 0.003 (0.3 %) by default, 0.02 with several threads.
         device: "cuda", "cuda:1", …: compare times of the accelerator, not of the host. "any" uses the one there is.
         cold: with `device`: flush its cache before each run.

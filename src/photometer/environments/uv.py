@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# Any of these set means that the user has told uv itself where packages lie.
+# Any of these set means that the user has set an index for uv itself.
 UV_INDEX_VARIABLES = (
     "UV_DEFAULT_INDEX",
     "UV_INDEX",
@@ -118,6 +118,6 @@ def from_pip_settings(settings: Mapping[str, str]) -> dict[str, str]:
     if "cert" in settings:
         variables["SSL_CERT_FILE"] = settings["cert"]
     if variables.keys() & {"UV_DEFAULT_INDEX", "UV_INDEX", "UV_FIND_LINKS"}:
-        # pip takes the best version of all indexes; uv, unless told so, of the first that has the package.
+        # pip takes the best version of all indexes; uv, by default, of the first that has the package.
         variables["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     return variables

@@ -47,7 +47,7 @@ class ParameterAlias:
 
 
 class FuzzedParameter:
-    """A parameter drawn anew for each input.
+    """A parameter with a new value for each input.
 
     `distribution` is "loguniform" (whole numbers from `minval` to `maxval`, each octave as likely as the next),
     "uniform" (whole numbers if both bounds are integers, otherwise a float), or a dict from value to probability,

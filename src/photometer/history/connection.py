@@ -84,7 +84,7 @@ def _keep_private(path: Path) -> None:
 
 # Eight writers that each hold the file for some milliseconds; a `prune` of millions of rows takes seconds.
 BUSY_SECONDS = 60.0
-# Whoever waits longer than this is told what for.
+# After waiting this long, a message says what for.
 SILENT_SECONDS = 2.0
 CONNECT_SECONDS = 10
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+]*://")

@@ -89,7 +89,7 @@ class Figure:
     # memory differently.
     tolerance: float = 0.0
     least: float = 0.0
-    # Whether a change is said by itself there; otherwise it is only what may explain a change of time.
+    # Whether a change has a verdict of its own there; otherwise it may only explain a change of time.
     own_verdict: bool = False
 
     def bounds(self, record: Any) -> tuple[float, float]:

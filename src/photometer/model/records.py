@@ -129,7 +129,7 @@ def _written(value: Any, may_be_infinite: bool = False) -> Any:
         return dict(value)
     if isinstance(value, Sequence):
         return [_written(part, may_be_infinite) for part in value]
-    # What is left is not for JSON; who writes the file says so.
+    # Other types are not for JSON; the writer of the file reports them.
     return to_record(value) if dataclasses.is_dataclass(value) else value
 
 

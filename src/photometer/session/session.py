@@ -416,7 +416,7 @@ class Session:
             # Modules lie elsewhere in every lane, as what set-ups make does in every fork.
             layout_seed=kind.lane if kind.imports and counting is None else 0,
             fresh=not self.policy.forks,
-            # Other layouts are drawn anew each time.
+            # Other layouts are drawn again each time.
             may_be_kept=kind.layout == Layout(),
         )
 

@@ -48,7 +48,7 @@ SHARES: tuple[float, float, float, float] = (0.25, 0.2, 0.35, 0.2)
 
 # A bias that all replicates of a pair of servers may share (their own pages, start order), as a log-ratio. No number
 # of replicates of one pair shows it, so every hypothesis allows for it and every interval is widened by it. It was
-# 0.05 % when all replicates had one memory layout; with one drawn anew for each, medians of 24 replicates of 48 pairs
+# 0.05 % when all replicates had one memory layout; with one drawn for each, medians of 24 replicates of 48 pairs
 # that execute the same lay as far from zero as their scatter explains (z = 0.9 for a statement with itself, 1.3 with
 # its set-up in another order).
 SHARED_BIAS = 0.0002

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 
-# Callgrind is told at its start to look through the dispatcher, by its address (callgrind/python_frames.py). Valgrind
+# An option makes Callgrind look through the dispatcher, by its address (callgrind/python_frames.py). Valgrind
 # keeps the upper half of the address space to itself, and nothing is mapped so high without being asked for.
 DISPATCHER_ADDRESS = 0x60_0000_0000
 # A model of a thousand layers has about this many.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .accelerators import names_accelerator
 
-# What a statement that uses one of these does to later imports cannot be told from its text.
+# What a statement that uses one of these does to later imports cannot be seen in its text.
 _MAY_CHANGE_IMPORTS = frozenset(
     ("sys", "os", "site", "importlib", "pkgutil", "builtins", "exec", "eval", "setattr", "delattr", "__import__")
 )

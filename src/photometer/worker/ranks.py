@@ -45,9 +45,9 @@ from .user_error import describe_exception
 
 # The names that the set-up and the statement of a rank see.
 RANK, WORLD_SIZE = "rank", "world_size"
-# Ranks that have been told to leave end within milliseconds, unless they are inside a collective.
+# Ranks that were asked to leave end within milliseconds, unless they are inside a collective.
 LEAVING_SECONDS = 1.0
-# Longer than a block of any sane statement: each rank then says where it is, which a time-out shows.
+# Longer than a block of any sane statement: each rank then writes its place, which a time-out shows.
 PATIENCE_SECONDS = 20.0
 # A signal is handled at once, on a busy machine after some milliseconds; a stack has some kilobytes.
 WRITING_SECONDS = 0.2

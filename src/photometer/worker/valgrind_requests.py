@@ -24,7 +24,7 @@ _CALLGRIND = (ord("C") << 24) | (ord("T") << 16)
 _DUMP_STATS, _ZERO_STATS, _TOGGLE_COLLECT, _DUMP_STATS_AT, _START, _STOP = (_CALLGRIND + i for i in range(6))
 
 # CPython specialises bytecode after a few dozen rounds; the loop that counts must have settled before it counts.
-REHEARSALS = 100
+PRACTICE_RUNS = 100
 
 
 class Hooks:
@@ -135,10 +135,10 @@ def count_blocks(
     if toggles_itself:
         toggle = nothing
     request(ctypes.addressof(start), 0)
-    # One place in the code for rehearsals, warm-up and repeats: what settles there has settled when it counts.
-    for i in range(REHEARSALS + 2):
-        before, switch, after = (zero, toggle, dump) if i >= REHEARSALS else (nothing, nothing, nothing)
-        runs = number if i > REHEARSALS else warmup_runs if i == REHEARSALS else 0
+    # One place in the code for practice runs, warm-up and repeats, so that it has settled when it counts.
+    for i in range(PRACTICE_RUNS + 2):
+        before, switch, after = (zero, toggle, dump) if i >= PRACTICE_RUNS else (nothing, nothing, nothing)
+        runs = number if i > PRACTICE_RUNS else warmup_runs if i == PRACTICE_RUNS else 0
         request(ctypes.addressof(before), 0)
         request(ctypes.addressof(switch), 0)
         run_block(runs)

@@ -56,7 +56,7 @@ def test_cold_runs_are_cold_and_the_flush_is_not_counted() -> None:
     assert by_events.seconds_per_run == pytest.approx(1.5e-6 + GAP_SECONDS, rel=0.1)
 
 
-def test_hot_and_cold_blocks_in_one_session_are_told_apart() -> None:
+def test_hot_and_cold_blocks_in_one_session_are_distinct() -> None:
     device = FakeDevice()
     hot, cold = request(device), request(device, runs=7, cold=True)
     samples = ProfilerSampler(device.accelerator()).sample([hot, cold, hot])

@@ -38,7 +38,7 @@ def test_samples_of_other_layouts_are_not_among_the_frozen_ones() -> None:
     assert all(view.base.samples == () for view in comparison_views(records))
 
 
-def test_many_sides_in_one_of_several_files_are_told_apart() -> None:
+def test_many_sides_in_one_of_several_files_are_distinct() -> None:
     """Alone, such a file has a page of its own; beside others, each side is a benchmark against the reference."""
     record = next(record for record in comparison_records() if record["kind"] == "comparison")
     seconds = {0: [1e-6] * 3, 2: [2e-6] * 3}

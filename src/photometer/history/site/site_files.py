@@ -156,5 +156,5 @@ def _has_content(path: Path, content: bytes) -> bool:
     try:
         return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
     except OSError:
-        # Then it is written, and what prevents that is said.
+        # Then it is written, and an error names what prevents that.
         return False

@@ -17,7 +17,7 @@ from photometer.analysis.rates import Rate
 from photometer.model.units import shown_unit
 from photometer.model.work_of_run import MachinePeak
 
-# Told apart by colour and by shape: the page has this many colours for lines.
+# Lines differ in colour and shape; the page has this many colours for them.
 STYLES = tuple(f"line-{number}" for number in range(8))
 SHAPES: tuple[Shape, ...] = ("circle", "diamond", "up", "down")
 # On an axis of fewer doublings, a logarithm only bends what is nearly straight.

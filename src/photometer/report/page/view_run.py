@@ -60,7 +60,7 @@ class TimeView:
     blocks: int
     typical: float
     visits: int = 0
-    # The 50, 90, 95 and 99 % of single runs, or of blocks: which is said.
+    # Percentiles of single runs, or of blocks: the page says which.
     percentiles: tuple[tuple[int, float], ...] = ()
     percentiles_of: str = ""
     # Of torch.compile, in the first call.

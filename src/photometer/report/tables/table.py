@@ -79,7 +79,7 @@ class Column:
     priority: int = 1
     # Significant digits of times and ratios.
     digits: int = 3
-    # Names beyond this lose their middle, as long as they are told apart.
+    # Longer names lose their middle, as long as they stay distinct.
     longest: int | None = None
     meaning: str = ""
     # Whether names are code.

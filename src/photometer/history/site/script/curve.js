@@ -73,7 +73,7 @@ function drawCurve({ points, metric, changes, compared, view, width, label }) {
     svg.append(s("line", { class: "grid", x1: left, x2: right, y1: y(tick), y2: y(tick) }), s("text", { class: "tick", x: left - 7, y: y(tick) + 4, "text-anchor": "end" }, metricTick(metric, tick, step)));
   }
   let lastLabel = -Infinity;
-  // Commits of one day are told apart by their times.
+  // Commits of one day are distinguished by their times.
   const inView = view.commits.slice(Math.max(Math.floor(low), 0), Math.ceil(high) + 1);
   const isOneDay = inView.length > 1 && new Set(inView.map((commit) => dateText(commit[1]))).size === 1;
   const tickDate = (at) => (isOneDay && at ? (lastLabel === -Infinity ? momentText(at).slice(0, 16) : timeText(at)) : dateText(at));

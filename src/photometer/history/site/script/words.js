@@ -114,7 +114,7 @@ function isMore(changed) {
   return changed.after > changed.before;
 }
 
-// How it is coloured: what is not the code's is neither good nor bad, and what an author counts may be either.
+// The colour: a change that is not the code's is neither good nor bad, and an author's metric may be either.
 function changeKind(changed) {
   if (site.metrics[changed.metric].name.startsWith("metric ")) return "other";
   if (changed.origin === "machine" || changed.origin === "not confirmed") return "machine";

@@ -162,7 +162,7 @@ def test_a_stack_is_shown_down_to_the_users_line() -> None:
     )
     found = users_frames(stack)
     assert found == "all_reduce (/torch/distributed_c10d.py:3252), called by line 3 of set-up and statement"
-    assert users_frames("") == "it does not say where it is"
+    assert users_frames("") == "its place is unknown"
 
 
 def is_gone(pid: int) -> bool:

@@ -36,7 +36,7 @@ class Rows(dict[int, _Row]):
     """Rows by number. A missing row was lost, because the database refuses references to rows that do not exist."""
 
     def __missing__(self, number: int) -> NoReturn:
-        raise _damaged(f"a run refers to row {number}, which is not there")
+        raise _damaged(f"a run refers to row {number}, which does not exist")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -247,14 +247,14 @@ def _commit(row: Row[Any]) -> Commit:
 def _facts(text: object) -> dict[str, Any]:
     found = _decoded(text)
     if not isinstance(found, dict):
-        raise _damaged("what should be facts is not")
+        raise _damaged("facts are not a JSON object")
     return found
 
 
 def _texts(text: object) -> tuple[str, ...]:
     found = _decoded(text)
     if not isinstance(found, list):
-        raise _damaged("what should be a list is not")
+        raise _damaged("a list is not a JSON list")
     return tuple(str(each) for each in found)
 
 
@@ -262,13 +262,13 @@ def _decoded(text: object) -> object:
     try:
         return json.loads(_text(text))
     except (ValueError, RecursionError):
-        raise _damaged("a text that should be JSON is not") from None
+        raise _damaged("a text is not JSON") from None
 
 
 def _text(value: object) -> str:
     """Return a value if it is text: SQLite accepts any type in any column."""
     if not isinstance(value, str):
-        raise _damaged("what should be text is not")
+        raise _damaged("a value is not text")
     return value
 
 

@@ -127,7 +127,8 @@ class Pruning:
             seconds = int((day if day.tzinfo else day.replace(tzinfo=datetime.timezone.utc)).timestamp())
         if seconds is None and keep is None and not dirty and not unfinished and not run_ids:
             raise DefinitionError(
-                "nothing says which runs to delete", remedy="Give --before, --keep, --dirty, --unfinished or --run."
+                "no condition selects runs to delete",
+                remedy="Give --before, --keep, --dirty, --unfinished or --run.",
             )
         return cls(seconds, keep, dirty, unfinished, frozenset(run_ids))
 

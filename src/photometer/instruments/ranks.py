@@ -89,7 +89,7 @@ def _remark(times: RankTimes) -> str:
     if times.spread < SPREAD_TO_MENTION:
         return ""
     ranks = ", ".join(f"rank {rank} {format_seconds(seconds, 3)}" for rank, seconds in enumerate(times.by_rank))
-    return f"the ranks take unequally long: {ranks}"
+    return f"the ranks take different times: {ranks}"
 
 
 RANKS = Instrument(

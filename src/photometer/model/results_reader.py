@@ -252,7 +252,7 @@ def recover_lines(path: Path, content: bytes) -> Results:
 
 
 def _reject_or_recover(path: Path, content: bytes, recover: bool, line: int | None, problem: str) -> None:
-    """Return if recovery is asked for and possible; otherwise raise, saying how many whole records there still are."""
+    """Return if recovery is requested and possible; otherwise raise an error with the number of whole records."""
     place = f"{path}, line {line}" if line is not None else str(path)
     if not content.startswith(b'{"format": "' + FORMAT.encode()):
         _foreign(place, problem)
@@ -263,7 +263,7 @@ def _reject_or_recover(path: Path, content: bytes, recover: bool, line: int | No
     torn = "torn" if line is None or line >= content.count(b"\n") else "damaged"
     raise ResultsFileError(
         f"{place}, {problem}: the file is {torn} here",
-        remedy=f"{kept} can be had with recover=True (`photometer show --recover`). "
+        remedy=f"{kept} can be read with recover=True (`photometer show --recover`). "
         "Appending to the file repairs a torn end.",
     )
 

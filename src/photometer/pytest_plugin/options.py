@@ -142,8 +142,8 @@ def _add_foreign_options(parser: pytest.Parser) -> None:
     group.addoption("--benchmark-cprofile-top", metavar="COUNT", type=int, default=25, help=argparse.SUPPRESS)
     group.addoption("--benchmark-json", metavar="FILE", help="Write a file in pytest-benchmark's format.")
     group.addoption("--benchmark-save", metavar="NAME", help="Keep such a file in .benchmarks, under this name.")
-    group.addoption("--benchmark-autosave", action="store_true", help="Keep such a file under the time of day.")
-    group.addoption("--benchmark-save-data", action="store_true", help="Kept files have all rounds.")
+    group.addoption("--benchmark-autosave", action="store_true", help="Keep such a file, named by the time.")
+    group.addoption("--benchmark-save-data", action="store_true", help="Include all rounds in kept files.")
     group.addoption("--benchmark-storage", metavar="FOLDER", help="Folder of kept files (default: .benchmarks).")
     group.addoption("--benchmark-compare", nargs="?", default=None, const="", help=argparse.SUPPRESS)
     group.addoption("--benchmark-compare-fail", action="append", help=argparse.SUPPRESS)
@@ -184,7 +184,7 @@ def refuse_gates(config: pytest.Config) -> None:
         raise pytest.UsageError(
             f"{', '.join(wrong)}: photometer does not compare with times of an earlier run, which another load of the "
             "machine changes. Use --photometer-compare BASE, such as git:merge-base:main: it measures both at once, "
-            "and fails what is slower."
+            "and fails tests that are slower."
         )
     if given["photometer_compare"] and (wrong := asked(FILES)):
         raise pytest.UsageError(

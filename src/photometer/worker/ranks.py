@@ -300,7 +300,7 @@ def users_frames(stack: str) -> str:
         if found["file"].startswith("<photometer snippet"):
             frames[-1] = f"line {found['line']} of set-up and statement"
             break
-    return ", called by ".join(frames) or "it does not say where it is"
+    return ", called by ".join(frames) or "its place is unknown"
 
 
 def own_cores(rank: int, count: int, num_threads: int) -> None:

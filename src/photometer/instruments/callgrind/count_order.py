@@ -43,7 +43,7 @@ def count_order(session: Session, asked: Asked) -> dict[str, Any]:
     counts = counted.instruction_counts()
     if counted.task.number < DEFAULT_NUMBER:
         runs = "a single run" if counted.task.number == 1 else f"{counted.task.number} runs"
-        reason = f"counted in {runs}, not {DEFAULT_NUMBER}, for it is slow under Valgrind"
+        reason = f"counted in {runs}, not {DEFAULT_NUMBER}, because it is slow under Valgrind"
         counts = dataclasses.replace(counts, reasons=(*counts.reasons, reason))
     # For the report's icicle chart: 20 ms and some 10 KB per statement.
     stacks = fitted_stacks(counted.stacks(smallest_share=SMALLEST_SHARE), counts)

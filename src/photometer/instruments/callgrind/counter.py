@@ -339,7 +339,7 @@ def read_dumps(server: Server, pid: int, numbers: Iterable[int]) -> list[str]:
     except OSError as error:
         there = sorted(path.name for path in server.dumps.glob(f"callgrind.{pid}*"))
         raise CallgrindFileError(
-            f"Callgrind wrote no readable output: {error}; of this count there is {', '.join(there) or 'nothing'}",
+            f"Callgrind wrote no readable output: {error}; files of this count: {', '.join(there) or 'none'}",
             log=server.output(),
             remedy=f"Free some space in {server.dumps.parent}, or set TMPDIR to another folder.",
         ) from error

@@ -1,4 +1,4 @@
-"""Instruction counts: tasks that are counted, what they give, and call stacks of what was executed."""
+"""Instruction counts: tasks to count, their results, and call stacks of the executed instructions."""
 
 from __future__ import annotations
 

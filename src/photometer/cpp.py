@@ -1,4 +1,4 @@
-"""C++: snippets and options, and what builds and runs them outside of a Timer."""
+"""C++: snippets and options, and the functions that build and run them without a Timer."""
 
 from __future__ import annotations
 

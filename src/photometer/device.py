@@ -1,4 +1,4 @@
-"""Accelerators: what `Timer.measure_device` returns, mode by mode."""
+"""Accelerators: the results of `Timer.measure_device`, mode by mode."""
 
 from __future__ import annotations
 

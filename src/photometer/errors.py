@@ -1,23 +1,23 @@
 """Every error photometer raises on purpose, one branch per stage.
 
     PhotometerError
-    ├── DefinitionError       what an author wrote: a suite, a fuzzer's spec, arguments (also a ValueError)
+    ├── DefinitionError       a mistake of an author: in a suite, a fuzzer's spec, arguments (also a ValueError)
     │   └── ImpossibleSpec        a fuzzer whose constraints nothing satisfies
     ├── MeasurementError      a measurement that cannot be evaluated, such as one without samples (also a ValueError)
     ├── DeviceMissing         no accelerator here, or none that this torch can use
-    ├── ToolMissing           Valgrind, a compiler, py-spy or a browser is not there, or is too old
-    │   └── ToolRefused           it is there, but the system does not let it do its work
+    ├── ToolMissing           Valgrind, a compiler, py-spy or a browser is missing, or is too old
+    │   └── ToolRefused           it exists, but the system does not permit it to work
     ├── BuildError            a C++ snippet did not compile
     ├── CacheError            the folder of compiled snippets cannot be made, or is not safe to load code from
     ├── CallgrindFileError    a Callgrind output file that is damaged, cut off, or of another version
     ├── WorkerError           the far side of the process line
-    │   ├── WorkerStartError      the environment's server did not come up
-    │   ├── ProtocolError         the far side speaks another version, or nonsense
+    │   ├── WorkerStartError      the environment's server did not start
+    │   ├── ProtocolError         the far side uses another version, or sends invalid messages
     │   ├── SnippetError          the user's code raised; carries its traceback
     │   │   └── CountError                under Valgrind, in `collect_callgrind` (also an OSError)
     │   ├── NodesGone             no node of a cluster is left
     │   ├── WorkerCrashed         the child died (signal, os._exit, out of memory)
-    │   └── WorkerTimeout         the child outran its time limit
+    │   └── WorkerTimeout         the child exceeded its time limit
     ├── EnvironmentSpecError  BASE or BRANCH names no usable environment
     │   └── CannotRun             no benchmark runs there, all for one reason
     ├── LimitReached          the time limit passed before anything could be measured
@@ -25,7 +25,7 @@
     ├── StoreError            a history store that cannot be opened, read or written, or is of a newer version
     └── PostingError          a comment could not be posted: GitHub refused it, or cannot be reached
 
-Each carries what a person needs to act: command, exit status, the log or the child's traceback, and a remedy.
+Each has the details that a person needs to act: command, exit status, the log or the child's traceback, and a remedy.
 """
 
 from __future__ import annotations

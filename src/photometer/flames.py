@@ -1,9 +1,9 @@
-"""Flame graphs as files: of the cases of a suite, or of both sides of a comparison with what changed between them.
+"""Flame graphs as files: of the cases of a suite, or of both sides of a comparison and the change between them.
 
     draw_suite("overrides", Path("out"), expression="torch.add and SubTensor")
 
-In: what to profile, and where to. Out: FlameFiles: what was written, and in words what was not. SVGs open in any
-browser; if one is found on the machine, each has its picture (PNG) beside it.
+In: the cases to profile, and a folder. Out: FlameFiles: the written files, and in words what could not be drawn. SVGs
+open in any browser; if one is found on the machine, each has its picture (PNG) beside it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""fuzz: statements timed over the inputs of a fuzzer, and where in that space they are slow.
+"""fuzz: time statements over the inputs of a fuzzer, and find the inputs on which they are slow.
 
     found = photometer.fuzz("x.exp()", photometer.fuzzers.UnaryOpFuzzer(seed=3), against="x.abs()", count=50)
     print(photometer.fuzzers.render_fuzz_text(found))

@@ -1,4 +1,4 @@
-"""The ready-made fuzzers, and the map of where statements are slow that `photometer.fuzz` returns."""
+"""The ready-made fuzzers, and the map that `photometer.fuzz` returns: on which inputs statements are slow."""
 
 from __future__ import annotations
 

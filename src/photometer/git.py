@@ -1,7 +1,7 @@
-"""run_git: the one place that runs git: no shell, a fixed environment, nothing asked of the user, no hooks, no locks.
+"""run_git: the only code that runs git: no shell, a fixed environment, no questions to the user, no hooks, no locks.
 
-In: a folder and the arguments. Out: what git wrote, as bytes or text. An error has the command, the exit status and
-what git said.
+In: a folder and the arguments. Out: git's output, as bytes or text. An error has the command, the exit status and
+git's message.
 """
 
 from __future__ import annotations

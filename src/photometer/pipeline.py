@@ -1,6 +1,6 @@
-"""The picture of the program: a suite is defined, planned, executed and reported, one call after the other.
+"""The program at a glance: a suite is defined, planned, executed and reported, one call after the other.
 
-In comes what a user names, out comes a RunReport: where the results are, and the table of them.
+In: the arguments of a user. Out: a RunReport: where the results are, and their table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What to attach to a pull request: a comparison's report, both sides' results, flame graphs, how to repeat it.
+"""The bundle to attach to a pull request: a comparison's report, both sides' results, flame graphs, how to repeat it.
 
 In: a comparison that was kept in a folder (`photometer compare -o DIR`), and its flame graphs. Out: DIR/bundle.zip, and
 the same files beside it. The bundle's README says what could not be made.

@@ -1,4 +1,4 @@
-"""Save and load: the interactive door to results files.
+"""Save and load results files.
 
     photometer.save("before.json", results)
     photometer.Compare(photometer.load("before.json"))

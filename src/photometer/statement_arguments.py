@@ -1,6 +1,6 @@
-"""What users give as a statement and its surroundings, checked: text, callables, names, and whole numbers.
+"""Check the statements that users give, and their surroundings: text, callables, names, and whole numbers.
 
-Used by Timer and ab alike, so that both refuse the same mistakes with the same words.
+Timer and ab both use it, so that they refuse the same mistakes with the same words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""do_bench, with the arguments of `triton.testing.do_bench`: what a callable takes on the device, without its launch.
+"""do_bench, with the arguments of `triton.testing.do_bench`: the time of a callable on the device, without its launch.
 
 In: a callable. Out: milliseconds. Triton's own reads events around each call, which include the time in which the
 device waits for the host to launch a short kernel. Here the launches are queued ahead, or kernel times are read from

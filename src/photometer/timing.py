@@ -1,7 +1,7 @@
-"""Timer: the interactive door. One statement in, a Measurement out; torch.utils.benchmark.Timer's successor.
+"""Timer: times one statement and returns a Measurement; torch.utils.benchmark.Timer's successor.
 
-Code written for torch's Timer runs unchanged: same arguments, same methods, `_timer_cls` included. On top: a callable
-in place of text, warm-up that is detected, stopping by precision, and measurements that know when to be doubted.
+Code written for torch's Timer runs unchanged: same arguments, same methods, `_timer_cls` included. Besides, it takes a
+callable in place of text, detects the end of the warm-up, stops by precision, and warns of doubtful measurements.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Pickles of torch.utils.benchmark's results, as users of torch keep them, read as results of ours.
+"""Read pickled results of torch.utils.benchmark, as users of torch keep them, as results of ours.
 
 In: a file with one or more pickles, or one that torch.save wrote. Out: Measurements and CallgrindStats. A pickle names
-what is to be called when it is read, so anyone who can write one can run code. This reader knows the few names that
-torch's results consist of, makes plain objects of them, and refuses every other name before anything is called.
+functions that are called when it is read, so anyone who can write one can run code. This reader knows the few names
+that torch's results consist of, makes plain objects of them, and refuses every other name before anything is called.
 """
 
 from __future__ import annotations

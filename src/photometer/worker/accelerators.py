@@ -1,9 +1,9 @@
-"""Accelerators: one entry per kind of device that torch may have, and what an opened device of any kind can do.
+"""Accelerators: one entry per kind of device that torch may have, and the functions of an opened device of any kind.
 
 Most is the same for all kinds: torch.KIND has synchronize, Event, Stream and memory_stats, KINDGraph captures graphs,
-and the profiler's activity is called KIND. BACKENDS says the rest. A private backend needs no entry. Any part may be
-missing: `TorchDevice.why_missing` has the sentence. Standard library only; torch is given, and no device is opened but
-by `open_device`.
+and the profiler's activity is called KIND. BACKENDS has the differences. A private backend needs no entry. Any part may
+be missing: `TorchDevice.why_missing` says why. Standard library only; torch is passed in, and only `open_device` opens
+a device.
 """
 
 from __future__ import annotations

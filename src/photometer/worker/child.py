@@ -1,4 +1,4 @@
-"""What a child does for each request that it reads (child_life.py).
+"""The requests of a child: what it does for each that it reads (child_life.py).
 
 `Prepare` comes first and builds the loop; `Time`, `Count` and `Spin` then use it. An exception of the user's code
 becomes a reply with its traceback, and the child lives on.

@@ -1,8 +1,8 @@
 """A child's life, the same wherever it was forked: serve requests until the line closes, then end.
 
 The children of a server, forks of the caller (session/forks_here.py) and those of a stopped pytest
-(pytest_plugin/stopping.py) differ only in how they come by their line, and in the names that their statements see.
-What they do for a request is in child.py.
+(pytest_plugin/stopping.py) differ only in how they get their line, and in the names that their statements see.
+child.py carries out their requests.
 """
 
 from __future__ import annotations

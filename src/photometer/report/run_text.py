@@ -159,7 +159,7 @@ def _notes(table: RunTable) -> list[str]:
             f"{UNFINISHED_MARK} {words} not final: visits are missing. `photometer run --resume` measures them."
         )
     if any(cell.repeats_differ for cell in table.cells()):
-        notes.append(f"{DIFFERS} The repeats of this count differ: the value that most have is shown.")
+        notes.append(f"{DIFFERS} The repeats of this count differ: the most frequent value is shown.")
     if table.failures:
         failures = [f"  {render_failure(failure)}" for failure in table.failures]
         notes.append("\n".join([f"{len(table.failures)} failed:", *failures]))

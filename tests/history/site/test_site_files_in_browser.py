@@ -182,7 +182,7 @@ def test_any_two_commits_are_compared(tab: Tab, published: Published) -> None:
     tab.find(".choice select").select_option("1")
     expect(tab.find("h1")).to_have_text("Compare two commits")
     tab.open(published.page, "#/compare/ffffffff/eeeeeeee")
-    expect(tab.find(".problem")).to_have_text("No measured commit is called that.")
+    expect(tab.find(".problem")).to_have_text("No measured commit has this name.")
 
 
 def test_a_live_comparison_confirms_a_step_and_is_shown(tab: Tab, tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def test_without_stacks_the_icicle_shows_libraries_and_functions(tab: Tab, page_
     tab.open(page_of("functions"))
     open_first_row(tab)
     expect(tab.find(".icicle").first).to_contain_text("libtorch_cpu.so")
-    expect(tab.find(".detail-body").first).to_contain_text("Who called whom was not recorded", use_inner_text=True)
+    expect(tab.find(".detail-body").first).to_contain_text("Callers were not recorded", use_inner_text=True)
 
 
 def test_warnings_come_with_their_remedies(tab: Tab, page_of: Pages) -> None:

@@ -175,6 +175,6 @@ SIMULATED_CACHES = Instrument(
     first_guess_seconds=2.0,
     title="Simulated caches, per run",
     notes=("The simulated caches have 32 KiB for code and for data at the first level, and 8 MiB at the last.",),
-    remark=lambda counts: "repeats differ; the value that most have is shown" if counts.repeats_differ else "",
+    remark=lambda counts: "repeats differ; the most frequent value is shown" if counts.repeats_differ else "",
     stacks=stacks_of_misses,
 )

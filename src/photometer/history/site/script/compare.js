@@ -24,7 +24,7 @@ async function comparePage(place, base, branch, seriesKey) {
       const words = input.value.trim().toLowerCase();
       const found = find(words.split(/\s/)[0]);
       const chosen = found >= 0 ? found : commits.findLastIndex((commit) => words && commit[3].toLowerCase().includes(words));
-      input.setCustomValidity(chosen < 0 ? "No measured commit is called that." : "");
+      input.setCustomValidity(chosen < 0 ? "No measured commit has this name." : "");
       input.reportValidity();
       if (chosen >= 0) to(i ? places[0] : chosen, i ? chosen : places[1]);
     });
@@ -35,7 +35,7 @@ async function comparePage(place, base, branch, seriesKey) {
     h("div", { class: "pick" }, field(0, "Base"), h("button", { type: "button", class: "quiet", onclick: () => places[0] >= 0 && places[1] >= 0 && to(places[1], places[0]) }, "Swap"), field(1, "Branch")),
     h("div", { class: "controls" }, seriesChoice(series, (chosen) => go(site.series[chosen].project === project && places[0] >= 0 && places[1] >= 0 ? address("compare", commits[places[0]][0], commits[places[1]][0], site.series[chosen].key) : address("compare", "", "", site.series[chosen].key)))));
   if (places.some((each) => each < 0)) {
-    put(place, h("p", { class: "problem" }, "No measured commit is called that."));
+    put(place, h("p", { class: "problem" }, "No measured commit has this name."));
     return { title: "Compare" };
   }
   const holder = h("div", {});

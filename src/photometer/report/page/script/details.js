@@ -86,7 +86,7 @@ function countPart(detail) {
     ["Repeats", counts.is_exact ? `${counts.repeats}, all exactly equal` : `${counts.repeats}, not all equal`],
   ]), counts.remarks.length > 0 && h("ul", { class: "warnings" }, counts.remarks.map((remark) => h("li", {}, prose(remark)))),
   tree && plot((width) => drawIcicle(tree, width, { perRun: counts.runs, twoSides: false })),
-  tree && h("p", { class: "hint" }, counts.has_stacks ? "Callers above, callees below; width by instructions. Choose a frame to enlarge it." : "Library above, its costliest functions below; width by instructions. Who called whom was not recorded."));
+  tree && h("p", { class: "hint" }, counts.has_stacks ? "Callers above, callees below; width by instructions. Choose a frame to enlarge it." : "Library above, its costliest functions below; width by instructions. Callers were not recorded."));
 }
 
 function devicePart(device) {

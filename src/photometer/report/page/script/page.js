@@ -87,7 +87,7 @@ function sideTime(side) {
 function sideCount(side) {
   if (!side) return "";
   if (side.instructions === undefined) return side.failed ? h("abbr", { class: "failed", title: "open the row to see why" }, "failed") : "";
-  return [countPerRun(Math.round(side.instructions)), side.differs && h("abbr", { title: "The repeats differ: the value that most have." }, " *")];
+  return [countPerRun(Math.round(side.instructions)), side.differs && h("abbr", { title: "The repeats differ: the most frequent value is shown." }, " *")];
 }
 
 // What every mark in the table means; only marks that are there.

@@ -164,7 +164,9 @@ class KeptEnvironments:
                 return
             except BlockingIOError:
                 if stops() != stops_before:
-                    raise CommandStopped("waiting for another process that makes it: it was stopped") from None
+                    raise CommandStopped(
+                        "stopped while waiting for another process that makes the environment"
+                    ) from None
                 time.sleep(WAIT_SECONDS)
 
     def present(self) -> list[KeptEnvironment]:

@@ -79,7 +79,7 @@ class _OwnLine:
         self._channel.setblocking(False)
 
     def _take_line(self, channel: int, lifeline: int, cores: Sequence[int]) -> tuple[int, int]:
-        """Close this process's ends in the child, and give it the sockets that a session gives to servers."""
+        """Close this process's ends in the child, and set its cores and memory pages as a session does for servers."""
         self._channel.close()
         os.close(self._lifeline)
         pin(0, cores)

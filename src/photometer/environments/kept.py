@@ -164,9 +164,7 @@ class KeptEnvironments:
                 return
             except BlockingIOError:
                 if stops() != stops_before:
-                    raise CommandStopped(
-                        "stopped while waiting for another process that makes the environment"
-                    ) from None
+                    raise CommandStopped("stopped while another process makes the environment") from None
                 time.sleep(WAIT_SECONDS)
 
     def present(self) -> list[KeptEnvironment]:

@@ -88,7 +88,7 @@ def test_prune_deletes_runs_and_what_only_they_had(store: Store) -> None:
 def test_prune_wants_to_know_what() -> None:
     with pytest.raises(DefinitionError, match="no condition selects runs"):
         Pruning.parse(before=None, keep=None, dirty=False, unfinished=False, run_ids=())
-    with pytest.raises(DefinitionError, match="no date"):
+    with pytest.raises(DefinitionError, match="not a date"):
         Pruning.parse(before="tomorrow", keep=None, dirty=False, unfinished=False, run_ids=())
 
 

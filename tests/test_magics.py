@@ -58,7 +58,7 @@ def test_a_cell_is_timed_whole() -> None:
     ("line", "cell", "words"),
     [
         ("", None, "no code"),
-        ("--nothing x", "y", "no option"),
+        ("--nothing x", "y", "not an option"),
         ("-t many x", None, "invalid int"),
         ("--ab", "x", "no two parts"),
         ("--ab", "x\n# ---\n", "no two parts"),

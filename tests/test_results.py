@@ -103,7 +103,7 @@ def test_evidence_is_no_result(tmp_path: Path) -> None:
 
 
 def test_what_is_no_result_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(DefinitionError, match="int is no result"):
+    with pytest.raises(DefinitionError, match="int is not a result"):
         save(tmp_path / "r.json", [made(1, "a"), 3])
     assert not (tmp_path / "r.json").exists()
 

@@ -113,7 +113,7 @@ def test_the_command_shows_and_asks_before_it_writes(project: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     assert "new benchmarks/suite.py" in shown.stdout
     assert "add to pyproject.toml" in shown.stdout
-    assert "Nothing is written" in shown.stderr
+    assert "Nothing was written" in shown.stderr
     assert not (project / "benchmarks").exists()
     assert run("init", "--yes").returncode == 0
     assert run("init", "--yes").returncode == 5

@@ -22,7 +22,7 @@ def test_interval_holds_the_rate() -> None:
 
 @pytest.mark.parametrize(("alarms", "comparisons"), [(1, 0), (0, 0), (-1, 5), (6, 5)])
 def test_impossible_counts_are_refused(alarms: int, comparisons: int) -> None:
-    with pytest.raises(DefinitionError, match="make no rate"):
+    with pytest.raises(DefinitionError, match="give no rate"):
         false_alarm_rate(alarms, comparisons)
 
 

@@ -100,7 +100,9 @@ def test_visits_have_other_data_each_and_all_orders_the_same(session: Session, t
     assert not failures
     first, second = (noted(file) for file in files)
     assert len({drawn[0] for drawn in first}) == len(first) > 1
-    assert first == second
+    # One whose visits disagree gets more of them.
+    both = min(len(first), len(second))
+    assert first[:both] == second[:both]
     assert first[0][1] == random.Random(data_seed(0)).random()
 
 

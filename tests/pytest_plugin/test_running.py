@@ -18,6 +18,7 @@ from photometer.cli.ending import BESIDES_CTRL_C
 from photometer.pytest_plugin.measuring import Measuring
 from photometer.pytest_plugin.options import DEFAULT_MIN_TIME_SECONDS, Asked
 from photometer.pytest_plugin.running import BenchmarkRun
+from tests.guards.sources import shown_files
 from tests.pytest_plugin.nested_session import plugin_options, records_in, run_nested
 
 pytestmark = pytest.mark.lengthy
@@ -242,7 +243,7 @@ def test_a_results_file_that_is_lost_meanwhile_fails_the_session(tmp_path: Path)
 
 def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     page = Path(__file__).parents[2] / "docs" / "pytest.md"
-    written = re.findall(r'write_text\("{3}\n(.*?)"{3}\)', page.read_text(), re.DOTALL)
+    written = [text for name, text in shown_files(page).items() if name.startswith("test_")]
     assert len(written) == 2
     done = run_nested(tmp_path, "\n".join(written), FAST)
     assert set(done.outcomes.values()) == {"passed"}, done.texts

@@ -5,7 +5,7 @@
     python benchmarks/same_questions.py --peers VENV --tool photometer --tool pyperf
     python benchmarks/same_questions.py --report --figures              the table of what has been kept so far
 
-VENV has asv, pyperf, pytest-benchmark and virtualenv. The package has twenty functions of plain Python, 20 to 150 us
+VENV has asv, pyperf, pytest-benchmark and virtualenv. The package has twenty functions of plain Python, 1.5 to 17 us
 each. Three revisions: the base; one that adds a comment; one in which one function does 3 % more work and another one
 10 %. Every tool compares the base with both, in the way that its documentation recommends for finding regressions:
 

@@ -334,19 +334,19 @@ def _speed_up(
             keep=keep,
             failed=not_to_speed_up(records),
             on_problem=observer.gave_up,
-            on_order=_progress(observer),
+            on_benchmark=_progress(observer, "comparing compiled variants with eager ones"),
         )
 
 
-def _progress(observer: RunObserver) -> Callable[[int, int, str], None]:
+def _progress(observer: RunObserver, stage: str) -> Callable[[float, int, str], None]:
     """Return a callback that shows the progress of a stage after the orders, and the time left."""
     start = time.monotonic()
 
-    def on_order(done: int, orders: int, title: str) -> None:
-        left = (time.monotonic() - start) / max(done, 1) * (orders - done)
-        observer.progressed(RunState(done, orders, 0, left, (title,)))
+    def on_benchmark(done: float, total: int, title: str) -> None:
+        left = (time.monotonic() - start) / done * (total - done) if done else 0.0
+        observer.progressed(RunState(int(done), total, 0, left, (title,), done / total, stage=stage))
 
-    return on_order
+    return on_benchmark
 
 
 @contextlib.contextmanager

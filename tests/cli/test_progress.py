@@ -9,12 +9,13 @@ from rich.console import Console
 from rich.progress import Progress
 
 from photometer.cli.progress import FIRST_ROWS, RunBar, RunLines
+from photometer.execution.observer import RunState
 
 
 def test_the_first_rows_are_printed_as_they_become_final() -> None:
     screen = io.StringIO()
     with Progress(console=Console(file=screen, width=80)) as progress:
-        bar = RunBar(progress, progress.add_task("suite", left="", failed="", now=""))
+        bar = RunBar(progress, progress.add_task("suite", left="", failed="", now=""), "suite")
         for number in range(FIRST_ROWS + 3):
             bar.measured(f"entry {number}\x1b[31m", 1.5e-6)
     rows = [line for line in screen.getvalue().splitlines() if "entry" in line]
@@ -26,3 +27,16 @@ def test_the_first_rows_are_printed_as_they_become_final() -> None:
 def test_a_log_has_each_row_once_in_its_table(capsys: pytest.CaptureFixture[str]) -> None:
     RunLines("suite").measured("entry", 1.5e-6)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_log_counts_variants_and_the_share_of_the_work(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("photometer.cli.progress.RUN_LINE_SECONDS", 0.0)
+    lines = RunLines("suite")
+    lines.progressed(RunState(3, 14, 1, 45.0, ("matmul",), 0.499))
+    lines.progressed(RunState(1, 5, 0, 9.0, ("softmax",), 0.2, stage="comparing compiled variants with eager ones"))
+    assert capsys.readouterr().err.splitlines() == [
+        "suite: 49 %, 3 of 14 variants, 1 failed, about 45 s left; now matmul",
+        "suite: comparing compiled variants with eager ones, 20 %, 1 of 5 benchmarks, about 9 s left; now softmax",
+    ]

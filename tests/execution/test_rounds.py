@@ -169,9 +169,9 @@ def test_visits_that_agree_are_fewer_and_what_scatters_gets_more(record: dict[st
     measured = [from_record(Measurement, r) for r in run(executor, observer=Watching(states)) if "raw_times" in r]
     assert Counter(executor.done(TIME)) == dict.fromkeys(map(str, range(6)), visits)
     assert [len(m.visits) for m in measured] == [visits] * 6
-    finished = [state.finished_steps for state in states]
-    assert finished == sorted(finished)
-    assert finished[-1] == states[-1].all_steps
+    for shown in [state.share_done for state in states], [state.finished for state in states]:
+        assert shown == sorted(shown)
+    assert (states[-1].share_done, states[-1].finished, states[-1].total) == (1.0, 6, 6)
 
 
 @dataclasses.dataclass

@@ -189,7 +189,9 @@ def test_only_what_is_asked_for_is_measured() -> None:
         assert {step_of(work) for work in executor.works} == {step}
 
 
-def test_the_observer_sees_it_all() -> None:
+def test_the_observer_sees_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("photometer.execution.scheduler.LEAST_SECONDS_BETWEEN_LOOKS", 0.0)
+
     class Notes:
         def __init__(self) -> None:
             self.states: list[RunState] = []
@@ -214,7 +216,9 @@ def test_the_observer_sees_it_all() -> None:
     assert notes.given_up == ["a [python]: it broke"]
     assert notes.measured_seconds == {"a [python]": pytest.approx(1.02e-6)}
     first, last = notes.states[0], notes.states[-1]
-    assert (first.all_steps, last.finished_steps, last.failed_orders) == (USUAL_VISITS + 1, USUAL_VISITS + 1, 1)
+    assert (first.words, last.words, last.failed_orders) == ("0 of 1 variants", "1 of 1 variants", 1)
+    assert (first.share_done, last.share_done) == (0.0, 1.0)
+    assert pytest.approx(1 / (USUAL_VISITS + 1)) in [state.share_done for state in notes.states]
     assert notes.states[-1].seconds_left == 0
     assert ("a [python]",) in [state.now for state in notes.states]
 

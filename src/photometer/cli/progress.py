@@ -37,26 +37,27 @@ def run_progress(suite: str, *, quiet: bool) -> Iterator[RunObserver]:
         yield RunLines(suite)
     else:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.progress import BarColumn, Progress, TextColumn
 
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[count]}"),
             TextColumn("{task.fields[left]}"),
             TextColumn("[red]{task.fields[failed]}"),
             TextColumn("[dim]{task.fields[now]}", markup=True),
         )
         console = Console(stderr=True)
         with Progress(*columns, console=console, transient=True, refresh_per_second=4) as progress:
-            task = progress.add_task(_in_bar(suite), total=None, left="starting", failed="", now="")
-            yield RunBar(progress, task)
+            task = progress.add_task(_in_bar(suite), total=None, count="", left="starting", failed="", now="")
+            yield RunBar(progress, task, suite)
 
 
 class RunBar:
-    def __init__(self, progress: Progress, task: TaskID) -> None:
+    def __init__(self, progress: Progress, task: TaskID, suite: str) -> None:
         self._progress = progress
         self._task = task
+        self._suite = suite
         self._rows = 0
 
     def measured(self, title: str, seconds: float) -> None:
@@ -71,8 +72,10 @@ class RunBar:
     def progressed(self, state: RunState) -> None:
         self._progress.update(
             self._task,
-            completed=state.finished_steps,
-            total=state.all_steps,
+            description=_in_bar(state.stage or self._suite),
+            completed=state.share_done,
+            total=1.0,
+            count=state.words,
             left=_in_bar(left_words(state)),
             failed=f"{state.failed_orders} failed" if state.failed_orders else "",
             now="\n".join(map(_in_bar, node_lines(state.nodes) or state.now[-1:])),
@@ -86,7 +89,9 @@ class RunBar:
     def climbed(self, title: str, problem: str | None) -> None:
         if problem is not None:
             self.gave_up(title, problem)
-        self._progress.update(self._task, left="each rung compared with the one below it", now=_in_bar(title))
+        self._progress.update(
+            self._task, description="comparing each rung with the one below it", count="", left="", now=_in_bar(title)
+        )
 
 
 class RunLines:
@@ -100,7 +105,8 @@ class RunLines:
             return
         self._last = now
         failed = f", {state.failed_orders} failed" if state.failed_orders else ""
-        done = f"{state.finished_steps} of {state.all_steps} steps{failed}"
+        stage = f"{state.stage}, " if state.stage else ""
+        done = f"{stage}{int(100 * state.share_done)} %, {state.words}{failed}"
         busy = f"; now {state.now[-1]}" if state.now else ""
         busy = f"; {'; '.join(node_lines(state.nodes))}" if state.nodes else busy
         say_aside(f"{self._suite}: {done}, about {left_words(state)}{busy}")

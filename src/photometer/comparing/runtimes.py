@@ -33,7 +33,7 @@ _CRITERIA = Criteria(reference_scale=100.0)
 
 OnSpeedup = Callable[[Speedup], object]
 OnProblem = Callable[[str, str], object]
-OnOrder = Callable[[int, int, str], object]
+OnBenchmark = Callable[[float, int, str], object]
 
 
 def measure_speedups(
@@ -44,11 +44,12 @@ def measure_speedups(
     keep: OnSpeedup,
     failed: Collection[str] = (),
     on_problem: OnProblem = lambda *_: None,
-    on_order: OnOrder = lambda *_: None,
+    on_benchmark: OnBenchmark = lambda *_: None,
 ) -> None:
     """Measure each group of the plan that has compiled variants. `failed` are ids of orders that do not run.
 
-    Before each replicate, `on_order` gets the number of those done, the number of all, and the benchmark's name.
+    Before each replicate, `on_benchmark` gets how many benchmarks are done, also in part, how many there are, and the
+    name of this one.
     """
     preparation = Preparation(facts)
     core = quietest_core()
@@ -61,7 +62,7 @@ def measure_speedups(
     for done, (group, others) in enumerate(groups):
 
         def on_replicate(taken: int, done: int = done, group: RuntimeGroup = group) -> None:
-            on_order(done * MOST_REPLICATES + taken, len(groups) * MOST_REPLICATES, f"{group.name}, beside eager")
+            on_benchmark(done + taken / MOST_REPLICATES, len(groups), group.name)
 
         try:
             for speedup in _speedups(group, others, session, preparation, core, on_replicate):

@@ -81,6 +81,8 @@ class Agenda:
         # Timings that are not finished, by group, and whether they are for a single core.
         self._timings: Counter[tuple[int, bool]] = Counter()
         unfinished = {order.id: self._unfinished(order, steps, finished) for order in plan}
+        # Those that an earlier run finished are among them.
+        self.orders = len(unfinished)
         orders = [order for order in plan if unfinished[order.id]]
         self._groups = groups_of(orders, orders_per_group or max(len(orders), 1))
         for order in orders:
@@ -120,6 +122,11 @@ class Agenda:
     def _put_next_build(self) -> None:
         if self._builds:
             self._put(self._builds.popleft())
+
+    @property
+    def orders_left(self) -> int:
+        """Return how many orders are neither finished nor given up."""
+        return len(self._todo)
 
     def to_build(self, job: Job) -> tuple[WorkOrder, ...]:
         """Return the orders whose C++ a build compiles."""

@@ -36,16 +36,26 @@ class NodeState:
 
 @dataclasses.dataclass(frozen=True)
 class RunState:
-    """The progress of a run. Steps are timings and counts; scripting and the build are not among them."""
+    """The progress of a run: how many of its variants are finished, and how much of the work is done, from 0 to 1.
 
-    finished_steps: int
-    all_steps: int
+    With a `stage`, both are of that stage, which comes after the variants, and benchmarks are counted.
+    """
+
+    finished: int
+    total: int
     failed_orders: int
     seconds_left: float
     now: tuple[str, ...]
+    share_done: float = 0.0
     nodes: tuple[NodeState, ...] = ()
     # What has run for much longer than was expected.
     overdue: tuple[str, ...] = ()
+    stage: str = ""
+
+    @property
+    def words(self) -> str:
+        """Return `3 of 14 variants`."""
+        return f"{self.finished:,} of {self.total:,} {'benchmarks' if self.stage else 'variants'}"
 
 
 class RunObserver(Protocol):

@@ -155,7 +155,7 @@ class Scheduler:
         self._most_counting = 1
         self._all_steps = _results(agenda.left)
         # What scatters gets more visits: what has been shown as done stays so.
-        self._finished_steps = 0
+        self._share_done = 0.0
         self._last_report = 0.0
         self.failed_orders = 0
 
@@ -314,14 +314,15 @@ class Scheduler:
         elapsed: dict[Step, float] = {}
         for job, _, start in self._running.values():
             elapsed[job.step] = elapsed.get(job.step, 0.0) + now - start
-        self._finished_steps = max(self._finished_steps, self._all_steps - _results(left))
+        self._share_done = max(self._share_done, 1.0 - _results(left) / self._all_steps if self._all_steps else 1.0)
         self._observer.progressed(
             RunState(
-                self._finished_steps,
-                self._all_steps,
+                self._agenda.orders - self._agenda.orders_left,
+                self._agenda.orders,
                 self.failed_orders,
                 self._time_left.falling(self._time_left.estimate_seconds(left, elapsed), now),
                 tuple(job.title for job, _, _ in self._running.values()),
+                self._share_done,
                 self._workplace.states(),
                 tuple(
                     job.title

@@ -39,7 +39,7 @@ from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.callgrind.figures import exclusive_counts, figures_of
 from photometer.instruments.callgrind.layout_dependent import is_layout_dependent
 from photometer.instruments.ready_order import ReadyOrder
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan import materialize, select
 from photometer.plan.work_order import WorkOrders
 from photometer.session.session import Session

@@ -68,7 +68,7 @@ def run(repetitions: int, seconds: float) -> dict[str, list[list[float]]]:
 
 def report(condition: str, samples: dict[str, list[list[float]]]) -> dict[str, list[str]]:
     """Print a line per statement; return them by condition and statement."""
-    from photometer.stats.interval import median_interval, order_statistic_interval
+    from photometer.stats.summary import median_interval, order_statistic_interval
 
     methods: dict[str, Callable[[list[float]], tuple[float, float]]] = {
         "ours": median_interval,

@@ -41,8 +41,7 @@ from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
 from photometer.execution.steps import TIME
 from photometer.instruments.ready_order import ReadyOrder
-from photometer.model.machine import Environment, Machine
-from photometer.model.node import Node
+from photometer.model.machine import Environment, Machine, Node
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_format import encode_record
 from photometer.model.results_reader import LARGEST_FILE_BYTES, load_results

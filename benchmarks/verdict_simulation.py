@@ -28,8 +28,7 @@ from photometer.analysis.judge import DEFAULT_FALSE_ALARM, Criteria, judge_repli
 from photometer.analysis.suite_judge import Question, SuiteJudge, held_back
 from photometer.analysis.verdict import CHANGED_WORDS, PROBABLE_WORDS, Verdict
 from photometer.stats.anytime_evidence import SHARED_BIAS, log_evidence_above
-from photometer.stats.replicate import ReplicateEstimate, estimate_replicate
-from photometer.stats.replicate_interval import hodges_lehmann, replicate_interval
+from photometer.stats.replicate import ReplicateEstimate, estimate_replicate, hodges_lehmann, replicate_interval
 
 LOOKS = 40  # replicates of 0.25 s in 10 s
 EFFECTS = {"+5 ns": 0.0042, "+10 ns": 0.0083, "+100 ns": 0.08}  # on a statement of 1.2 us

@@ -47,7 +47,7 @@ PARTS = (
         (
             "photometer.instruments.callgrind",
             "photometer.model.callgrind",
-            "photometer.model.function_counts",
+            "photometer.model.instruction_counts",
             "photometer.model.instruction",
             "photometer.model.copy_if",
             "photometer.instruments.processor",
@@ -56,7 +56,7 @@ PARTS = (
         ),
     ),
     ("Devices and memory", ("photometer.model.device", "photometer.model.memory", "photometer.report.device")),
-    ("C++", ("photometer.instruments.cpp", "photometer.worker.native_loop", "photometer.model.language")),
+    ("C++", ("photometer.instruments.cpp", "photometer.worker.native_loop", "photometer.model.task")),
     (
         "Fuzzing",
         (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.model.folder_lock import LOCK_NAME
+from photometer.model.results_folder import LOCK_NAME
 from photometer.model.results_reader import load_results
 
 SUITE = """

@@ -11,13 +11,17 @@ import torch.utils.benchmark as torch_benchmark
 import photometer
 from photometer.analysis.ranking import Ranking
 from photometer.errors import DefinitionError, ToolMissing
-from photometer.model.callgrind_stats import CallgrindStats
-from photometer.model.function_counts import FunctionCount, FunctionCounts
-from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
+from photometer.model.instruction_counts import (
+    CallgrindStats,
+    FunctionCount,
+    FunctionCounts,
+    InstructionCounts,
+    InstructionFigures,
+)
 from photometer.model.measurement import Measurement
-from photometer.model.processor_counts import ProcessorCounts
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_reader import load_results
+from photometer.model.run_figures import ProcessorCounts
 from photometer.model.task import TaskSpec
 from photometer.results import load, save
 from tests.analysis.measurements import made

@@ -15,7 +15,7 @@ import torch.utils.benchmark as torch_benchmark
 from photometer import torch_pickle
 from photometer.cli import main
 from photometer.errors import ResultsFileError
-from photometer.model.callgrind_stats import CallgrindStats
+from photometer.model.instruction_counts import CallgrindStats
 from photometer.model.measurement import Measurement
 from photometer.results import load
 from photometer.torch_pickle import load_torch_pickle

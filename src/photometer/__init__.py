@@ -46,16 +46,18 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
         ParameterAlias as ParameterAlias,
     )
     from photometer.instruments.clock import timer as timer
-    from photometer.model.callgrind_stats import CallgrindStats as CallgrindStats
     from photometer.model.copy_if_callgrind import CopyIfCallgrind as CopyIfCallgrind
-    from photometer.model.function_counts import FunctionCount as FunctionCount, FunctionCounts as FunctionCounts
-    from photometer.model.instruction_counts import InstructionCounts as InstructionCounts
-    from photometer.model.language import Language as Language
+    from photometer.model.instruction_counts import (
+        CallgrindStats as CallgrindStats,
+        FunctionCount as FunctionCount,
+        FunctionCounts as FunctionCounts,
+        InstructionCounts as InstructionCounts,
+    )
     from photometer.model.machine import Environment as Environment
     from photometer.model.measurement import Measurement as Measurement
     from photometer.model.memory_measurement import MemoryMeasurement as MemoryMeasurement
     from photometer.model.rank_times import RankTimes as RankTimes
-    from photometer.model.task import TaskSpec as TaskSpec
+    from photometer.model.task import Language as Language, TaskSpec as TaskSpec
     from photometer.model.units import (
         select_unit as select_unit,
         trim_sigfig as trim_sigfig,
@@ -70,15 +72,15 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
 __version__ = "1.0.0"
 
 _HOME = {
-    "CallgrindStats": "photometer.model.callgrind_stats",
+    "CallgrindStats": "photometer.model.instruction_counts",
     "Colorize": "photometer.tables",
     "Compare": "photometer.tables",
     "ComparisonSettings": "photometer.comparing.request",
     "CopyIfCallgrind": "photometer.model.copy_if_callgrind",
     "Environment": "photometer.model.machine",
     "EnvironmentComparison": "photometer.analysis.comparison_result",
-    "FunctionCount": "photometer.model.function_counts",
-    "FunctionCounts": "photometer.model.function_counts",
+    "FunctionCount": "photometer.model.instruction_counts",
+    "FunctionCounts": "photometer.model.instruction_counts",
     "FuzzedParameter": "photometer.fuzzing",
     "FuzzedSparseTensor": "photometer.fuzzing",
     "FuzzedTensor": "photometer.fuzzing",
@@ -88,7 +90,7 @@ _HOME = {
     "GroupedStmts": "photometer.definition",
     "GroupedVariants": "photometer.definition",
     "InstructionCounts": "photometer.model.instruction_counts",
-    "Language": "photometer.model.language",
+    "Language": "photometer.model.task",
     "Measurement": "photometer.model.measurement",
     "MemoryMeasurement": "photometer.model.memory_measurement",
     "ParameterAlias": "photometer.fuzzing",

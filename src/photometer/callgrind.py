@@ -10,7 +10,7 @@ from photometer.instruments.callgrind.layout_band import LayoutBand as LayoutBan
 from photometer.instruments.callgrind.profile import CallgrindProfile as CallgrindProfile
 from photometer.instruments.processor_instructions import perf_refusal as perf_refusal
 from photometer.model.instruction_counts import InstructionFigures as InstructionFigures
-from photometer.model.processor_counts import ProcessorCounts as ProcessorCounts
+from photometer.model.run_figures import ProcessorCounts as ProcessorCounts
 from photometer.report.flame_graph import render_flame_difference as render_flame_difference
 from photometer.session.layout import Layout as Layout, random_layouts as random_layouts
 

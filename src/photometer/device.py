@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from photometer.model.device_measurement import DeviceMeasurement as DeviceMeasurement
-from photometer.model.device_mode import ClockReading as ClockReading, DeviceMode as DeviceMode
+from photometer.model.device_measurement import (
+    ClockReading as ClockReading,
+    DeviceMeasurement as DeviceMeasurement,
+    DeviceMode as DeviceMode,
+)
 from photometer.model.memory_measurement import MemoryFigures as MemoryFigures
 
 __all__ = [

@@ -31,12 +31,10 @@ from photometer.execution.run_file import RunFile, kept_visits, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
 from photometer.execution.workplace import Workplace
-from photometer.model.folder_lock import hold_folder
-from photometer.model.machine import Environment, Machine
-from photometer.model.node import Node
-from photometer.model.results_folder import RESULTS_FOLDER, check_results_folder
+from photometer.model.machine import Environment, Machine, Node
+from photometer.model.results_folder import RESULTS_FOLDER, check_results_folder, hold_folder
 from photometer.model.results_reader import load_results
-from photometer.model.visit_journal import with_unfinished
+from photometer.model.visit import with_unfinished
 from photometer.plan import materialize, select
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, WorkOrders
 from photometer.session.session import Session

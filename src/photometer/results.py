@@ -26,7 +26,7 @@ from photometer.model.results_file import ResultsFile
 from photometer.model.results_format import Recordable
 from photometer.model.results_reader import Results, load_results
 from photometer.model.torch_results import adopted
-from photometer.model.visit_journal import with_unfinished
+from photometer.model.visit import with_unfinished
 from photometer.report.plots import Plot as Plot
 
 if TYPE_CHECKING:
@@ -214,19 +214,22 @@ def record_types() -> dict[str, type]:
     from photometer.analysis.ranking import Ranking
     from photometer.analysis.speedup import Speedup
     from photometer.instruments.registry import INSTRUMENTS
-    from photometer.model.callgrind_stats import CallgrindStats
     from photometer.model.comparison_replicate import ComparisonReplicate
     from photometer.model.compile_report import CompileReport
     from photometer.model.device_measurement import DeviceMeasurement
-    from photometer.model.energy import EnergyOfRun
     from photometer.model.fuzz_trial import FuzzTrial
-    from photometer.model.instruction_counts import InstructionCounts
+    from photometer.model.instruction_counts import CallgrindStats, InstructionCounts
+    from photometer.model.machine import Node
     from photometer.model.memory_measurement import MemoryMeasurement
-    from photometer.model.node import Node
-    from photometer.model.observed_run import ObservedMetrics, PhaseTimes
     from photometer.model.packed_stacks import ComparisonStacks
-    from photometer.model.processor_counts import ProcessorCounts
-    from photometer.model.work_of_run import MachinePeak, WorkOfRun
+    from photometer.model.run_figures import (
+        EnergyOfRun,
+        MachinePeak,
+        ObservedMetrics,
+        PhaseTimes,
+        ProcessorCounts,
+        WorkOfRun,
+    )
 
     types = (
         Measurement,

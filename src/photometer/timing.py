@@ -18,9 +18,8 @@ from photometer.instruments.stopping import Precise, RunFor, SpreadBelow, Stoppi
 from photometer.instruments.wall_time import Beforehand, BlindWatch, CoreWatch, take_blocks, warm_up
 from photometer.model.copy_if_callgrind import CopyIfCallgrind
 from photometer.model.diagnosis import ONE_BLOCK_ASKED_FOR
-from photometer.model.language import Language
 from photometer.model.measurement import Measurement
-from photometer.model.task import TaskSpec
+from photometer.model.task import Language, TaskSpec
 from photometer.plan.work_order import checked_seed
 from photometer.statement_arguments import (
     bind_call,
@@ -38,12 +37,11 @@ from photometer.worker.user_error import name_the_line
 if TYPE_CHECKING:
     from photometer.instruments.callgrind.count_task import CountedTask
     from photometer.instruments.device.options import SourceChoice
-    from photometer.model.callgrind_stats import CallgrindStats
     from photometer.model.device_measurement import DeviceMeasurement
-    from photometer.model.instruction_counts import InstructionCounts
+    from photometer.model.instruction_counts import CallgrindStats, InstructionCounts
     from photometer.model.memory_measurement import MemoryMeasurement
-    from photometer.model.processor_counts import ProcessorCounts
     from photometer.model.rank_times import RankTimes
+    from photometer.model.run_figures import ProcessorCounts
 
 # Precision is asked for by those who are willing to wait; this is the longest they wait unless they say otherwise.
 DEFAULT_MAX_RUN_TIME = 10.0

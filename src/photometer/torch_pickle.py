@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from photometer.errors import ResultsFileError
-from photometer.model.callgrind_stats import CallgrindStats
-from photometer.model.function_counts import FunctionCount
+from photometer.model.instruction_counts import CallgrindStats, FunctionCount
 from photometer.model.measurement import Measurement
 from photometer.model.records import from_record
 from photometer.model.results_format import decode, encode_record

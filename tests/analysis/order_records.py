@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from photometer.model.measurement import Measurement
-from photometer.model.observed_run import MetricValues, ObservedMetrics, PhaseSeconds, PhaseTimes
 from photometer.model.records import to_record
+from photometer.model.run_figures import MachinePeak, MetricValues, ObservedMetrics, PhaseSeconds, PhaseTimes, WorkOfRun
 from photometer.model.task import TaskSpec
-from photometer.model.work_of_run import MachinePeak, WorkOfRun
 
 PEAK = MachinePeak("cpu", 1, "float32", 100e9, 10e9, "a processor", "2.13", "2026-01-31")
 

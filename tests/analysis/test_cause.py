@@ -17,8 +17,7 @@ from photometer.analysis.cause import (
 )
 from photometer.analysis.changed_code import ChangedCode
 from photometer.analysis.figure_change import FigureChange
-from photometer.model.function_counts import FunctionCounts
-from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
+from photometer.model.instruction_counts import FunctionCounts, InstructionCounts, InstructionFigures
 from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
 from tests.analysis.verdicts import verdict

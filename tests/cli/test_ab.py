@@ -21,9 +21,8 @@ from photometer.comparing.rank import Stopping, rank_side_by_side
 from photometer.comparing.statement_source import StatementSource
 from photometer.comparing.statements import AbStages
 from photometer.instruments.callgrind.count_task import CountedTask, CountTask
-from photometer.model.language import Language
 from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
-from photometer.model.task import TaskSpec
+from photometer.model.task import Language, TaskSpec
 from photometer.session.session import Session
 from tests.comparing.test_rank import MadeUp
 from tests.instruments.callgrind import GOLDEN, parse_profile

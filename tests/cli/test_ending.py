@@ -19,7 +19,7 @@ from photometer.cli import ending as endings
 from photometer.cli.ending import Ending, ending_by_signals, limited
 from photometer.comparing.comparison_file import FILE_NAME
 from photometer.model.results_reader import load_results
-from photometer.model.visit_journal import JOURNAL_NAME
+from photometer.model.visit import JOURNAL_NAME
 from tests.cli.test_run import descendants, gone_within
 
 pytestmark = pytest.mark.lengthy

@@ -15,7 +15,7 @@ from photometer.instruments import processor_instructions
 from photometer.instruments.callgrind import counter
 from photometer.instruments.callgrind.count_task import CountedTask, CountTask
 from photometer.instruments.callgrind.counter import COUNTS
-from photometer.model.processor_counts import ProcessorCounts
+from photometer.model.run_figures import ProcessorCounts
 from photometer.model.task import TaskSpec
 from photometer.session.session import ServerKind
 from photometer.worker.messages import Prepare

@@ -14,7 +14,7 @@ from photometer.comparing.rank import Stopping
 from photometer.comparing.statements import ab
 from photometer.errors import DefinitionError, DeviceMissing
 from photometer.instruments.device.statement import Statement
-from photometer.model.device_mode import ClockReading
+from photometer.model.device_measurement import ClockReading
 from tests.instruments.device.fake_device import FakeDevice, FakeKernel, FakeStatement
 
 

@@ -7,7 +7,7 @@ import pytest
 from photometer.comparing.device_statements import PAIRS_PER_REPLICATE, AlternatingPair, sieve_pairs
 from photometer.instruments.device.options import SourceChoice
 from photometer.instruments.device.sampler import BlockSample
-from photometer.model.device_mode import ClockReading, Source
+from photometer.model.device_measurement import ClockReading, Source
 from tests.instruments.device.fake_device import FakeDevice, FakeKernel, FakeStatement
 
 FREE = BlockSample(1.0, True, ClockReading(1980))

@@ -6,8 +6,8 @@ import pytest
 
 from photometer.definition import TimerArgs
 from photometer.errors import DefinitionError
-from photometer.model.language import Language
 from photometer.model.records import from_record, to_record
+from photometer.model.task import Language
 
 
 def test_code_loses_the_indentation_of_the_file() -> None:

@@ -20,12 +20,11 @@ from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
 from photometer.execution.steps import BUILD, COUNT, TIME
 from photometer.model.diagnosis import FEWEST_VISITS
-from photometer.model.language import Language
 from photometer.model.measurement import Measurement
 from photometer.model.records import from_record
 from photometer.model.results_reader import load_results
-from photometer.model.visit import Visit
-from photometer.model.visit_journal import JOURNAL_NAME, with_unfinished
+from photometer.model.task import Language
+from photometer.model.visit import JOURNAL_NAME, Visit, with_unfinished
 from photometer.plan import materialize
 from photometer.stats.undisturbed import FEWEST_THAT_AGREE, MOST_VISITS, USUAL_VISITS
 from tests.execution.fake_executor import FACTS, RECORDS, FakeExecutor, label_of, step_of

@@ -19,7 +19,7 @@ from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
 from photometer.execution.steps import BUILD, COUNT, SCRIPT, TIME, Step, finished_steps
 from photometer.instruments.cpp.snippet import BuiltSnippet
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan import materialize
 from photometer.stats.undisturbed import USUAL_VISITS
 from tests.execution.fake_executor import FACTS, FakeExecutor, error, label_of, step_of

@@ -15,7 +15,7 @@ from photometer.instruments.processor_instructions import (
     explain_refusal,
     perf_refusal,
 )
-from photometer.model.processor_counts import ProcessorCounts
+from photometer.model.run_figures import ProcessorCounts
 from photometer.model.task import TaskSpec
 from photometer.timing import Timer
 

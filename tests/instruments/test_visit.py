@@ -14,7 +14,7 @@ from photometer.instruments.ready_order import ReadyOrder, preparation_of
 from photometer.instruments.stopping import RunFor
 from photometer.instruments.visit import FETCH_SECONDS, RemoteBlocks
 from photometer.instruments.wall_time import take_blocks
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan import materialize
 from photometer.plan.auto_labels import RuntimeMode
 from photometer.plan.work_order import WorkOrder

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from photometer.model.results_reader import load_results
-from photometer.model.visit_journal import JOURNAL_NAME
+from photometer.model.visit import JOURNAL_NAME
 from photometer.stats.undisturbed import FEWEST_THAT_AGREE, MOST_VISITS
 
 SUITE = """

@@ -7,14 +7,18 @@ import pytest
 
 from photometer.errors import MeasurementError, ResultsFileError
 from photometer.model.device_measurement import (
+    ClockReading,
+    CrossCheck,
     DeviceMeasurement,
+    DeviceMode,
     DeviceWarning,
     DeviceWarningKind,
     KernelTime,
     MemoryUse,
+    ModeName,
     Peak,
+    Source,
 )
-from photometer.model.device_mode import ClockReading, CrossCheck, DeviceMode, ModeName, Source
 from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
 

@@ -4,14 +4,18 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from photometer.errors import MeasurementError, ResultsFileError
-from photometer.model.function_counts import FunctionCount
 from photometer.model.instruction_counts import (
+    CallgrindStats,
+    FunctionCount,
+    FunctionCounts,
     InstructionCounts,
     InstructionFigures,
     RepeatDifference,
     stable_repeat_of,
+    standardized_function,
 )
 from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
@@ -135,3 +139,137 @@ def test_a_damaged_record_is_refused(field: str, value: object) -> None:
 
 def test_it_can_be_a_key() -> None:
     assert len({example(), example()}) == 1
+
+
+def stats(folder: str = "/tmp/one", extra: int = 0, symbols: bool = True) -> CallgrindStats:
+    def table(inclusive: bool, **more: int) -> FunctionCounts:
+        rows = {f"{folder}/Python-3.11/Python/ceval.c:eval [{folder}/libpython.so]": 1000 + extra, **more}
+        return FunctionCounts.from_mapping(rows, inclusive=inclusive)
+
+    return CallgrindStats(
+        task_spec=TaskSpec("x.f()", "x = 1", num_threads=2),
+        number_per_run=100,
+        built_with_debug_symbols=symbols,
+        baseline_inclusive_stats=table(True),
+        baseline_exclusive_stats=table(False),
+        stmt_inclusive_stats=table(True, root=5000),
+        stmt_exclusive_stats=table(False, **{"Objects/dictobject.c:lookdict_unicode": 50}),
+        stmt_callgrind_out="events: Ir",
+        figures=InstructionFigures(1050, 1011, 3),
+    )
+
+
+def test_stats_and_counts() -> None:
+    one = stats()
+    assert one.stats() is one.stmt_exclusive_stats
+    assert one.stats(inclusive=True) is one.stmt_inclusive_stats
+    assert (one.counts(), one.counts(denoise=True)) == (1050, 1000)
+
+
+def test_builds_in_different_folders_cancel_once_they_are_standardized() -> None:
+    one, other = stats("/tmp/one", extra=7), stats("/home/u/two")
+    assert len(one.delta(other)) == 2
+    difference = one.as_standardized().delta(other.as_standardized())
+    assert [tuple(row) for row in difference] == [(7, "Python/ceval.c:eval")]
+    assert len(one.as_standardized().delta(one.as_standardized(), inclusive=True)) == 0
+    assert one.as_standardized().stmt_callgrind_out is None
+    assert one.as_standardized().figures == one.figures
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("/w/pytorch/build/../aten/Utils.cpp:at::f(int) [/w/libtorch.so]", "build/../aten/Utils.cpp:at::f(int)"),
+        ("/w/build/aten/src/ATen/Ops.h:at::add() [l]", "build/aten/src/ATen/Ops.h:at::add()"),
+        ("/t/Python-3.11.7/Objects/call.c:f", "Objects/call.c:f"),
+        ("/t/Python-3.11.7/./Include/object.h:f", "Include/object.h:f"),
+        ("./malloc/./malloc/malloc.c:free [/usr/lib/libc.so.6]", "./malloc/./malloc/malloc.c:free"),
+        ("???:f(A<B>)::operator[](int) [clone .isra.0] [/l.so]", "???:f(A<B>)::operator[](int) [clone .isra.0]"),
+        ("???:ns::/Python/odd", "???:ns::/Python/odd"),
+    ],
+)
+def test_standardized_names(function: str, expected: str) -> None:
+    assert standardized_function(function) == expected
+
+
+def test_repr() -> None:
+    shown = repr(stats())
+    assert all(part in shown for part in ("x.f()", "1,050", "1,000", "1,011", "100 runs per measurement, 2 threads"))
+    assert "debug symbols" not in shown
+    assert "debug symbols" in repr(stats(symbols=False))
+
+
+def counts(inclusive: bool = False, **values: int) -> FunctionCounts:
+    return FunctionCounts.from_mapping(values, inclusive=inclusive)
+
+
+def as_dict(table: FunctionCounts) -> dict[str, int]:
+    return {function: count for count, function in table}
+
+
+def test_it_is_a_sequence_of_counts_largest_first() -> None:
+    table = counts(f=1, g=30, h=-4)
+    assert list(table) == [FunctionCount(30, "g"), FunctionCount(1, "f"), FunctionCount(-4, "h")]
+    assert (len(table), table.sum()) == (3, 27)
+    assert (table[0].count, table[-1].function) == (30, "h")
+    part = table[:2]
+    assert isinstance(part, FunctionCounts)
+    assert as_dict(part) == {"g": 30, "f": 1}
+
+
+def test_a_difference_drops_what_cancels() -> None:
+    assert as_dict(counts(f=5, g=7) - counts(f=5, g=2, h=9)) == {"g": 5, "h": -9}
+    assert as_dict(counts(f=5) + counts(f=1, g=2)) == {"f": 6, "g": 2}
+
+
+def test_a_product_is_cut_to_whole_numbers() -> None:
+    assert as_dict(counts(f=250, g=3, h=-99) * 0.01) == {"f": 2}
+    assert as_dict(counts(f=2) * 3) == {"f": 6}
+
+
+def test_filter_transform_and_denoise() -> None:
+    table = FunctionCounts.from_mapping(
+        {"a.c:f": 1, "b.c:f": 20, "Objects/dictobject.c:lookdict_unicode": 300, "dictobject.c:lookdict": 4},
+        inclusive=False,
+    )
+    assert as_dict(table.filter(lambda name: name.startswith("b"))) == {"b.c:f": 20}
+    assert as_dict(table.transform(lambda name: name.split(":")[1]))["f"] == 21
+    assert table.denoise().sum() == 25
+
+
+def test_inclusive_and_exclusive_do_not_mix() -> None:
+    with pytest.raises(MeasurementError, match=r"cannot be combined[\s\S]*stats\(inclusive=True\)"):
+        counts(f=1) + counts(inclusive=True, f=1)
+    assert (counts(inclusive=True, f=1) * 2).inclusive
+
+
+def test_repr_shows_the_ends_shortens_names_and_gives_the_total_of_exclusive_counts_alone() -> None:
+    rows = tuple(FunctionCount(1000 - i, f"function_{i}_" + "x" * 100) for i in range(50))
+    shown = repr(FunctionCounts(rows, inclusive=False, _linewidth=80)).splitlines()
+    assert len(shown) == 1 + 18 + 1 + 2
+    assert shown[10].strip() == "..."
+    assert all(len(line) <= 80 for line in shown[1:])
+    assert shown[-1] == f"Total: {sum(c for c, _ in rows)}"
+    assert "Total" not in repr(FunctionCounts(rows, inclusive=True))
+    assert len(repr(FunctionCounts(rows, inclusive=True)[:30]).splitlines()) == 31
+    assert "0 functions" in repr(FunctionCounts((), inclusive=False))
+
+
+tables = st.dictionaries(st.sampled_from("abcdef"), st.integers(-(10**12), 10**12)).map(
+    lambda values: FunctionCounts.from_mapping(values, inclusive=False)
+)
+
+
+@given(tables, tables)
+def test_adding_and_taking_away_again_changes_nothing(one: FunctionCounts, other: FunctionCounts) -> None:
+    assert one + other - other == one
+    assert (one - other).sum() == one.sum() - other.sum()
+    assert len(one - one) == 0
+
+
+@given(tables)
+def test_equal_tables_are_equal_and_hash_alike(table: FunctionCounts) -> None:
+    again = FunctionCounts(tuple(table), table.inclusive)
+    assert again == table
+    assert hash(again) == hash(table)
+    assert table != FunctionCounts(tuple(table), not table.inclusive)

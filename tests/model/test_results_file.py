@@ -12,8 +12,7 @@ import pytest
 
 import photometer.model
 from photometer.errors import ResultsFileError
-from photometer.model.device_measurement import DeviceMeasurement
-from photometer.model.device_mode import DeviceMode
+from photometer.model.device_measurement import DeviceMeasurement, DeviceMode
 from photometer.model.diagnosis import Conditions
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.measurement import Measurement

@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 import torch.utils.benchmark as torch_benchmark
 
-from photometer.errors import ResultsFileError
+from photometer.errors import DefinitionError, ResultsFileError
 from photometer.model.records import from_record, to_record
-from photometer.model.task import TASK_FIELDS, TaskSpec
+from photometer.model.task import TASK_FIELDS, Language, TaskSpec
 
 SPECS = [
     {"stmt": "x", "setup": "pass"},
@@ -52,3 +52,19 @@ def test_unknown_fields_of_newer_files_are_ignored() -> None:
 
 def test_equal_specs_are_one_key() -> None:
     assert len({TaskSpec("x", "y"), TaskSpec("x", "y"), TaskSpec("x", "z")}) == 2
+
+
+@pytest.mark.parametrize("spelling", ["py", "Python", "PYTHON", Language.PYTHON, torch_benchmark.Language.PYTHON])
+def test_python(spelling: object) -> None:
+    assert Language.parse(spelling) is Language.PYTHON  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("spelling", ["cpp", "C++", Language.CPP, torch_benchmark.Language.CPP])
+def test_cpp(spelling: object) -> None:
+    assert Language.parse(spelling) is Language.CPP  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("spelling", ["rust", "", None, 3])
+def test_others_are_an_error_with_the_choices(spelling: object) -> None:
+    with pytest.raises(DefinitionError, match=r"python.*cpp"):
+        Language.parse(spelling)  # type: ignore[arg-type]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from photometer.definition import GroupedBenchmark, GroupedModules, GroupedSetup, GroupedStmts, TimerArgs
-from photometer.model.language import Language
 from photometer.model.records import from_record, to_record
+from photometer.model.task import Language
 from photometer.plan import AutogradMode, RuntimeMode, WorkOrder, materialize
 
 SETUP = GroupedSetup(

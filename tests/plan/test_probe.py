@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from photometer.definition import GroupedBenchmark, GroupedModules, GroupedSetup, GroupedStmts
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan import WorkOrder, materialize
 from photometer.plan.probe import PROBE_FOLDER, RESULT_PLACEHOLDER, result_names, with_result_path
 

@@ -11,8 +11,7 @@ from typing import Any
 from photometer.execution.executor import BuildSnippets, Done, MeasureOrder, Work
 from photometer.execution.steps import Step
 from photometer.instruments.cpp.snippet import BuiltSnippet
-from photometer.model.machine import Environment, Machine
-from photometer.model.node import Node
+from photometer.model.machine import Environment, Machine, Node
 from photometer.remote.node_worker import NodeFacts, NodeOutcome, NodeRequest, NodeWorker, own_code_digest
 from tests.execution.fake_executor import FACTS, RECORDS, label_of, step_of
 

@@ -9,8 +9,7 @@ import pytest
 from photometer.definition import TimerArgs
 from photometer.execution.agenda import Job
 from photometer.execution.steps import COUNT, TIME, Step
-from photometer.model.machine import Machine
-from photometer.model.node import Node
+from photometer.model.machine import Machine, Node
 from photometer.plan import materialize
 from photometer.remote.node_slots import AHEAD, NodeSlots
 from tests.execution.test_scheduler import ON_DEVICES

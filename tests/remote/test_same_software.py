@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from photometer.errors import WorkerStartError
-from photometer.model.machine import Machine
-from photometer.model.node import Node
+from photometer.model.machine import Machine, Node
 from photometer.remote.node_worker import NodeFacts
 from photometer.remote.same_software import check_software, differing_counts
 from tests.session.fake_session import FACTS

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from photometer.model.device_measurement import KernelTime
-from photometer.model.device_mode import DeviceMode, ModeName, Source
+from photometer.model.device_measurement import DeviceMode, KernelTime, ModeName, Source
 from photometer.report.device_text import render_device
 from tests.model.test_device_measurement import measurement
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from photometer.model.function_counts import FunctionCount, FunctionCounts
-from photometer.model.instruction_counts import InstructionCounts, InstructionFigures, RepeatDifference
+from photometer.model.instruction_counts import (
+    FunctionCount,
+    FunctionCounts,
+    InstructionCounts,
+    InstructionFigures,
+    RepeatDifference,
+)
 from photometer.model.task import TaskSpec
 from photometer.report.instructions_text import (
     SHOWN_FUNCTIONS,

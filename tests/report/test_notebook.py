@@ -11,8 +11,7 @@ from html.parser import HTMLParser
 
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
 from photometer.model.device_measurement import KernelTime
-from photometer.model.function_counts import FunctionCount
-from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
+from photometer.model.instruction_counts import FunctionCount, InstructionCounts, InstructionFigures
 from photometer.model.measurement import Measurement
 from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.records import from_record

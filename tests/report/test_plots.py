@@ -12,7 +12,7 @@ import pytest
 import photometer
 from photometer.analysis.ranking import PairVerdict, Ranking, rank_statements
 from photometer.errors import DefinitionError
-from photometer.model.function_counts import FunctionCount
+from photometer.model.instruction_counts import FunctionCount
 from photometer.report.plots import MOST_ROWS
 from tests.analysis.measurements import made
 from tests.analysis.verdicts import comparison, result, verdict

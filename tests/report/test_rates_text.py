@@ -5,8 +5,8 @@ from __future__ import annotations
 from photometer.analysis.curves import curve_sets
 from photometer.analysis.order_facts import collect_facts
 from photometer.analysis.rates import rates_of
-from photometer.model.energy import EnergyOfRun
 from photometer.model.records import to_record
+from photometer.model.run_figures import EnergyOfRun
 from photometer.model.task import TaskSpec
 from photometer.model.units import format_amount, format_digits
 from photometer.report.observed_text import render_curves, render_observed, table_of_metrics, table_of_phases

@@ -8,8 +8,7 @@ from photometer.execution.executor import Failure
 from photometer.execution.order_record import failure_record, identified
 from photometer.execution.steps import COUNT, TIME
 from photometer.instruments.ready_order import task_spec_of
-from photometer.model.device_measurement import DeviceMeasurement
-from photometer.model.device_mode import DeviceMode, ModeName, Source
+from photometer.model.device_measurement import DeviceMeasurement, DeviceMode, ModeName, Source
 from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.measurement import Measurement
 from photometer.model.records import to_record

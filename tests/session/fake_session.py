@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from photometer.errors import SnippetError, WorkerCrashed
-from photometer.model.device_measurement import DeviceMeasurement
-from photometer.model.device_mode import DeviceMode, ModeName, Source
+from photometer.model.device_measurement import DeviceMeasurement, DeviceMode, ModeName, Source
 from photometer.model.machine import Environment
 from photometer.model.records import to_record
 from photometer.model.task import TaskSpec

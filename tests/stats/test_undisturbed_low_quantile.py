@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from photometer.model.device_mode import DeviceMode, ModeName
+from photometer.model.device_measurement import DeviceMode, ModeName
 from photometer.stats.undisturbed import low_quantile, low_quantile_interval
 
 

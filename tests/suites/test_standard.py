@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from photometer.definition import load_suite
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan import ScriptingJob, materialize, order_tree, select
 
 PLAN = materialize(load_suite("standard"))

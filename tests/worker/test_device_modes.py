@@ -10,8 +10,7 @@ import torch
 
 import photometer
 from photometer.instruments.device import torch_accelerator
-from photometer.model.device_measurement import DeviceMeasurement
-from photometer.model.device_mode import ModeName
+from photometer.model.device_measurement import DeviceMeasurement, ModeName
 from photometer.model.records import from_record
 from photometer.worker.device_modes import load_package, measure_modes
 from photometer.worker.figure_messages import DeviceModes, MeasureDevice

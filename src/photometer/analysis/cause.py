@@ -17,8 +17,7 @@ from photometer.analysis.figure_change import FigureChange, changed_by_themselve
 from photometer.analysis.verdict import CHANGED_WORDS, PROBABLE_WORDS, Verdict
 from photometer.instruments.callgrind.figures import function_name
 from photometer.instruments.callgrind.layout_dependent import bare_name, is_allocator, is_layout_dependent
-from photometer.model.function_counts import FunctionCounts
-from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.instruction_counts import FunctionCounts, InstructionCounts
 from photometer.model.units import format_count, percent
 
 # Two builds lie in memory differently; outside the allocator that moved counts by up to 0.05 %.

@@ -17,7 +17,7 @@ from photometer.analysis.comparison_result import (
 from photometer.analysis.metric_change import MetricChange
 from photometer.analysis.verdict import Verdict
 from photometer.errors import MeasurementError, ResultsFileError
-from photometer.model.comparison_sides import HEADER_NAME
+from photometer.model.comparison_replicate import HEADER_NAME
 from photometer.model.results_reader import Results
 
 # Until version 0.3, comparisons of more than two sides had a header and records of their own.

@@ -25,8 +25,7 @@ from photometer.analysis.verdict_reason import (
 )
 from photometer.errors import DefinitionError, MeasurementError
 from photometer.stats.anytime_evidence import REFERENCE_SCALE, SHARED_BIAS, FloatArray, change_evidence
-from photometer.stats.replicate import ReplicateEstimate
-from photometer.stats.replicate_interval import hodges_lehmann, replicate_interval, smallest_detectable_change
+from photometer.stats.replicate import ReplicateEstimate, hodges_lehmann, replicate_interval, smallest_detectable_change
 from photometer.stats.unpaired import estimate_unpaired
 
 

@@ -12,13 +12,11 @@ from typing import Any
 
 from photometer.errors import MeasurementError
 from photometer.model.device_measurement import DeviceMeasurement
-from photometer.model.energy import EnergyOfRun
 from photometer.model.measurement import Measurement
-from photometer.model.observed_run import ObservedMetrics, PhaseTimes
 from photometer.model.order_name import OrderName, name_of_record
 from photometer.model.rank_times import RankTimes
 from photometer.model.records import from_record
-from photometer.model.work_of_run import WorkOfRun
+from photometer.model.run_figures import EnergyOfRun, ObservedMetrics, PhaseTimes, WorkOfRun
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

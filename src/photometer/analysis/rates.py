@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from photometer.analysis.order_facts import OrderFacts
 from photometer.model.records import from_record
-from photometer.model.work_of_run import MachinePeak, WorkOfRun
+from photometer.model.run_figures import MachinePeak, WorkOfRun
 
 Bound = Literal["compute", "memory"]
 

@@ -14,13 +14,12 @@ from photometer.analysis.declared_figures import values_of
 from photometer.analysis.ladder import LadderStep
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.verdict import Verdict
-from photometer.model.callgrind_stats import CallgrindStats
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.fuzz_trial import FuzzTrial
-from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.instruction_counts import CallgrindStats, InstructionCounts
 from photometer.model.measurement import PERCENTILES, Measurement
-from photometer.model.processor_counts import ProcessorCounts
 from photometer.model.records import to_record
+from photometer.model.run_figures import ProcessorCounts
 from photometer.model.task import TaskSpec
 from photometer.model.torch_results import adopted
 

@@ -15,13 +15,13 @@ from photometer.analysis.order_facts import OrderFacts, facts_of_order
 from photometer.errors import MeasurementError, ResultsFileError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
-from photometer.model.language import Language
 from photometer.model.measurement import Measurement
 from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.order_name import title_text
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
-from photometer.model.visit_journal import UNFINISHED
+from photometer.model.task import Language
+from photometer.model.visit import UNFINISHED
 from photometer.plan.auto_labels import LANGUAGE_NAMES
 from photometer.stats.summary import median
 

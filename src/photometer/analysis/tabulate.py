@@ -31,13 +31,12 @@ from photometer.analysis.table import (
 )
 from photometer.analysis.verdict import Verdict
 from photometer.errors import DefinitionError
-from photometer.model.callgrind_stats import CallgrindStats
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.diagnosis import Suspicion
 from photometer.model.fuzz_trial import FuzzTrial
-from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.instruction_counts import CallgrindStats, InstructionCounts
 from photometer.model.measurement import Measurement
-from photometer.model.processor_counts import ProcessorCounts
+from photometer.model.run_figures import ProcessorCounts
 from photometer.model.task import TaskSpec
 from photometer.model.torch_results import adopted
 from photometer.model.units import select_unit

@@ -214,7 +214,7 @@ def _request(
     from photometer.comparing.contenders import FEWEST, MOST, Contender, clearing_gradients, with_unique_names
     from photometer.comparing.device_statements import DeviceSettings
     from photometer.comparing.rank import Stopping
-    from photometer.model.language import Language
+    from photometer.model.task import Language
     from photometer.statement_arguments import tidy
 
     if not FEWEST <= len(statements) <= MOST:

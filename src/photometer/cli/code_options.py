@@ -54,7 +54,7 @@ def read_code(argument: str) -> Code:
     """Return the code of an argument: its text, or that of its file."""
     if not argument.startswith("@") or "\n" in argument:
         return Code(argument)
-    from photometer.model.author_code import source_text
+    from photometer.model.own_code import source_text
 
     path = Path(argument[1:])
     if not path.is_file():

@@ -33,7 +33,7 @@ def report(
     recover: Annotated[bool, typer.Option("--recover", help="Use the intact records of a damaged file.")] = False,
 ) -> None:
     from photometer.model.results_reader import load_results
-    from photometer.model.visit_journal import with_unfinished
+    from photometer.model.visit import with_unfinished
     from photometer.model.whole_file import write_text_whole
     from photometer.report.page.page import render_report
     from photometer.report.page.view_report import report_view

@@ -269,7 +269,7 @@ def _print(report: RunReport, quiet: bool, devices: Collection[str]) -> None:
         return
     from photometer.cli.run_output import run_text
     from photometer.model.results_reader import load_results
-    from photometer.model.visit_journal import with_unfinished
+    from photometer.model.visit import with_unfinished
 
     show_rendered(run_text(with_unfinished(load_results(report.results)), {order.id for order in report.plan}))
     show_text(f"Results: {report.results}")
@@ -279,7 +279,7 @@ def _print_stopped(stop: RunStopped, quiet: bool) -> None:
     """Print the results of a run that a signal ended: finished ones, and the visits of the others."""
     from photometer.cli.run_output import run_text
     from photometer.model.results_reader import load_results
-    from photometer.model.visit_journal import with_unfinished
+    from photometer.model.visit import with_unfinished
 
     known = with_unfinished(load_results(stop.results, recover=True))
     if known.records and not quiet:

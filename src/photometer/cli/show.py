@@ -64,7 +64,7 @@ def show(
     recover: Annotated[bool, typer.Option("--recover", help="Use the intact records of a damaged file.")] = False,
 ) -> None:
     from photometer.model.results_reader import load_results
-    from photometer.model.visit_journal import with_unfinished
+    from photometer.model.visit import with_unfinished
 
     asked = wanted(json=json, csv=csv, markdown=markdown, html=html)
     loaded = [with_unfinished(load_results(_file_of(path), recover)) for path in files]
@@ -292,10 +292,9 @@ def _others(results: Results, name: str | None) -> list[Any]:
 
 def _table_kinds() -> dict[str, Any]:
     from photometer.analysis.ranking import Ranking
-    from photometer.model.callgrind_stats import CallgrindStats
     from photometer.model.device_measurement import DeviceMeasurement
-    from photometer.model.instruction_counts import InstructionCounts
-    from photometer.model.processor_counts import ProcessorCounts
+    from photometer.model.instruction_counts import CallgrindStats, InstructionCounts
+    from photometer.model.run_figures import ProcessorCounts
 
     kinds = (DeviceMeasurement, InstructionCounts, CallgrindStats, ProcessorCounts, Ranking)
     return {noun.KIND: noun for noun in kinds}

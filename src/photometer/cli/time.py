@@ -149,7 +149,7 @@ def shares(
     times: dict[str, Any] = {"min_run_time": min_run_time, "precision": precision}
     if budget is None:
         return times
-    from photometer.model.device_mode import ModeName
+    from photometer.model.device_measurement import ModeName
 
     share_of_one = budget / statements / (1 if device is None else len(ModeName))
     return {**times, "min_run_time": min(min_run_time, share_of_one), "max_run_time": share_of_one}

@@ -16,8 +16,7 @@ from photometer.analysis.comparison_result import ComparisonResult, EnvironmentC
 from photometer.analysis.figure_change import memory_change
 from photometer.analysis.ranking import Ranking
 from photometer.comparing.comparison_file import Destination
-from photometer.model.function_counts import FunctionCounts
-from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.instruction_counts import FunctionCounts, InstructionCounts
 from photometer.model.memory_measurement import MemoryMeasurement
 from photometer.model.records import to_record
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
@@ -32,8 +31,8 @@ from photometer.comparing.contenders import Contender
 from photometer.comparing.device_statements import DeviceSettings
 from photometer.comparing.rank import Stopping
 from photometer.errors import DefinitionError
-from photometer.model.language import Language
 from photometer.model.machine import Environment
+from photometer.model.task import Language
 
 # Seconds per statement after the first.
 DEFAULT_BUDGET_SECONDS = 10.0

@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any
 from photometer.analysis.comparison_result import ComparisonResult
 from photometer.errors import ResultsFileError
 from photometer.instruments.machine_facts import gather_machine
-from photometer.model.comparison_replicate import ComparisonReplicate
-from photometer.model.comparison_sides import HEADER_NAME, header_of_side, record_of_side, sides_in
-from photometer.model.folder_lock import hold_folder
+from photometer.model.comparison_replicate import (
+    HEADER_NAME,
+    ComparisonReplicate,
+    header_of_side,
+    record_of_side,
+    sides_in,
+)
 from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
-from photometer.model.results_folder import check_results_folder
+from photometer.model.results_folder import check_results_folder, hold_folder
 from photometer.model.results_format import Recordable, make_header
 from photometer.model.results_reader import load_results
 from photometer.model.whole_file import not_written

@@ -27,7 +27,7 @@ from photometer.instruments.device.options import SourceChoice
 from photometer.instruments.device.sampler import BlockRequest, BlockSample, EventSampler, ProfilerSampler, Sampler
 from photometer.instruments.device.statement import Statement, open_statement
 from photometer.instruments.wall_time import warm_up
-from photometer.model.device_mode import Source
+from photometer.model.device_measurement import Source
 from photometer.stats.replicate import MINIMUM_BLOCKS, ReplicateEstimate, estimate_replicate
 from photometer.worker.threads import set_torch_threads
 

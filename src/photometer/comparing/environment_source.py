@@ -40,8 +40,8 @@ from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.prepare import PreparedPlan, prepare
 from photometer.instruments.callgrind.counter import SHOWS_FRAMES
 from photometer.instruments.ready_order import ReadyOrder, kind_of, preparation_of, run_once
-from photometer.model.language import Language
 from photometer.model.machine import Environment
+from photometer.model.task import Language
 from photometer.plan.probe import PROBE_FOLDER, with_result_path
 from photometer.plan.work_order import WorkOrder, WorkOrders, short_titles
 from photometer.session.layout import freezing

@@ -25,8 +25,7 @@ from photometer.errors import PhotometerError
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.ready_order import ReadyOrder, task_spec_of
 from photometer.model.code_folder import cache_root, make_code_folder
-from photometer.model.function_counts import FunctionCounts
-from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.instruction_counts import FunctionCounts, InstructionCounts
 from photometer.model.records import from_record, to_record
 from photometer.model.whole_file import write_text_whole
 from photometer.plan.work_order import WorkOrder

@@ -19,9 +19,9 @@ from photometer.comparing.verdict_loop import verdicts_to_precision
 from photometer.errors import PhotometerError
 from photometer.instruments.replicate import Side
 from photometer.model.instruction_counts import InstructionCounts
-from photometer.model.language import Language
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
+from photometer.model.task import Language
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare

@@ -18,7 +18,7 @@ from photometer.errors import PhotometerError
 from photometer.execution.prepare import Preparation
 from photometer.instruments.ready_order import preparation_of
 from photometer.instruments.replicate import Side
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.cores import quietest_core
 from photometer.session.session import Session

@@ -23,7 +23,7 @@ from photometer.errors import PhotometerError
 from photometer.execution.executor import Failure
 from photometer.instruments.ready_order import ReadyOrder, preparation_of
 from photometer.instruments.replicate import Side
-from photometer.model.comparison_sides import HEADER_NAME, described
+from photometer.model.comparison_replicate import HEADER_NAME, described
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.session import Session
 

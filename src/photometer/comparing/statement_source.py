@@ -28,7 +28,7 @@ from photometer.instruments.callgrind.counter import start_counter_ahead
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
 from photometer.instruments.ready_order import ReadyOrder
 from photometer.instruments.replicate import REPLICATE_SECONDS
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.session import Session

@@ -29,9 +29,8 @@ from photometer.comparing.source import Contest, Observer
 from photometer.comparing.statement_source import StatementSource
 from photometer.errors import DefinitionError, PhotometerError, SnippetError
 from photometer.instruments.device.options import SourceChoice
-from photometer.model.language import Language
 from photometer.model.machine import Environment
-from photometer.model.task import TaskSpec
+from photometer.model.task import Language, TaskSpec
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, checked_seed
 from photometer.statement_arguments import whole_number
 

@@ -26,7 +26,7 @@ from photometer.definition.sweep import (
     thread_counts,
 )
 from photometer.definition.timer_args import clean_code
-from photometer.model.language import Language
+from photometer.model.task import Language
 
 Label = tuple[str, ...]
 NO_SIZES: tuple[SizePoint, ...] = ((),)

@@ -21,8 +21,7 @@ from photometer.definition.loaders import LOADERS, load_by_prefix
 from photometer.definition.place import excerpt
 from photometer.definition.suite import Suite
 from photometer.errors import DefinitionError
-from photometer.model.author_code import running_author_code, source_text
-from photometer.model.own_code import HOW_TO_ADD, searched_folders
+from photometer.model.own_code import HOW_TO_ADD, running_author_code, searched_folders, source_text
 
 DEFAULT_NAME = "BENCHMARKS"
 PRELOAD_NAME = "PRELOAD"

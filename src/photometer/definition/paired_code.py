@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from photometer.definition.cpp_text import blanked
 from photometer.definition.place import definition_error, excerpt
 from photometer.definition.timer_args import clean_code
-from photometer.model.language import Language
+from photometer.model.task import Language
 
 _TABLE_REMEDY = "Head it with `Python | C++`, rule it with `--- | ---`, and align every line's ` | ` below the first."
 _COMMENT = {Language.PYTHON: "#", Language.CPP: "//"}

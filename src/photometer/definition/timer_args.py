@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from photometer.definition.place import definition_error
 from photometer.definition.python_names import check_python_syntax
-from photometer.model.language import Language
+from photometer.model.task import Language
 
 
 @dataclasses.dataclass(frozen=True)

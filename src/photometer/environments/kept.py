@@ -25,7 +25,7 @@ from typing import Any
 
 from photometer.environments.command import CommandStopped, stops
 from photometer.model.code_folder import cache_root, make_code_folder
-from photometer.model.folder_lock import flock_or_warn
+from photometer.model.results_folder import flock_or_warn
 from photometer.model.whole_file import write_text_whole
 
 # Below, a file is not worth a link.

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from photometer.execution.rounds import Rounds, VisitBook, groups_of
 from photometer.execution.steps import BUILD, SCRIPT, TIME, Step
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan.work_order import ScriptingJob, WorkOrder, WorkOrders
 
 # With this many cores timings and other work go on at the same time.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from photometer.errors import DefinitionError, SnippetError, WorkerCrashed, WorkerTimeout
 from photometer.instruments.ready_order import kind_of
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare

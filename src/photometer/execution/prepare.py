@@ -19,7 +19,7 @@ from photometer.execution.steps import Step
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
 from photometer.instruments.ready_order import ReadyOrder
 from photometer.model.code_folder import VARIABLE, cache_root, code_folder_locked, make_code_folder
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS, ScriptingJob, WorkOrder, WorkOrders
 from photometer.session.layout import of_fixed_length
 from photometer.session.left_behind import private_folder

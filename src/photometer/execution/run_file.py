@@ -32,8 +32,7 @@ from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_folder import make_results_folder
 from photometer.model.results_reader import load_results
-from photometer.model.visit import Visit
-from photometer.model.visit_journal import VisitJournal
+from photometer.model.visit import Visit, VisitJournal
 from photometer.model.whole_file import not_written
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.worker.messages import TorchFacts
@@ -66,8 +65,8 @@ def open_run_file(
     """Open `folder/results.json`. An existing file is continued with `resume`, and otherwise kept under another name.
 
     The header names the commit `measured`, if it is not the one that is checked out here, and the `machine` that
-    measures, if it is not this one. Call this while the folder is held (model/folder_lock.py), and hold it for as long
-    as records are added.
+    measures, if it is not this one. Call this while the folder is held (model/results_folder.py), and hold it for
+    as long as records are added.
     """
     path = folder / RESULTS_NAME
     about = {**_about(plan, settings, facts), **(measured or {})}

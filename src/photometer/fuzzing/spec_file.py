@@ -10,7 +10,7 @@ from pathlib import Path
 
 from photometer.errors import DefinitionError
 from photometer.fuzzing.fuzzer import Fuzzer
-from photometer.model.author_code import running_author_code, source_text
+from photometer.model.own_code import running_author_code, source_text
 
 VARIABLE = "FUZZER"
 

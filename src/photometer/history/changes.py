@@ -22,7 +22,7 @@ from photometer.history.reading import functions_of
 from photometer.history.repository import Repository
 from photometer.history.store import Store
 from photometer.instruments.callgrind.figures import TOP_FUNCTIONS
-from photometer.model.function_counts import FunctionCounts
+from photometer.model.instruction_counts import FunctionCounts
 
 
 def changed_functions(store: Store, change: Change) -> tuple[FunctionChange, ...]:

@@ -16,9 +16,9 @@ from photometer.history.nouns import Added, Commit
 from photometer.history.repository import Repository
 from photometer.history.store import Store
 from photometer.history.writing import Origin
-from photometer.model.comparison_sides import header_of_side, records_of_side, sides_in
+from photometer.model.comparison_replicate import header_of_side, records_of_side, sides_in
 from photometer.model.results_reader import load_results
-from photometer.model.visit_journal import unfinished_in, with_unfinished
+from photometer.model.visit import unfinished_in, with_unfinished
 
 LIVE = "live"
 

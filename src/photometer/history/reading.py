@@ -27,7 +27,7 @@ from photometer.history.nouns import (
     Suite,
 )
 from photometer.history.points import compared_figures
-from photometer.model.function_counts import FunctionCounts
+from photometer.model.instruction_counts import FunctionCounts
 
 _Row = TypeVar("_Row")
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
     from photometer.history.writing import Origin, RunWriter
-    from photometer.model.function_counts import FunctionCounts
+    from photometer.model.instruction_counts import FunctionCounts
 from operator import attrgetter
 from typing import NamedTuple
 

@@ -18,8 +18,7 @@ from photometer.model.records import NotNegative
 from photometer.model.task import TaskSpec
 from photometer.model.units import format_seconds
 from photometer.session.session import Session
-from photometer.stats.interval import order_statistic_interval
-from photometer.stats.summary import median
+from photometer.stats.summary import median, order_statistic_interval
 from photometer.worker.cold_runs import TimeCold
 
 # A median of so many single runs is known to some per cent; clearing 64 MiB takes some 20 ms each time.

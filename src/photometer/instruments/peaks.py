@@ -17,8 +17,8 @@ from photometer.errors import DefinitionError, PhotometerError, ResultsFileError
 from photometer.instruments.machine_facts import gather_machine
 from photometer.model.code_folder import cache_root, make_code_folder
 from photometer.model.records import from_record, to_record
+from photometer.model.run_figures import MachinePeak
 from photometer.model.whole_file import write_whole
-from photometer.model.work_of_run import MachinePeak
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare, Time

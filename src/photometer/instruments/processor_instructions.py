@@ -21,7 +21,7 @@ from types import TracebackType
 
 from photometer.errors import DefinitionError, ToolMissing
 from photometer.instruments.replicate import WARMUP_RUNS
-from photometer.model.processor_counts import ProcessorCounts
+from photometer.model.run_figures import ProcessorCounts
 from photometer.model.task import TaskSpec
 from photometer.worker.python_loop import PythonLoop
 

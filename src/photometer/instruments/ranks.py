@@ -19,7 +19,7 @@ from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.child_process import ChildProcess
 from photometer.session.session import ServerKind, Session
 from photometer.session.shared import process_session
-from photometer.stats.interval import order_statistic_interval
+from photometer.stats.summary import order_statistic_interval
 from photometer.worker.accelerators import names_accelerator
 from photometer.worker.messages import Prepare, Time, TimeBlocks
 

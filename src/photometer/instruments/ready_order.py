@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from photometer.instruments.cpp.snippet import BuiltSnippet
-from photometer.model.language import Language
 from photometer.model.order_name import label_text
-from photometer.model.task import TaskSpec
+from photometer.model.task import Language, TaskSpec
 from photometer.plan.auto_labels import RuntimeMode
 from photometer.plan.work_order import WorkOrder
 from photometer.session.child_process import ChildProcess

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from photometer.errors import DefinitionError
-from photometer.stats.interval import median_interval
-from photometer.stats.summary import quantile
+from photometer.stats.summary import median_interval, quantile
 
 # An interval or spread from fewer samples than this is not reliable.
 FEWEST_SAMPLES = 4

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from photometer.instruments.declaration import Asked, Beside, Instrument, Option
 from photometer.instruments.peaks import peak_of
 from photometer.instruments.ready_order import prepared_child, task_spec_of
-from photometer.model.language import Language
-from photometer.model.work_of_run import MachinePeak, WorkOfRun
+from photometer.model.run_figures import MachinePeak, WorkOfRun
+from photometer.model.task import Language
 from photometer.plan.auto_labels import RuntimeMode
 from photometer.plan.order_figures import OrderFigures
 from photometer.plan.work_order import WorkOrder

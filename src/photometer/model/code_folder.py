@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from photometer.errors import CacheError
-from photometer.model.folder_lock import flock_or_warn
+from photometer.model.results_folder import flock_or_warn
 
 VARIABLE = "PHOTOMETER_CACHE"
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH

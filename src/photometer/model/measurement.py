@@ -21,8 +21,7 @@ from photometer.model.task import TaskSpec
 from photometer.model.torch_results import adopted
 from photometer.model.units import format_seconds, shown_unit
 from photometer.model.visible_text import visible
-from photometer.stats.interval import median_interval
-from photometer.stats.summary import mean, quantile, standard_deviation
+from photometer.stats.summary import mean, median_interval, quantile, standard_deviation
 from photometer.stats.undisturbed import undisturbed, undisturbed_interval, visit_levels
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ class Measurement:
     def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return the interval that holds what a repeated measurement gives with this confidence.
 
-        See stats/undisturbed.py, and stats/interval.py for the median. It is endless for a single sample.
+        See stats/undisturbed.py, and stats/summary.py for the median. It is endless for a single sample.
         """
         fastest = self._ordered[0]
         if self.visits:

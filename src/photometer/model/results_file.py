@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from photometer.errors import ResultsFileError
-from photometer.model.folder_lock import flock_or_warn
 from photometer.model.machine import Machine
+from photometer.model.results_folder import flock_or_warn
 from photometer.model.results_format import (
     FILE_END,
     HEADER_END,

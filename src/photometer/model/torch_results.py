@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from photometer.model.callgrind_stats import CallgrindStats
-    from photometer.model.function_counts import FunctionCounts
+    from photometer.model.instruction_counts import CallgrindStats, FunctionCounts
     from photometer.model.measurement import Measurement
     from photometer.model.task import TaskSpec
 
@@ -47,7 +46,7 @@ def _task_spec(spec: Any) -> TaskSpec:
 
 
 def callgrind_stats_like(stats: Any) -> CallgrindStats:
-    from photometer.model.callgrind_stats import CallgrindStats
+    from photometer.model.instruction_counts import CallgrindStats
 
     return CallgrindStats(
         task_spec=_task_spec(stats.task_spec),
@@ -62,6 +61,6 @@ def callgrind_stats_like(stats: Any) -> CallgrindStats:
 
 
 def _function_counts(counts: Any) -> FunctionCounts:
-    from photometer.model.function_counts import FunctionCount, FunctionCounts
+    from photometer.model.instruction_counts import FunctionCount, FunctionCounts
 
     return FunctionCounts(tuple(FunctionCount(c, f) for c, f in counts), counts.inclusive)

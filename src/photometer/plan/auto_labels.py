@@ -12,8 +12,8 @@ from typing import ClassVar
 from photometer.definition.compile_variant import CompileVariant
 from photometer.definition.grouped import Label
 from photometer.definition.sweep import SizePoint
-from photometer.model.language import Language
 from photometer.model.order_name import OrderName
+from photometer.model.task import Language
 
 
 class RuntimeMode(enum.Enum):

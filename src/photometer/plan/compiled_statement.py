@@ -20,7 +20,7 @@ from photometer.definition.signature import parse_signature
 from photometer.definition.suite import content_hash
 from photometer.definition.sweep import SizePoint
 from photometer.definition.timer_args import TimerArgs
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.codegen_python import SEED, python_setup, python_statement, timed_first_call
 from photometer.plan.work_order import WorkOrder

@@ -16,8 +16,8 @@ from photometer.definition.grouped import GroupedBenchmark
 from photometer.definition.suite import Suite, SuiteEntry, content_hash
 from photometer.definition.sweep import SizePoint
 from photometer.definition.timer_args import TimerArgs
-from photometer.model.language import Language
 from photometer.model.records import to_record
+from photometer.model.task import Language
 from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.codegen_cpp import cpp_global_setup, cpp_setup, cpp_statement
 from photometer.plan.codegen_python import python_setup, python_statement, scripting_source

@@ -10,7 +10,7 @@ import dataclasses
 
 from photometer.definition.asked_figures import NO_FIGURES, Phase
 from photometer.definition.grouped import GroupedBenchmark
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan.auto_labels import AutoLabels, RuntimeMode
 
 # The statement of phases reads this clock; the set-up before it makes it.

@@ -17,7 +17,7 @@ from photometer.definition.checks import has_word
 from photometer.definition.grouped import GroupedBenchmark
 from photometer.definition.python_names import ALWAYS_THERE, names_of
 from photometer.definition.timer_args import TimerArgs
-from photometer.model.language import Language
+from photometer.model.task import Language
 from photometer.plan.auto_labels import AutogradMode, AutoLabels
 from photometer.plan.codegen_python import SEED
 from photometer.plan.work_order import WorkOrder

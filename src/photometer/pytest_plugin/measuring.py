@@ -236,7 +236,7 @@ def order_of(nodeid: str, asked: Asked, group: str | None = None) -> WorkOrder:
     """Return a test as a work order: its identity in results files, stores and comparisons."""
     from photometer.definition.suite import content_hash
     from photometer.definition.timer_args import TimerArgs
-    from photometer.model.language import Language
+    from photometer.model.task import Language
     from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
     from photometer.plan.work_order import WorkOrder
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from photometer.execution.agenda import Job
 from photometer.execution.observer import NodeState
 from photometer.execution.workplace import CORES_PER_QUIET_LANE, Slot
-from photometer.model.node import Node
+from photometer.model.machine import Node
 from photometer.session.cores import CorePool
 
 # Counts that wait on a node, so that no core is idle while the driver receives one result and sends the next job.

@@ -28,8 +28,7 @@ from photometer.instruments.cpp.compiler import find_compiler
 from photometer.instruments.cpp.snippet import CppOptions
 from photometer.instruments.cpp.torch_build import build_fingerprint
 from photometer.model.code_folder import VARIABLE, cache_root, make_code_folder
-from photometer.model.machine import Environment
-from photometer.model.node import Node
+from photometer.model.machine import Environment, Node
 from photometer.model.task import TaskSpec
 from photometer.model.whole_file import write_whole
 from photometer.remote.shipped_commits import unpack_commits

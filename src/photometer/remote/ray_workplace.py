@@ -21,8 +21,7 @@ from photometer.execution.executor import BuildSnippets, Done, Failure, Work
 from photometer.execution.observer import NodeState, RunObserver
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.workplace import Slot
-from photometer.model.machine import Machine
-from photometer.model.node import Node
+from photometer.model.machine import Machine, Node
 from photometer.plan.work_order import WorkOrders
 from photometer.remote.cluster import Cluster, import_ray
 from photometer.remote.node_actors import POLL_SECONDS, NodeActors, Wanted

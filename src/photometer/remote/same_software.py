@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from photometer.errors import WorkerStartError
-from photometer.model.node import Node, why_counts_differ
+from photometer.model.machine import Node, why_counts_differ
 from photometer.remote.node_worker import NodeFacts
 from photometer.worker.messages import TorchFacts
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from photometer.model.device_measurement import DeviceMeasurement
-from photometer.model.device_mode import MODE_MEANS, ClockReading, DeviceMode
+from photometer.model.device_measurement import MODE_MEANS, ClockReading, DeviceMeasurement, DeviceMode
 from photometer.model.units import format_bytes, format_seconds, percent
 from photometer.model.visible_text import visible, visible_line
 from photometer.report.tables.as_text import render_text

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from photometer.model.function_counts import FunctionCounts
-from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.instruction_counts import FunctionCounts, InstructionCounts
 from photometer.report.tables.as_text import render_text
 from photometer.report.tables.table import STAYS, Column, Kind, Table, row_of, table_of
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from photometer.analysis.curves import CurveSet
 from photometer.analysis.order_facts import OrderFacts
-from photometer.model.observed_run import MetricValues
 from photometer.model.order_name import label_text
+from photometer.model.run_figures import MetricValues
 from photometer.model.units import format_number, percent
 from photometer.model.visible_text import visible_line
 from photometer.report.tables.as_text import render_text

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from photometer.analysis.order_facts import OrderFacts
 from photometer.analysis.rates import Rate
+from photometer.model.run_figures import MachinePeak
 from photometer.model.units import format_amount
-from photometer.model.work_of_run import MachinePeak
 from photometer.report.tables.as_text import render_text
 from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, Table, row_of, table_of
 

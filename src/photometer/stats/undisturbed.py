@@ -14,8 +14,7 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
-from photometer.stats.interval import MOST_BATCHES
-from photometer.stats.summary import mean, quantile
+from photometer.stats.summary import MOST_BATCHES, mean, quantile
 
 # The level of a visit: this quantile of its blocks.
 LOW_BLOCKS = 0.1

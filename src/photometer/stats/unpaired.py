@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from photometer.errors import MeasurementError
-from photometer.stats.replicate_interval import POWER
+from photometer.stats.replicate import POWER
 
 # Standard deviation of log(B/A) between two processes of identical code with ordinary address randomisation. Measured:
 # 2.8 to 4 %, single pairs 7 % off; the upper figure is taken.

@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from photometer.instruments.callgrind.profile import CallgrindProfile
-from photometer.model.function_counts import FunctionCounts
+from photometer.model.instruction_counts import FunctionCounts
 
 _ROW = re.compile(r"\s*([\d,]+)\s+(\S.*)$")
 _OBJECT = re.compile(r" \[[^\[\]]*\]$")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from photometer.instruments.callgrind.count_task import inclusive_counts_of_statement
 from photometer.instruments.callgrind.profile import Call, CallgrindProfile, Function, SelfCost
-from photometer.model.function_counts import FunctionCounts
+from photometer.model.instruction_counts import FunctionCounts
 
 
 def function(name: str) -> Function:

@@ -21,8 +21,7 @@ from photometer.instruments.callgrind.figures import (
     instruction_counts,
 )
 from photometer.instruments.callgrind.profile import CallgrindProfile, Function
-from photometer.model.function_counts import FunctionCount, FunctionCounts
-from photometer.model.instruction_counts import InstructionFigures
+from photometer.model.instruction_counts import FunctionCount, FunctionCounts, InstructionFigures
 from photometer.model.task import TaskSpec
 from tests.instruments.callgrind import GOLDEN, parse_profile, profile_of
 from tests.instruments.callgrind.annotate_output import (

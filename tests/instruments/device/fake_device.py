@@ -12,7 +12,7 @@ from typing import Any
 
 from photometer.instruments.device.accelerator import Accelerator, KernelRecord, MemoryReading
 from photometer.instruments.device.statement import Statement
-from photometer.model.device_mode import ClockReading
+from photometer.model.device_measurement import ClockReading
 
 LAUNCH_SECONDS = 5e-6
 PROFILED_LAUNCH_SECONDS = 9e-6

@@ -12,7 +12,7 @@ from photometer.instruments.device.blocks import (
 )
 from photometer.instruments.device.sampler import BlockRequest, BlockSample, EventSampler
 from photometer.instruments.stopping import RunFor
-from photometer.model.device_mode import ClockReading
+from photometer.model.device_measurement import ClockReading
 from tests.instruments.device.fake_device import LAUNCH_SECONDS, QUEUE_LENGTH, FakeDevice, FakeKernel, FakeStatement
 
 FREE = BlockSample(1.0, True, ClockReading(1980))

@@ -3,8 +3,7 @@ from __future__ import annotations
 import torch
 
 from photometer.instruments.device.findings import Noticed, constant_inputs, warnings_from
-from photometer.model.device_measurement import DeviceWarningKind
-from photometer.model.device_mode import ClockReading, DeviceMode, ModeName, Source
+from photometer.model.device_measurement import ClockReading, DeviceMode, DeviceWarningKind, ModeName, Source
 
 
 def test_tensors_of_one_value_are_named_with_it() -> None:

@@ -8,8 +8,7 @@ import torch
 from photometer.instruments.device import measure as measure_module
 from photometer.instruments.device.measure import measure_statement
 from photometer.instruments.device.options import DeviceOptions
-from photometer.model.device_measurement import DeviceMeasurement, DeviceWarningKind, Peak
-from photometer.model.device_mode import ClockReading, Source
+from photometer.model.device_measurement import ClockReading, DeviceMeasurement, DeviceWarningKind, Peak, Source
 from photometer.model.task import TaskSpec
 from tests.instruments.device.fake_device import GAP_SECONDS, LAUNCH_SECONDS, FakeDevice, FakeKernel, FakeStatement
 

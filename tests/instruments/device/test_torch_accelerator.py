@@ -8,8 +8,7 @@ import torch
 from photometer import Timer
 from photometer.errors import DefinitionError, DeviceMissing
 from photometer.instruments.device.torch_accelerator import open_accelerator
-from photometer.model.device_measurement import DeviceWarningKind
-from photometer.model.device_mode import Source
+from photometer.model.device_measurement import DeviceWarningKind, Source
 from tests.worker.fake_backend import Abacus, install
 
 needs_gpu = [

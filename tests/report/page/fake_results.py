@@ -12,9 +12,8 @@ from photometer.analysis.verdict_reason import reason_for_replicates
 from photometer.definition.loading import load_suite
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.diagnosis import Conditions
-from photometer.model.function_counts import FunctionCount
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
-from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
+from photometer.model.instruction_counts import FunctionCount, InstructionCounts, InstructionFigures
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.measurement import Measurement
 from photometer.model.packed_stacks import ComparisonStacks, pack_stacks

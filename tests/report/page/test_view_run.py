@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from photometer.errors import ResultsFileError
-from photometer.model.device_measurement import DeviceMeasurement, KernelTime, MemoryUse
-from photometer.model.device_mode import DeviceMode, ModeName, Source
+from photometer.model.device_measurement import DeviceMeasurement, DeviceMode, KernelTime, MemoryUse, ModeName, Source
 from photometer.model.measurement import Measurement
 from photometer.model.packed_stacks import pack_stacks
 from photometer.model.records import to_record

@@ -26,8 +26,8 @@ from photometer.definition.grouped import GroupedBenchmark, GroupedSetup, Groupe
 from photometer.definition.signature import RESERVED_NAMES, RESERVED_PREFIX
 from photometer.definition.suite import Suite, SuiteEntry, content_hash
 from photometer.errors import DefinitionError
-from photometer.model.author_code import running_author_code, source_text
 from photometer.model.code_folder import cache_root, make_code_folder
+from photometer.model.own_code import running_author_code, source_text
 
 STAND_INS = Path(__file__).parents[2] / "stand_ins"
 # Of the path of a link's target: two projects do not meet, and the same one has the same folder each time.

@@ -27,7 +27,7 @@ from photometer.definition.loaders.their_code import (
 )
 from photometer.definition.suite import Suite, SuiteEntry
 from photometer.errors import DefinitionError
-from photometer.model.author_code import running_author_code, source_text
+from photometer.model.own_code import running_author_code, source_text
 from photometer.stand_ins.photometer_triton import Curve, curves_of, triton_or_stand_in
 
 _EXPECTED = "Name a file with functions that @triton.testing.perf_report(triton.testing.Benchmark(…)) decorates."

@@ -23,9 +23,7 @@ from photometer.instruments.callgrind.figures import (
 from photometer.instruments.callgrind.profile import INSTRUCTIONS, UNKNOWN, CallgrindProfile, Function
 from photometer.instruments.callgrind.python_frames import NO_FRAMES, FrameMap, python_stacks
 from photometer.instruments.cpp.snippet import BuiltSnippet
-from photometer.model.callgrind_stats import CallgrindStats
-from photometer.model.function_counts import FunctionCounts
-from photometer.model.instruction_counts import InstructionCounts, stable_repeat_of
+from photometer.model.instruction_counts import CallgrindStats, FunctionCounts, InstructionCounts, stable_repeat_of
 from photometer.model.task import TaskSpec
 
 # The statement's own bytecode runs in it, so it is never left out.

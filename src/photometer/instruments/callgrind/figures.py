@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from photometer.errors import MeasurementError
 from photometer.instruments.callgrind.layout_dependent import allocator_share
 from photometer.instruments.callgrind.profile import INSTRUCTIONS, UNKNOWN, CallgrindProfile, Function
-from photometer.model.function_counts import FunctionCount, FunctionCounts
 from photometer.model.instruction_counts import (
+    FunctionCount,
+    FunctionCounts,
     InstructionCounts,
     InstructionFigures,
     RepeatDifference,

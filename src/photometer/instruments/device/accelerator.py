@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from photometer.model.device_mode import ClockReading
+from photometer.model.device_measurement import ClockReading
 
 # Runs the statement n times without waiting for the device; returns the host's seconds.
 RunBlock = Callable[[int], float]

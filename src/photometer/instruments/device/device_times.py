@@ -27,8 +27,7 @@ from photometer.instruments.device.sampler import (
     kernel_table,
 )
 from photometer.instruments.stopping import RunFor, StoppingRule
-from photometer.model.device_measurement import KernelTime
-from photometer.model.device_mode import CrossCheck, DeviceMode, ModeName, Source
+from photometer.model.device_measurement import CrossCheck, DeviceMode, KernelTime, ModeName, Source
 from photometer.stats.summary import median
 from photometer.worker.device_blocks import SHORTEST_KERNEL_SECONDS
 

@@ -16,9 +16,8 @@ from photometer.errors import ToolMissing
 from photometer.instruments.declaration import Asked, Beside, Figure, Instrument, Option
 from photometer.instruments.device.nvml import LIBRARY
 from photometer.instruments.ready_order import prepared_child, task_spec_of
-from photometer.model.energy import EnergyOfRun
-from photometer.model.language import Language
-from photometer.model.task import TaskSpec
+from photometer.model.run_figures import EnergyOfRun
+from photometer.model.task import Language, TaskSpec
 from photometer.session.session import Session
 from photometer.worker.accelerators import BACKENDS, NVML
 from photometer.worker.messages import Spin

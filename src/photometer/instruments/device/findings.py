@@ -13,8 +13,7 @@ from typing import Any
 from photometer.instruments.device.accelerator import Accelerator
 from photometer.instruments.device.blocks import KeptBlocks
 from photometer.instruments.device.sampler import BlockRequest, EventSampler
-from photometer.model.device_measurement import DeviceWarning, DeviceWarningKind, Peak
-from photometer.model.device_mode import DeviceMode, Source
+from photometer.model.device_measurement import DeviceMode, DeviceWarning, DeviceWarningKind, Peak, Source
 from photometer.model.diagnosis import WIDE_INTERVAL
 from photometer.model.units import format_seconds
 from photometer.stats.summary import median

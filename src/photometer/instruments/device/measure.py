@@ -34,8 +34,7 @@ from photometer.instruments.device.host_side import (
 from photometer.instruments.device.options import DeviceOptions
 from photometer.instruments.device.statement import Statement, capture_run, open_native, open_statement, why_no_graph
 from photometer.instruments.wall_time import warm_up
-from photometer.model.device_measurement import DeviceMeasurement, MemoryUse, Peak
-from photometer.model.device_mode import DeviceMode, ModeName, Source
+from photometer.model.device_measurement import DeviceMeasurement, DeviceMode, MemoryUse, ModeName, Peak, Source
 from photometer.model.task import TaskSpec
 
 # Warming up may take this share of a mode's time: the clock rises from idle within milliseconds.

@@ -10,7 +10,7 @@ import ctypes
 from typing import Any
 
 from photometer.errors import ToolMissing
-from photometer.model.device_mode import ClockReading
+from photometer.model.device_measurement import ClockReading
 
 LIBRARY = "libnvidia-ml.so.1"
 _SUCCESS = 0

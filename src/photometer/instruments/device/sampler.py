@@ -13,8 +13,7 @@ from typing import Any, Protocol
 
 from photometer.errors import MeasurementError
 from photometer.instruments.device.accelerator import Accelerator, KernelRecord, RunBlock
-from photometer.model.device_measurement import KernelTime
-from photometer.model.device_mode import ClockReading, Source
+from photometer.model.device_measurement import ClockReading, KernelTime, Source
 from photometer.worker.device_blocks import HOLD_MARGIN, SHORTEST_HOLD_SECONDS
 
 # A hold of this length is long enough for anything that fits the device's queue (about 1,000 launches of 10 to 100 us).

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from photometer.analysis.curves import TIME, CurveSet, with_siblings
 from photometer.analysis.rates import Rate
+from photometer.model.run_figures import MachinePeak
 from photometer.model.units import shown_unit
-from photometer.model.work_of_run import MachinePeak
 
 # Lines differ in colour and shape; the page has this many colours for them.
 STYLES = tuple(f"line-{number}" for number in range(8))

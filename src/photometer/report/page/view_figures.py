@@ -16,11 +16,9 @@ from photometer.analysis.metric_change import MetricChange
 from photometer.analysis.order_facts import collect_facts
 from photometer.analysis.rates import peaks_in, rates_of
 from photometer.analysis.sweep_summary import JudgedPoint, summaries
-from photometer.model.energy import EnergyOfRun
-from photometer.model.observed_run import ObservedMetrics, PhaseTimes
 from photometer.model.order_name import name_of_record
 from photometer.model.records import from_record
-from photometer.model.work_of_run import MachinePeak, WorkOfRun
+from photometer.model.run_figures import EnergyOfRun, MachinePeak, ObservedMetrics, PhaseTimes, WorkOfRun
 from photometer.report.instrument_tables import instrument_tables
 from photometer.report.observed_text import table_of_metrics, table_of_phases
 from photometer.report.page.figure import LineFigure, curve_figures, roofline_figures

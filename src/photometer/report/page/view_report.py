@@ -18,7 +18,7 @@ from photometer.analysis.metric_change import MetricChange
 from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS
 from photometer.environments.spec import MERGE_BASE, WORKTREE
 from photometer.errors import ResultsFileError
-from photometer.model.comparison_sides import HEADER_NAME, records_of_side, sides_in
+from photometer.model.comparison_replicate import HEADER_NAME, records_of_side, sides_in
 from photometer.model.diagnosis import Conditions
 from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.machine import Machine

@@ -20,7 +20,7 @@ from photometer.model.measurement import PERCENTILES, Measurement
 from photometer.model.order_name import UNNAMED, name_below_group, title_text
 from photometer.model.packed_stacks import unpack_stacks
 from photometer.model.records import from_record
-from photometer.model.visit_journal import UNFINISHED
+from photometer.model.visit import UNFINISHED
 from photometer.report.page.record_identity import CodeView, Identity, identity_of
 
 _TIMES: dict[str, type[Measurement | DeviceMeasurement]] = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from photometer.model.callgrind_stats import CallgrindStats
 from photometer.model.copy_if_callgrind import CopyIfCallgrind, Serialization
-from photometer.model.function_counts import FunctionCount, FunctionCounts
+from photometer.model.instruction_counts import CallgrindStats, FunctionCount, FunctionCounts
 from photometer.model.task import TaskSpec
 
 __all__ = ["CallgrindStats", "CopyIfCallgrind", "FunctionCount", "FunctionCounts", "Serialization", "wrapper_singleton"]

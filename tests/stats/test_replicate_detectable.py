@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from photometer.stats.anytime_evidence import change_evidence
-from photometer.stats.replicate_interval import smallest_detectable_change
+from photometer.stats.replicate import smallest_detectable_change
 
 LOG_NEEDED = math.log(400.0)
 

@@ -11,8 +11,7 @@ from photometer.analysis.run_table import tabulate_run
 from photometer.model.measurement import Measurement
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_reader import Results, load_results
-from photometer.model.visit import Visit
-from photometer.model.visit_journal import VisitJournal, unfinished_in, with_unfinished
+from photometer.model.visit import Visit, VisitJournal, unfinished_in, with_unfinished
 from photometer.report.run_text import render_run, summary_line
 
 VISIT = Visit(1000, (0.001, 0.0011, 0.001), whole_seconds=0.1)

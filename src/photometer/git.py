@@ -1,7 +1,7 @@
 """run_git: the only code that runs git: no shell, a fixed environment, no questions to the user, no hooks, no locks.
 
 In: a folder and the arguments. Out: git's output, as bytes or text. An error has the command, the exit status and
-git's message.
+git's message. Also the two questions that everything begins with: where is the repository, and which commit is meant?
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def run_git(
         ) from error
     if done.returncode != 0:
         raise EnvironmentSpecError(
-            failed or f"git found nothing for {arguments[-1]!r} in {folder}",
+            failed or f"git {arguments[0]} failed in {folder}",
             command=command,
             exit_status=done.returncode,
             log=done.stderr.decode(errors="replace"),
@@ -70,9 +70,42 @@ def git_text(
     variables: Mapping[str, str] | None = None,
     seconds: float = GIT_SECONDS,
     errors: str = "surrogateescape",
+    failed: str | None = None,
     remedy: str = REMEDY,
 ) -> str:
     """Return the same as text, without the end of the last line; names of files keep all of their bytes."""
-    written = run_git(folder, *arguments, variables=variables, seconds=seconds, remedy=remedy)
+    written = run_git(folder, *arguments, variables=variables, seconds=seconds, failed=failed, remedy=remedy)
     # -z output ends in NUL and keeps its spaces; lines lose their end.
     return written.decode("utf-8", errors).removesuffix("\n")
+
+
+def top_of_repository(folder: Path) -> Path:
+    """Return the top folder of the repository that a folder lies in; of a bare one, the repository itself."""
+    failed = f"{folder} is not in a git repository"
+    if git_text(folder, "rev-parse", "--is-bare-repository", failed=failed) == "true":
+        return Path(git_text(folder, "rev-parse", "--absolute-git-dir", failed=failed))
+    return Path(git_text(folder, "rev-parse", "--show-toplevel", failed=failed))
+
+
+def find_commit(repository: Path, revision: str) -> str:
+    """Return the full name of the commit that a revision names."""
+    try:
+        return git_text(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
+    except EnvironmentSpecError as error:
+        raise EnvironmentSpecError(
+            f"there is no commit {revision!r} in {repository}",
+            command=error.command,
+            exit_status=error.exit_status,
+            log=error.log,
+            remedy=_why_missing(repository),
+        ) from error
+
+
+def _why_missing(repository: Path) -> str:
+    if not git_text(repository, "rev-list", "--all", "--max-count=1"):
+        return "The repository has no commits yet: commit something first."
+    if git_text(repository, "rev-parse", "--is-shallow-repository") == "true":
+        return (
+            "The clone is shallow: get the rest with `git fetch --unshallow`; in GitHub's checkout, `fetch-depth: 0`."
+        )
+    return REMEDY

@@ -9,6 +9,7 @@ import pytest
 from photometer.commits.lane import CommitLane, LastingSession
 from photometer.errors import EnvironmentSpecError
 from tests.history.project import Project
+from tests.repositories import commit_files, make_repository
 
 
 @pytest.fixture
@@ -46,6 +47,24 @@ def test_another_layout_of_the_packages_has_a_session_of_its_own(project: Projec
         after = lane.at(project.git("rev-parse", "HEAD"))
         assert after is not before
         assert Path(after.environment.path[0]).name == "src"
+
+
+def test_submodules_take_turns_too(project: Project, tmp_path: Path) -> None:
+    inner = make_repository(tmp_path / "inner", {"inner.py": "1"})
+    project.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "dep")
+    project.git("commit", "-q", "-m", "a submodule", when=1_800_000_000)
+    first = project.git("rev-parse", "HEAD")
+    commit_files(project.folder / "dep", {"inner.py": "2", "new.py": ""})
+    project.git("commit", "-qam", "its next commit", when=1_800_000_100)
+    second = project.git("rev-parse", "HEAD")
+    with CommitLane(project.folder) as lane:
+        folder = Path(lane.at(second).environment.path[0])
+        assert (folder / "dep" / "inner.py").read_text() == "2"
+        lane.at(first)
+        assert (folder / "dep" / "inner.py").read_text() == "1"
+        assert not (folder / "dep" / "new.py").exists()
+        lane.at(project.shas[0])
+        assert not (folder / "dep").exists()
 
 
 def test_a_commit_that_is_not_there_is_an_error(project: Project) -> None:

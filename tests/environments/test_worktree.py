@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from photometer.environments.spec import GitSource
-from photometer.environments.worktree import Worktrees, has_modules, resolve
+from photometer.environments.submodules import checked_out_submodules
+from photometer.environments.worktree import Worktrees, check_revisions, has_modules, resolve
 from photometer.errors import EnvironmentSpecError
-from tests.repositories import git, make_repository
+from photometer.session.remarks import remarks_to
+from tests.repositories import commit_files, git, make_repository
 
 
 @pytest.fixture
@@ -123,10 +125,107 @@ def test_src_layout_is_recognised(repository: Path) -> None:
 
 @pytest.mark.parametrize("revision", ["nothing", "merge-base:nothing"])
 def test_unknown_revisions_are_told(repository: Path, revision: str) -> None:
-    with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match="found nothing"):
+    with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match="there is no commit"):
         worktrees.check_out(GitSource(revision, repository))
 
 
 def test_a_folder_without_repository_is_told(tmp_path: Path) -> None:
-    with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match="not a git repository"):
+    with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match="is not in a git repository"):
         worktrees.check_out(GitSource("HEAD", tmp_path))
+
+
+def test_a_bare_repository_has_revisions_and_no_working_tree(repository: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(repository), "bare.git")
+    with Worktrees() as worktrees:
+        checkout = worktrees.check_out(GitSource("HEAD~1", tmp_path / "bare.git"))
+        assert (checkout.folder / "module.py").read_text() == "VALUE = 'one'\n"
+        with pytest.raises(EnvironmentSpecError, match="no working tree"):
+            worktrees.check_out(GitSource("WORKTREE", tmp_path / "bare.git"))
+    with pytest.raises(EnvironmentSpecError, match="no working tree"):
+        check_revisions([GitSource("WORKTREE", tmp_path / "bare.git")])
+
+
+def test_a_shallow_clone_and_an_empty_repository_say_what_is_missing(repository: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repository}", "shallow")
+    with pytest.raises(EnvironmentSpecError, match="clone is shallow"):
+        resolve(tmp_path / "shallow", "HEAD~1")
+    git(tmp_path, "init", "-q", "empty")
+    with pytest.raises(EnvironmentSpecError, match="no commits yet"):
+        resolve(tmp_path / "empty", "HEAD")
+
+
+@pytest.fixture
+def with_submodule(repository: Path, tmp_path: Path) -> Path:
+    """A repository whose submodule has one content at HEAD~1, another at HEAD, and a third in the working tree."""
+    inner = make_repository(tmp_path / "inner", {"inner.py": "1"})
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "deps/inner")
+    commit_files(repository, {})
+    commit_files(repository / "deps" / "inner", {"inner.py": "2"})
+    commit_files(repository, {})
+    (repository / "deps" / "inner" / "inner.py").write_text("3")
+    (repository / "deps" / "inner" / "new.py").write_text("")
+    return repository
+
+
+@pytest.mark.parametrize("keep", ["0", "60"])
+def test_submodules_have_the_files_of_their_revision(
+    with_submodule: Path, keep: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PHOTOMETER_KEEP", keep)
+    monkeypatch.setenv("PHOTOMETER_CACHE", str(tmp_path / "cache"))
+    with Worktrees() as worktrees:
+        folders = [
+            worktrees.check_out(GitSource(revision, with_submodule)).folder
+            for revision in ("HEAD~1", "HEAD", "WORKTREE", "HEAD~2")
+        ]
+        inner = [folder / "deps" / "inner" for folder in folders]
+        assert [(folder / "inner.py").read_text() for folder in inner[:3]] == ["1", "2", "3"]
+        assert (inner[2] / "new.py").exists()
+        assert not inner[3].exists()
+    assert checked_out_submodules(with_submodule) == ("deps/inner",)
+
+
+def test_a_submodule_that_is_not_checked_out_stays_empty(with_submodule: Path) -> None:
+    git(with_submodule, "submodule", "deinit", "--force", "--quiet", "deps/inner")
+    with Worktrees() as worktrees:
+        for revision in ("HEAD", "WORKTREE"):
+            folder = worktrees.check_out(GitSource(revision, with_submodule)).folder / "deps" / "inner"
+            assert not folder.exists() or not list(folder.iterdir())
+
+
+def test_a_submodule_without_the_commit_says_how_to_get_it(with_submodule: Path) -> None:
+    entry = f"160000,{'1' * 40},deps/inner"
+    git(with_submodule, "update-index", "--cacheinfo", entry)
+    git(with_submodule, "commit", "-qm", "a commit that nobody has")
+    with Worktrees() as worktrees, pytest.raises(EnvironmentSpecError, match="deps/inner has no commit 1111111111"):
+        worktrees.check_out(GitSource("HEAD", with_submodule))
+
+
+def test_pointers_of_git_lfs_are_told(repository: Path) -> None:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4' * 64}\nsize 12345\n"
+    commit_files(repository, {"a.bin": pointer, "b/c.bin": pointer, "d.bin": "short"})
+    # As if git-lfs was not installed, where it is.
+    for name in ("process", "smudge", "clean", "required"):
+        git(repository, "config", f"filter.lfs.{name}", "false" if name == "required" else "")
+    commit_files(repository, {".gitattributes": "*.bin filter=lfs\n"})
+    said: list[str] = []
+    with Worktrees() as worktrees, remarks_to(said.append):
+        worktrees.check_out(GitSource("HEAD~1", repository))
+        assert not said
+        worktrees.check_out(GitSource("HEAD", repository))
+    assert len(said) == 1
+    assert said[0].startswith("a.bin and 1 more at HEAD are pointers of Git LFS")
+
+
+def test_a_cache_that_cannot_be_used_is_done_without(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PHOTOMETER_KEEP", "60")
+    monkeypatch.setenv("PHOTOMETER_CACHE", str(tmp_path / "file"))
+    said: list[str] = []
+    with Worktrees() as worktrees, remarks_to(said.append):
+        for revision in ("HEAD~1", "WORKTREE"):
+            assert (worktrees.check_out(GitSource(revision, repository)).folder / "module.py").exists()
+    assert len(said) == 1
+    assert "revisions are not kept" in said[0]

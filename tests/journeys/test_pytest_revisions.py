@@ -155,4 +155,4 @@ def test_a_base_that_is_not_there_is_told(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     done = run_nested(tmp_path, BENCHMARK, "--photometer-compare=git:gone")
     assert done.code == 4
-    assert "git found nothing for" in done.output
+    assert "there is no commit" in done.output

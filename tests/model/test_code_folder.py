@@ -48,6 +48,17 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, part: str) -> None:
         make_code_folder(folder, below=tmp_path)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_shared_folder_of_another_user_is_refused(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    # Sticky or not: its owner may put another folder in the place of ours.
+    shared.chmod(0o1755)
+    os.chown(shared, NOBODY, -1)
+    with pytest.raises(CacheError, match=rf"shared belongs to another user \(uid {NOBODY}\)"):
+        make_code_folder(shared / "cpp")
+
+
 def test_a_folder_that_all_share_must_be_sticky(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()

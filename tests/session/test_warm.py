@@ -256,6 +256,14 @@ def test_the_folder_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert warm.open_warm_folder() is None
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_another_users_runtime_folder_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert runtime_folder() == tmp_path / "photometer"
+    os.chown(tmp_path, 65534, -1)
+    assert runtime_folder().name == f"photometer-warm-{os.getuid()}"
+
+
 def test_somebody_else_who_connects_is_refused(runtime: WarmFolder, environment: Environment) -> None:
     """Another user cannot enter the folder; should a socket leak, the zygote asks the kernel who is there."""
     if os.getuid() != 0:

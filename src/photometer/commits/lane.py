@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import EnvironmentSpec, GitSource, parse_environment
-from photometer.environments.worktree import Checkout, Worktrees
+from photometer.environments.submodules import empty_submodules, fill_submodules
+from photometer.environments.worktree import Checkout, Worktrees, top_of
 from photometer.errors import PhotometerError
 from photometer.git import run_git
 from photometer.model.machine import Environment, Machine
@@ -140,8 +141,11 @@ class CommitLane:
             self._checkout = self._worktrees.check_out(GitSource(sha, self._repository), may_be_kept=False)
             return
         folder = self._checkout.folder
+        repository = top_of(GitSource(sha, self._repository))
+        empty_submodules(repository, self._checkout.commit, folder)
         for arguments in (("checkout", "--quiet", "--force", "--detach", sha), ("clean", "-ffdxq")):
             run_git(folder, *arguments, failed="the commit could not be checked out", remedy=REMEDY)
+        fill_submodules(repository, sha, folder)
         self._checkout = Checkout(folder, sha)
         if self._session is not None:
             self._session.forget_imports()

@@ -17,7 +17,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -25,10 +25,12 @@ from typing import TypeVar
 
 from photometer.environments.kept import KeptEnvironments, key_of
 from photometer.environments.spec import MERGE_BASE, WORKTREE, GitSource
-from photometer.errors import EnvironmentSpecError
-from photometer.git import git_text
+from photometer.environments.submodules import checked_out_submodules, export_files, fill_submodules
+from photometer.errors import CacheError, EnvironmentSpecError, PhotometerError
+from photometer.git import find_commit, git_text, top_of_repository
 from photometer.model.code_folder import cache_root
-from photometer.session.left_behind import make_folder, private_folder
+from photometer.session.left_behind import make_folder
+from photometer.session.remarks import remark
 from photometer.session.warm import keep_seconds
 
 # Compiled extensions lie ignored in a developer's tree, and the tree does not run without them.
@@ -38,6 +40,14 @@ MOST_KEPT_BYTES = 4 * 1024**3
 # The branch of a pull request, as GitHub and GitLab name it: what they check out is a commit without a branch.
 SOURCE_VARIABLES = ("GITHUB_HEAD_REF", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")
 _PREFIX = "photometer-"
+# What a pointer of Git LFS begins with, and how large the specification lets it be.
+_POINTER = b"version https://git-lfs.github.com/spec/"
+LARGEST_POINTER_BYTES = 1024
+NO_FILES = (
+    "Check it out yourself to see why. If Git LFS could not fetch a file that no benchmark reads: "
+    "set GIT_LFS_SKIP_SMUDGE=1."
+)
+
 
 _Made = TypeVar("_Made")
 
@@ -96,7 +106,14 @@ class Worktrees:
         """
         # One at a time: sides are made in parallel, and git does not add two worktrees to one repository at once.
         with self._changes:
-            return self._check_out(source, is_kept=may_be_kept and keep_seconds() > 0)
+            checkout = self._check_out(source, is_kept=may_be_kept and keep_seconds() > 0)
+        if pointers := lfs_pointers(checkout.folder):
+            several = f" and {len(pointers) - 1} more" if len(pointers) > 1 else ""
+            remark(
+                f"{pointers[0]}{several} at {source.revision} are pointers of Git LFS, not the files themselves: "
+                "install git-lfs and `git lfs pull` if benchmarks read them"
+            )
+        return checkout
 
     def _check_out(self, source: GitSource, *, is_kept: bool) -> Checkout:
         top = top_of(source)
@@ -105,13 +122,26 @@ class Worktrees:
             return self._copy(top, is_kept=is_kept)
         commit = resolve(top, source.revision)
         if is_kept:
-            key = key_of("checkout", str(top), commit, self.purpose)
+            key = key_of("checkout", str(top), commit, self.purpose, *checked_out_submodules(top))
             make = functools.partial(_export, top, commit)
-            return Checkout(self.hold(kept_checkouts().use(key, f"{top.name} {commit[:10]}", make)), commit)
+            if (kept := self._keep(key, f"{top.name} {commit[:10]}", make)) is not None:
+                return Checkout(kept, commit)
         folder = self.new_folder()
         self._added.append((top, folder))
-        git_text(top, "worktree", "add", "--quiet", "--detach", str(folder), commit)
+        failed = f"the files of {source.revision} could not be checked out"
+        git_text(top, "worktree", "add", "--quiet", "--detach", str(folder), commit, failed=failed, remedy=NO_FILES)
+        fill_submodules(top, commit, folder)
         return Checkout(folder, commit)
+
+    def _keep(self, key: str, title: str, make: Callable[[Path], None]) -> Path | None:
+        """Return the folder in the cache; None if the cache cannot be used: a folder that is not kept does as well."""
+        try:
+            return self.hold(kept_checkouts().use(key, title, make))
+        except (CacheError, EnvironmentSpecError, OSError) as error:
+            # git's own failure, on a full disk for example, comes again if it was not the cache's fault.
+            reason = error.message if isinstance(error, PhotometerError) else str(error)
+            remark(f"revisions are not kept for the next command: {reason}")
+            return None
 
     def new_folder(self) -> Path:
         """Return the name of a folder that does not exist yet; all have the same length."""
@@ -128,21 +158,17 @@ class Worktrees:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _copy(self, top: Path, *, is_kept: bool) -> Checkout:
+        _needs_working_tree(top)
         commit = resolve(top, "HEAD")
         changed, branch = bool(git_text(top, "status", "--porcelain")), branch_of(top, os.environ)
-        listed = git_text(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-        ignored = git_text(top, "ls-files", "-z", "--others", "--ignored", "--exclude-standard")
-        names = {name for name in listed.split("\0") if name}
-        names |= {name for name in ignored.split("\0") if name.endswith(EXTENSION_SUFFIXES)}
-        # A file deleted and not yet staged is still listed; a submodule is listed as a folder.
-        files = [name for name in sorted(names) if (top / name).is_symlink() or (top / name).is_file()]
+        files = _files_of(top)
         if is_kept:
             digest = _digest(top, files)
             key = key_of("working tree", str(top), commit, digest, self.purpose)
             with contextlib.suppress(_ChangedMeanwhile):
                 make = functools.partial(_copy_same, top, files, digest)
-                folder = self.hold(kept_checkouts().use(key, f"{top.name} working tree", make))
-                return Checkout(folder, commit, changed, digest, branch)
+                if (kept := self._keep(key, f"{top.name} working tree", make)) is not None:
+                    return Checkout(kept, commit, changed, digest, branch)
         folder = self.new_folder()
         _copy_files(top, files, folder)
         return Checkout(folder, commit, changed, _digest(folder, files), branch)
@@ -166,12 +192,36 @@ def kept_checkouts() -> KeptEnvironments:
 
 
 def _export(repository: Path, commit: str, folder: Path) -> None:
-    """Write the files of a commit, through an index of their own: git keeps no record of it."""
-    folder.mkdir(mode=0o700)
-    with private_folder("index") as place:
-        own_index = {"GIT_INDEX_FILE": str(place / "index")}
-        git_text(repository, "read-tree", commit, variables=own_index)
-        git_text(repository, "checkout-index", "--all", f"--prefix={folder}/", variables=own_index)
+    export_files(repository, commit, folder)
+    fill_submodules(repository, commit, folder)
+
+
+def _files_of(top: Path) -> list[str]:
+    """Return the names of the files in a working tree that belong to it, and of those in its submodules."""
+    listed = git_text(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    ignored = git_text(top, "ls-files", "-z", "--others", "--ignored", "--exclude-standard")
+    names = {name for name in listed.split("\0") if name}
+    names |= {name for name in ignored.split("\0") if name.endswith(EXTENSION_SUFFIXES)}
+    # A file deleted and not yet staged is still listed.
+    files = [name for name in names if (top / name).is_symlink() or (top / name).is_file()]
+    for submodule in checked_out_submodules(top):
+        files += [f"{submodule}/{name}" for name in _files_of(top / submodule)]
+    return sorted(files)
+
+
+def lfs_pointers(folder: Path) -> list[str]:
+    """Return the files that are pointers of Git LFS, if the folder's own .gitattributes names any that it keeps."""
+    attributes = folder / ".gitattributes"
+    if not attributes.is_file() or b"filter=lfs" not in attributes.read_bytes():
+        return []
+    return sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if _is_lfs_pointer(file))
+
+
+def _is_lfs_pointer(file: Path) -> bool:
+    if file.is_symlink() or not file.is_file() or file.stat().st_size > LARGEST_POINTER_BYTES:
+        return False
+    with file.open("rb") as opened:
+        return opened.read(len(_POINTER)) == _POINTER
 
 
 def _copy_same(top: Path, files: Sequence[str], digest: str, folder: Path) -> None:
@@ -201,7 +251,7 @@ def _digest(folder: Path, files: Sequence[str]) -> str:
 
 def top_of(source: GitSource) -> Path:
     """Return the top folder of a source's repository."""
-    return Path(git_text(source.repository, "rev-parse", "--show-toplevel"))
+    return top_of_repository(source.repository)
 
 
 def branch_of(repository: Path, variables: Mapping[str, str]) -> str:
@@ -217,11 +267,20 @@ def project_of(source: GitSource) -> str:
     return common.parent.name if common.name == ".git" else top.name
 
 
+def _needs_working_tree(top: Path) -> None:
+    if git_text(top, "rev-parse", "--is-bare-repository") == "true":
+        raise EnvironmentSpecError(f"{top} is a bare repository: it has no working tree", remedy="Name a revision.")
+
+
 def check_revisions(sources: Iterable[GitSource | None]) -> None:
     """Raise EnvironmentSpecError if a revision does not exist, before anything is checked out or installed."""
     for source in sources:
-        if source is not None:
-            resolve(top_of(source), "HEAD" if source.revision == WORKTREE else source.revision)
+        if source is None:
+            continue
+        top = top_of(source)
+        if source.revision == WORKTREE:
+            _needs_working_tree(top)
+        resolve(top, "HEAD" if source.revision == WORKTREE else source.revision)
 
 
 def has_modules(folder: Path) -> bool:
@@ -238,7 +297,7 @@ def resolve(repository: Path, revision: str) -> str:
     if revision.startswith(MERGE_BASE):
         branch = resolve(repository, revision.removeprefix(MERGE_BASE))
         return git_text(repository, "merge-base", "HEAD", branch)
-    return git_text(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
+    return find_commit(repository, revision)
 
 
 def _forget_left_behind(repository: Path) -> None:

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from photometer.errors import EnvironmentSpecError
-from photometer.git import git_text
+from photometer.git import find_commit, git_text, top_of_repository
 from photometer.history.nouns import Commit
 
 # Counting the ancestors of a commit of a large repository takes a second or two.
@@ -25,7 +25,7 @@ class Repository:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or Path.cwd()
-        self.top = Path(self._git("rev-parse", "--show-toplevel"))
+        self.top = top_of_repository(self.folder)
 
     @classmethod
     def find(cls, folder: Path | None = None) -> Repository | None:
@@ -52,7 +52,7 @@ class Repository:
 
     def resolve(self, revision: str) -> str:
         """Return the full name of the commit that a revision names."""
-        return self._git("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
+        return find_commit(self.folder, revision)
 
     def commit(self, revision: str) -> Commit:
         """Return the author, dates and subject of a commit."""

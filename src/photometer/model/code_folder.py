@@ -16,6 +16,8 @@ from photometer.errors import CacheError
 from photometer.model.results_folder import flock_or_warn
 
 VARIABLE = "PHOTOMETER_CACHE"
+# The superuser, who may replace anything anyway.
+_ROOT = 0
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -34,7 +36,7 @@ def make_code_folder(folder: Path, below: Path | None = None) -> Path:
     """Create the folder and those between it and `below`, each private to this user; refuse one that is not safe.
 
     Existing folders must belong to this user, and nobody else may write to them. `below` itself may be shared by all
-    users, but then it must be sticky, so that others cannot replace our folders in it.
+    users, but then it must be sticky and its owner this user or root, so that others cannot replace our folders in it.
     """
     below = folder.parent if below is None else below
     _make(below)
@@ -89,7 +91,15 @@ def _check_own(folder: Path) -> None:
 
 
 def _check_shared(folder: Path) -> None:
-    mode = folder.stat().st_mode
+    status = folder.stat()
+    if status.st_uid not in (os.geteuid(), _ROOT):
+        # Its owner may replace what is in it at any time, sticky or not.
+        raise CacheError(
+            f"{folder} belongs to another user (uid {status.st_uid}); "
+            "code is loaded from folders in it, so it is refused",
+            remedy=f"Set {VARIABLE} to a folder of your own.",
+        )
+    mode = status.st_mode
     if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
         raise CacheError(
             f"all users may replace what is in {folder}; code is loaded from folders in it, so it is refused",

@@ -70,7 +70,10 @@ def runtime_folder() -> Path:
     """Return the folder for kept zygotes: that of the login session, or one in the temporary folder."""
     session = os.environ.get("XDG_RUNTIME_DIR")
     if session and Path(session).is_absolute() and os.access(session, os.W_OK | os.X_OK):
-        return Path(session) / "photometer"
+        # After `sudo -E` it is that of the user before.
+        with contextlib.suppress(OSError):
+            if Path(session).stat().st_uid == os.getuid():
+                return Path(session) / "photometer"
     return Path(tempfile.gettempdir()) / f"photometer-warm-{os.getuid()}"
 
 

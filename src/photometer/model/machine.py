@@ -3,7 +3,8 @@
 MachineNoise: the disturbances during a measurement. Environment: which interpreter is measured, with which settings.
 Node: a machine of a cluster that took part in a run; a file has one record of each, and records of measurements say
 under "nodes" which of them measured. Only data lives here: `instruments/machine_facts.py` and
-`instruments/noise_watch.py` collect the facts, and session/fork_server.py starts an Environment. Unknown facts are None.
+`instruments/noise_watch.py` collect the facts, and session/fork_server.py starts an Environment. Unknown facts are
+None.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replicates (fresh forks on each side, blocks alternating on one core): what one says, and where all say the change lies.
+"""Replicates (fresh forks of each side, blocks alternating on one core): the change that one shows, and all together.
 
 One replicate: the seconds per run of each side's blocks, neighbours in time, become the log of side B's time over side
 A's. Its own standard error is for diagnosis: it does not cover what differs between forks and must not be used to judge

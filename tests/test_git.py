@@ -52,6 +52,29 @@ def test_a_missing_and_a_slow_git(folder: Path, monkeypatch: pytest.MonkeyPatch)
         run_git(folder, "status", seconds=0.2)
 
 
+def test_the_users_settings_change_nothing_and_run_no_program(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those who check signatures by default saw no authors and no messages in their history."""
+    header = run_git(folder, "mktree").decode().strip()
+    person = "Zoë <z@example.org> 1700000000 +0000"
+    text = f"tree {header}\nauthor {person}\ncommitter {person}\ngpgsig -----BEGIN PGP SIGNATURE-----\n x\n"
+    text += " -----END PGP SIGNATURE-----\n\nmessage é\n"
+    commit = run_git(folder, "hash-object", "-w", "-t", "commit", "--stdin", given=text.encode()).decode().strip()
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/has-run\necho Signature made >&2\n")
+    program.chmod(0o755)
+    (tmp_path / ".gitconfig").write_text(
+        f"[log]\nshowSignature = true\n[gpg]\nprogram = {program}\n[core]\nfsmonitor = {program}\n"
+        "[i18n]\nlogOutputEncoding = latin1\n[color]\nui = always\n"
+    )
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    assert git_text(folder, "log", "-1", "--format=%an %s", commit) == "Zoë message é"
+    git_text(folder, "status", "--porcelain")
+    assert not (tmp_path / "has-run").exists()
+
+
 def test_the_variables_of_a_hook_do_not_lead_elsewhere(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""run_git: the only code that runs git: no shell, a fixed environment, no questions to the user, no hooks, no locks.
+"""run_git: the only code that runs git: no shell, a fixed environment and settings, no questions, no hooks, no locks.
 
 In: a folder and the arguments. Out: git's output, as bytes or text. An error has the command, the exit status and
 git's message. Also the two questions that everything begins with: where is the repository, and which commit is meant?
@@ -19,6 +19,15 @@ REMEDY = "Name a revision of a git repository: git:REV, or git:REV@PATH for one 
 # Set in git's own hooks: they would lead every command to the repository of the hook, not to that of the folder.
 _OF_ANOTHER_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
 _FIXED = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+# The user's own settings must not change what git prints here, nor run a program: that of hooks, or one that checks
+# signatures before each commit is shown, or one that watches the files.
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "log.showSignature=false",
+    "i18n.logOutputEncoding=UTF-8",
+    "color.ui=false",
+)
 
 
 def run_git(
@@ -31,8 +40,9 @@ def run_git(
     remedy: str = REMEDY,
 ) -> bytes:
     """Return the output of git in a folder; `failed` says what could not be done if it ends with an error."""
-    # No optional locks: looking at a repository must not write into it. No hooks: they are for the user's own commands.
-    command = ["git", "--no-optional-locks", "-c", "core.hooksPath=/dev/null", "-C", str(folder), *arguments]
+    # No optional locks: looking at a repository must not write into it.
+    settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+    command = ["git", "--no-optional-locks", *settings, "-C", str(folder), *arguments]
     inherited = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER_REPOSITORY}
     try:
         done = subprocess.run(

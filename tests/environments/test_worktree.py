@@ -193,6 +193,37 @@ def test_a_submodule_that_is_not_checked_out_stays_empty(with_submodule: Path) -
             assert not folder.exists() or not list(folder.iterdir())
 
 
+def test_submodules_of_submodules_are_found_once_they_are_checked_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kept revision must not stay without the files that were checked out after it was made."""
+    monkeypatch.setenv("PHOTOMETER_KEEP", "60")
+    monkeypatch.setenv("PHOTOMETER_CACHE", str(tmp_path / "cache"))
+    allowing = ("-c", "protocol.file.allow=always")
+    repositories = [make_repository(tmp_path / name, {f"{name}.py": "1"}) for name in ("outer", "middle", "inner")]
+    for outer, inner in ((1, 2), (0, 1)):
+        git(repositories[outer], *allowing, "submodule", "--quiet", "add", str(repositories[inner]), "deps")
+        commit_files(repositories[outer], {})
+    found = []
+    for _ in range(2):
+        with Worktrees() as worktrees:
+            folder = worktrees.check_out(GitSource("HEAD", repositories[0])).folder
+            found.append((folder / "deps" / "deps" / "inner.py").exists())
+        git(repositories[0] / "deps", *allowing, "submodule", "--quiet", "update", "--init")
+    assert found == [False, True]
+
+
+def test_a_link_in_place_of_a_submodule_leads_nowhere(with_submodule: Path, tmp_path: Path) -> None:
+    """It may lead to any other repository, whose files are not this commit's."""
+    submodule = with_submodule / "deps" / "inner"
+    submodule.rename(tmp_path / "elsewhere")
+    submodule.symlink_to(tmp_path / "elsewhere")
+    assert checked_out_submodules(with_submodule) == ()
+    with Worktrees() as worktrees:
+        folder = worktrees.check_out(GitSource("HEAD", with_submodule)).folder
+        assert not list((folder / "deps" / "inner").iterdir())
+
+
 def test_a_submodule_without_the_commit_says_how_to_get_it(with_submodule: Path) -> None:
     entry = f"160000,{'1' * 40},deps/inner"
     git(with_submodule, "update-index", "--cacheinfo", entry)
@@ -215,6 +246,16 @@ def test_pointers_of_git_lfs_are_told(repository: Path) -> None:
         worktrees.check_out(GitSource("HEAD", repository))
     assert len(said) == 1
     assert said[0].startswith("a.bin and 1 more at HEAD are pointers of Git LFS")
+
+
+def test_names_of_git_lfs_pointers_do_not_act_on_the_terminal(repository: Path) -> None:
+    commit_files(
+        repository, {".gitattributes": "*.bin filter=lfs\n", "\x1b[31m.bin": "version https://git-lfs.github.com/spec/"}
+    )
+    said: list[str] = []
+    with Worktrees() as worktrees, remarks_to(said.append):
+        worktrees.check_out(GitSource("HEAD", repository))
+    assert said[0].startswith(r"\x1b[31m.bin at HEAD")
 
 
 def test_a_cache_that_cannot_be_used_is_done_without(

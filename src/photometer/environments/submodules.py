@@ -31,7 +31,7 @@ def fill_submodules(repository: Path, commit: str, folder: Path) -> None:
     """Write the files of the commit's submodules, and of theirs. Raise EnvironmentSpecError if a commit is missing."""
     for name, wanted in _submodules(repository, commit, folder):
         own = repository / name
-        if not is_checked_out(own):
+        if not is_checked_out(repository, name):
             continue
         if not _has_commit(own, wanted):
             raise EnvironmentSpecError(
@@ -49,16 +49,25 @@ def empty_submodules(repository: Path, commit: str, folder: Path) -> None:
 
 
 def checked_out_submodules(repository: Path) -> tuple[str, ...]:
-    """Return the names of the submodules that the user has checked out."""
+    """Return the names of the submodules that the user has checked out, without those inside of them."""
     if not (repository / ".gitmodules").exists():
         return ()
     listed = git_text(repository, "ls-files", "-z", "--stage")
     entries = [entry.partition("\t") for entry in listed.split("\0")]
-    return tuple(name for about, _, name in entries if about.startswith(_MODE) and is_checked_out(repository / name))
+    return tuple(name for about, _, name in entries if about.startswith(_MODE) and is_checked_out(repository, name))
 
 
-def is_checked_out(submodule: Path) -> bool:
-    return (submodule / ".git").exists()
+def all_checked_out_submodules(repository: Path) -> tuple[str, ...]:
+    """Return the names of the submodules that the user has checked out, at any depth."""
+    found: list[str] = []
+    for name in checked_out_submodules(repository):
+        found += [name, *(f"{name}/{inner}" for inner in all_checked_out_submodules(repository / name))]
+    return tuple(found)
+
+
+def is_checked_out(repository: Path, name: str) -> bool:
+    # A link may lead to any other repository.
+    return (repository / name).resolve() == repository.resolve() / name and (repository / name / ".git").exists()
 
 
 def _submodules(repository: Path, commit: str, folder: Path) -> Iterator[tuple[str, str]]:

@@ -25,10 +25,16 @@ from typing import TypeVar
 
 from photometer.environments.kept import KeptEnvironments, key_of
 from photometer.environments.spec import MERGE_BASE, WORKTREE, GitSource
-from photometer.environments.submodules import checked_out_submodules, export_files, fill_submodules
+from photometer.environments.submodules import (
+    all_checked_out_submodules,
+    checked_out_submodules,
+    export_files,
+    fill_submodules,
+)
 from photometer.errors import CacheError, EnvironmentSpecError, PhotometerError
 from photometer.git import find_commit, git_text, top_of_repository
 from photometer.model.code_folder import cache_root
+from photometer.model.visible_text import visible_line
 from photometer.session.left_behind import make_folder
 from photometer.session.remarks import remark
 from photometer.session.warm import keep_seconds
@@ -108,9 +114,9 @@ class Worktrees:
         with self._changes:
             checkout = self._check_out(source, is_kept=may_be_kept and keep_seconds() > 0)
         if pointers := lfs_pointers(checkout.folder):
-            several = f" and {len(pointers) - 1} more" if len(pointers) > 1 else ""
+            more = f" and {len(pointers) - 1} more" if len(pointers) > 1 else ""
             remark(
-                f"{pointers[0]}{several} at {source.revision} are pointers of Git LFS, not the files themselves: "
+                f"{visible_line(pointers[0])}{more} at {source.revision} are pointers of Git LFS, not the files: "
                 "install git-lfs and `git lfs pull` if benchmarks read them"
             )
         return checkout
@@ -122,7 +128,7 @@ class Worktrees:
             return self._copy(top, is_kept=is_kept)
         commit = resolve(top, source.revision)
         if is_kept:
-            key = key_of("checkout", str(top), commit, self.purpose, *checked_out_submodules(top))
+            key = key_of("checkout", str(top), commit, self.purpose, *all_checked_out_submodules(top))
             make = functools.partial(_export, top, commit)
             if (kept := self._keep(key, f"{top.name} {commit[:10]}", make)) is not None:
                 return Checkout(kept, commit)

@@ -20,9 +20,15 @@ from photometer.model.data_frame import data_frame
 from photometer.model.measurement import Measurement
 from photometer.report.escape import encodable
 from photometer.report.plots import Plot, plot_tables
-from photometer.report.tables.csv_json import CSV_FIELDS, cell_rows, render_csv, render_json
-from photometer.report.tables.markup import render_html, render_markdown
-from photometer.report.tables.terminal import render_terminal
+from photometer.report.tables.compare_formats import (
+    CSV_FIELDS,
+    cell_rows,
+    render_csv,
+    render_html,
+    render_json,
+    render_markdown,
+)
+from photometer.report.tables.compare_terminal import render_terminal
 
 if TYPE_CHECKING:
     import pandas

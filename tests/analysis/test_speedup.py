@@ -15,7 +15,7 @@ from photometer.model.measurement import Measurement
 from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
 from photometer.plan import materialize
-from photometer.report.page.view_compiled import compile_table
+from photometer.report.page.view_figures import compile_table
 from photometer.report.runtime_text import render_compile_report, render_runtimes, speedup_text
 from tests.analysis.verdicts import verdict
 from tests.report.table_texts import heads, texts

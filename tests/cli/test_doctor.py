@@ -12,8 +12,7 @@ from photometer.cli import main
 from photometer.doctor import examine as examining
 from photometer.doctor.finding import Examination, Finding, State
 from photometer.doctor.noise_test import NoiseTest, Visit, Work
-from photometer.report.doctor_page import doctor_page, noise_svg
-from photometer.report.doctor_text import render_examination, strip_lines
+from photometer.report.examination import doctor_page, noise_svg, render_examination, strip_lines
 from tests.photometer_command import status_of
 
 NOISE = NoiseTest(

@@ -10,7 +10,7 @@ from photometer.doctor.finding import State
 from photometer.doctor.gpu import find_gpus, gpu_findings
 from photometer.doctor.processor import SystemFiles
 from photometer.doctor.tune import tune
-from photometer.report.doctor_text import render_changes
+from photometer.report.examination import render_changes
 from tests.doctor.fake_machine import cores, fake_machine
 
 

@@ -16,7 +16,7 @@ BY_HAND = {
 }
 # torch's own look: `(! 12%)` and `(+25.0%)` of Compare's tables, and what a table of layouts of a Timer prints.
 ALLOWED = {
-    "report/tables/terminal.py",
+    "report/tables/compare_terminal.py",
     "instruments/callgrind/layout_band.py",
     # CSS colours.
     "report/flame_graph.py",

@@ -16,7 +16,7 @@ from photometer.instruments.ready_order import ReadyOrder
 from photometer.model.records import from_record, to_record
 from photometer.model.task import TaskSpec
 from photometer.plan import materialize
-from photometer.report.instrument_tables import instrument_tables
+from photometer.report.figures_text import instrument_tables
 from photometer.report.tables.as_text import render_text
 from photometer.session.session import Session
 from photometer.worker import cold_runs

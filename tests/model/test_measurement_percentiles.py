@@ -7,7 +7,7 @@ import pytest
 from photometer.errors import MeasurementError
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
-from photometer.report.percentile_table import BLOCKS_NOTE, table_of_percentiles
+from photometer.report.run_text import BLOCKS_NOTE, table_of_percentiles
 from photometer.report.tables.as_text import render_text
 
 SPEC = TaskSpec("f()", "pass")

@@ -16,8 +16,14 @@ from photometer.model.measurement import Measurement
 from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.records import from_record
 from photometer.model.task import TaskSpec
-from photometer.report.notebook.measurement import bar_counts, histogram_svg, measurement_html
-from photometer.report.notebook.verdict import MOST_ROWS, WIDTH, interval_svg
+from photometer.report.notebook import (
+    INTERVAL_WIDTH,
+    MOST_ROWS,
+    bar_counts,
+    histogram_svg,
+    interval_svg,
+    measurement_html,
+)
 from tests.model.test_device_measurement import measurement as device_measurement
 from tests.report.page.fake_results import comparison_records, verdict
 
@@ -211,4 +217,4 @@ def test_the_picture_of_an_interval_stays_inside_itself() -> None:
         picture = interval_svg(judged)
         places = [float(number) for number in re.findall(r"[MHx]=?\"?(-?[\d.]+)", picture.split("display")[1])]
         assert places
-        assert all(0 <= place <= WIDTH for place in places)
+        assert all(0 <= place <= INTERVAL_WIDTH for place in places)

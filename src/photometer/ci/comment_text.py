@@ -21,8 +21,8 @@ from photometer.model.units import format_seconds
 from photometer.plan.selection import plain_name
 from photometer.report.comparison_text import headline, render_comparison_markdown
 from photometer.report.tables.as_markdown import folded, inline, pipe_table
-from photometer.report.tables.names import shorten_apart
 from photometer.report.tables.table import Cell, Column, Kind, Mark, Row, Value, row_of, table_of
+from photometer.report.text_width import shorten_apart
 
 # GitHub refuses a body of more than 65,536 characters. It counts some characters as two, as UTF-16 does; a link may
 # still be added.

@@ -63,7 +63,7 @@ def counts_text(counted: Sequence[StatementCount], width: int) -> str:
 
 def memory_text(memories: Sequence[MemoryMeasurement], width: int) -> str:
     """Return what all statements allocate, and how each differs from the first."""
-    from photometer.report.memory_text import render_memories, render_memory_differences
+    from photometer.report.figures_text import render_memories, render_memory_differences
 
     return f"{render_memories(memories, width)}\n{render_memory_differences(memories)}"
 

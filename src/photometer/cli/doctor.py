@@ -81,7 +81,7 @@ def _tune(*, aside: bool) -> None:
     from photometer.doctor.gpu import find_gpus
     from photometer.doctor.processor import SystemFiles
     from photometer.doctor.tune import tune
-    from photometer.report.doctor_text import render_changes
+    from photometer.report.examination import render_changes
 
     text = render_changes(tune(SystemFiles(), find_gpus()))
     if aside:
@@ -120,7 +120,7 @@ def _record(examination: Examination) -> dict[str, object]:
 
 
 def _text(examination: Examination, shape: Shape) -> str:
-    from photometer.report.doctor_text import render_examination
+    from photometer.report.examination import render_examination
 
     if shape is Shape.JSON:
         return dumps(_record(examination), indent=1) + "\n"
@@ -129,7 +129,7 @@ def _text(examination: Examination, shape: Shape) -> str:
 
 def _write(examination: Examination, folder: Path) -> None:
     from photometer.model.whole_file import write_text_whole
-    from photometer.report.doctor_page import doctor_page, noise_svg
+    from photometer.report.examination import doctor_page, noise_svg
 
     make_results_folder(folder)
     write_text_whole(folder / PAGE_NAME, doctor_page(examination))

@@ -78,7 +78,7 @@ def show_peaks(
     """Print what a matrix product and a copy reach."""
     from photometer.instruments.peaks import check_device, peak_of
     from photometer.model.machine import Environment
-    from photometer.report.rates_text import peak_text
+    from photometer.report.figures_text import peak_text
     from photometer.session.session import Session
 
     with Session(Environment.current() if python is None else Environment(python)) as session:

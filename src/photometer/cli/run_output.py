@@ -27,9 +27,13 @@ def _figures(results: Results, width: int) -> str:
     from photometer.analysis.curves import curve_sets
     from photometer.analysis.order_facts import collect_facts
     from photometer.analysis.rates import peaks_in, rates_of
-    from photometer.report.instrument_tables import instrument_tables
-    from photometer.report.observed_text import render_curves, render_observed
-    from photometer.report.rates_text import render_energy, render_rates
+    from photometer.report.figures_text import (
+        instrument_tables,
+        render_curves,
+        render_energy,
+        render_observed,
+        render_rates,
+    )
     from photometer.report.tables.as_text import render_text
 
     facts, peaks = collect_facts(results.records_by_suite), peaks_in(results.records)

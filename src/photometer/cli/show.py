@@ -213,7 +213,7 @@ def _run_text(results: Results, shape: Shape) -> str:
     if shape is Shape.MARKDOWN:
         from photometer.analysis.run_table import tabulate_run
         from photometer.report.escape import markdown_text
-        from photometer.report.instrument_tables import instrument_tables
+        from photometer.report.figures_text import instrument_tables
         from photometer.report.run_text import render_run_markdown
         from photometer.report.tables.as_markdown import render_markdown
 
@@ -236,7 +236,7 @@ def _variants(loaded: list[Results], shape: Shape) -> str:
 
 def _few_percentiles(loaded: list[Results], shape: Shape) -> str:
     """Return the table of percentiles for people, if one file has so few measurements that it may follow the others."""
-    from photometer.report.percentile_table import table_of_percentiles
+    from photometer.report.run_text import table_of_percentiles
 
     measured = [m for m in loaded[0].measurements if m.raw_times]
     if len(loaded) > 1 or not measured or shape not in (Shape.TERMINAL, Shape.MARKDOWN):
@@ -248,7 +248,7 @@ def _few_percentiles(loaded: list[Results], shape: Shape) -> str:
 
 
 def _percentiles(loaded: list[Results], shape: Shape) -> str:
-    from photometer.report.percentile_table import table_of_percentiles
+    from photometer.report.run_text import table_of_percentiles
 
     measured = [m for results in loaded for m in _with_samples(results.path, results.measurements)]
     return in_shape(table_of_percentiles(measured), shape)
@@ -331,7 +331,7 @@ def _render(comparison: Compare, shape: Shape, machines: list[str], *, colour: b
     if shape is Shape.JSON:
         return comparison.to_json()
     if shape is Shape.HTML:
-        from photometer.report.tables.markup import render_page
+        from photometer.report.tables.compare_formats import render_page
 
         return render_page(comparison.tables(), "photometer", machines)
     if shape is Shape.MARKDOWN:

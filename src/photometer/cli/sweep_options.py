@@ -115,7 +115,7 @@ def show_growth(points: Sequence[SizePoint], statements: Sequence[str], measurem
     curves = statement_curves(points, statements, measurements)
     if len(points) < FEWEST_POINTS or not curves:
         return
-    from photometer.report.observed_text import render_curves
+    from photometer.report.figures_text import render_curves
 
     axis = points[0][0][0]
     sentences = sentences_of(curves, axis)

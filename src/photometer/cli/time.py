@@ -312,7 +312,7 @@ def _time_on_device(
 
 
 def _time_ranks(timers: list[Timer], ranks: int, min_run_time: float, asked: Wanted, kept: list[Any]) -> None:
-    from photometer.report.ranks_text import render_ranks
+    from photometer.report.figures_text import render_ranks
 
     taken = []
     for timer in timers:
@@ -327,7 +327,7 @@ def _time_ranks(timers: list[Timer], ranks: int, min_run_time: float, asked: Wan
 
 def _print_memory(timers: list[Timer], asked: Wanted, kept: list[Any]) -> None:
     """Print what one run of each statement allocates."""
-    from photometer.report.memory_text import render_memories
+    from photometer.report.figures_text import render_memories
 
     memories = []
     for timer in timers:

@@ -9,8 +9,8 @@ from photometer.model.device_measurement import MODE_MEANS, ClockReading, Device
 from photometer.model.units import format_bytes, format_seconds, percent
 from photometer.model.visible_text import visible, visible_line
 from photometer.report.tables.as_text import render_text
-from photometer.report.tables.names import shorten_apart
 from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, Table, row_of, table_of
+from photometer.report.text_width import shorten_apart
 
 # Names of template kernels have hundreds of characters.
 WIDEST_KERNEL_NAME = 72

@@ -13,8 +13,8 @@ from photometer.model.units import change, format_seconds, percent
 from photometer.model.visible_text import visible
 from photometer.report.tables.as_markdown import folded, inline, pipe_table
 from photometer.report.tables.as_text import note_lines, render_text
-from photometer.report.tables.names import shorten_apart
 from photometer.report.tables.table import Cell, Column, Kind, Mark, Row, Table, Value, row_of, table_of
+from photometer.report.text_width import shorten_apart
 from photometer.report.verdict_text import count_parts, detail_lines, fine_answer, mark_of, memory_parts
 
 _MARKS = {"slower": "🔴", "failed": "🔴", "undecided": "🟡", "fine": "🟢", "nothing": "⚪"}

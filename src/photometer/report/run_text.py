@@ -1,7 +1,8 @@
 """The results of a suite as text: times and instructions side by side, cautions above, failures below.
 
 In: a RunTable and a width. Out: one string, for a terminal or in Markdown. `run` and `show` print the same. A Ladder is
-printed with one block per call and one line per rung, and one sentence for each expectation.
+printed with one block per call and one line per rung, and one sentence for each expectation. Of single measurements
+there is a table of the slow runs, which says whether their samples are single runs or blocks of several.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from photometer.analysis.failing_line import with_failing_line
 from photometer.analysis.ladder import Expectation, Ladder, LadderStep
 from photometer.analysis.run_table import RunCell, RunFailure, RunRow, RunTable
 from photometer.instruments.registry import INSTRUMENTS
+from photometer.model.measurement import PERCENTILES, Measurement
 from photometer.model.order_name import label_text
 from photometer.model.units import format_seconds
 from photometer.model.visible_text import visible_line
 from photometer.report.tables.as_markdown import inline, render_markdown
 from photometer.report.tables.as_text import note_lines, render_text
-from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, Section, Table, row_of
+from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, Section, Table, row_of, table_of
 
 COLUMNS = (
     Column("rung", "rung", Kind.NAME),
@@ -210,3 +212,31 @@ def _blocks(cell: RunCell) -> Cell | None:
 
 def _missing(cell: RunCell) -> Cell:
     return Cell(text="failed", mark=Mark.BAD) if cell.failed_step else Cell(text="-")
+
+
+PERCENTILE_COLUMNS = (
+    Column("benchmark", "benchmark", Kind.NAME),
+    *(Column(f"p{percent}_seconds", f"{percent} %", Kind.TIME, priority=STAYS) for percent in PERCENTILES),
+    Column("samples", "samples", Kind.COUNT),
+    Column("percentiles_of", "of", Kind.WORDS),
+)
+BLOCKS_NOTE = (
+    "Blocks of several runs scatter less than single runs: a slow one is averaged with the others of its block."
+)
+
+
+def table_of_percentiles(measurements: Sequence[Measurement]) -> Table:
+    """Return a row per measurement."""
+    rows = [
+        row_of(
+            {
+                "benchmark": each.title,
+                **{f"p{percent}_seconds": each.percentile(percent) for percent in PERCENTILES},
+                "samples": len(each.raw_times),
+                "percentiles_of": each.percentiles_are_of,
+            }
+        )
+        for each in measurements
+    ]
+    notes = [BLOCKS_NOTE] if any(each.number_per_run > 1 for each in measurements) else []
+    return table_of(PERCENTILE_COLUMNS, rows, title="Percentiles", notes=notes)

@@ -6,7 +6,7 @@ In: the records of one results file. Out: a FiguresView of plain frozen values.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.comparison_result import ComparisonResult
@@ -15,17 +15,26 @@ from photometer.analysis.declared_figures import kinds_with_table
 from photometer.analysis.metric_change import MetricChange
 from photometer.analysis.order_facts import collect_facts
 from photometer.analysis.rates import peaks_in, rates_of
+from photometer.analysis.speedup import Speedup
 from photometer.analysis.sweep_summary import JudgedPoint, summaries
-from photometer.model.order_name import name_of_record
+from photometer.model.compile_report import CompileReport
+from photometer.model.measurement import Measurement
+from photometer.model.memory_measurement import MemoryMeasurement
+from photometer.model.order_name import name_of_record, title_text
 from photometer.model.records import from_record
 from photometer.model.run_figures import EnergyOfRun, MachinePeak, ObservedMetrics, PhaseTimes, WorkOfRun
-from photometer.report.instrument_tables import instrument_tables
-from photometer.report.observed_text import table_of_metrics, table_of_phases
+from photometer.report.figures_text import (
+    instrument_tables,
+    table_of_energy,
+    table_of_memories,
+    table_of_metrics,
+    table_of_phases,
+    table_of_rates,
+)
 from photometer.report.page.figure import LineFigure, curve_figures, roofline_figures
 from photometer.report.page.record_identity import identity_of
-from photometer.report.page.view_compiled import KINDS as COMPILED_KINDS, compile_table, memory_table
-from photometer.report.rates_text import table_of_energy, table_of_rates
-from photometer.report.tables.table import Table
+from photometer.report.runtime_text import speedup_text
+from photometer.report.tables.table import Cell, Column, Kind, Table, row_of, table_of
 
 FIGURE_KINDS = (
     WorkOfRun.KIND,
@@ -33,7 +42,9 @@ FIGURE_KINDS = (
     ObservedMetrics.KIND,
     PhaseTimes.KIND,
     EnergyOfRun.KIND,
-    *COMPILED_KINDS,
+    CompileReport.KIND,
+    Speedup.KIND,
+    MemoryMeasurement.KIND,
     *kinds_with_table(),
 )
 
@@ -95,3 +106,80 @@ def joined_figures(views: Sequence[FiguresView]) -> FiguresView:
 
 def _renamed(stem: str, figures: Iterable[LineFigure]) -> tuple[LineFigure, ...]:
     return tuple(dataclasses.replace(each, name=f"{stem}-{number}") for number, each in enumerate(figures, start=1))
+
+
+COMPILE_COLUMNS = (
+    Column("benchmark", "benchmark", Kind.NAME),
+    Column("eager_seconds", "eager", Kind.TIME),
+    Column("compiled_seconds", "compiled", Kind.TIME),
+    Column("speedup", "speed-up", Kind.RATIO),
+    Column("cold_seconds", "first call, cold", Kind.TIME),
+    Column("warm_seconds", "warm", Kind.TIME),
+    Column("graphs", "graphs", Kind.COUNT),
+    Column("breaks", "breaks", Kind.COUNT),
+    Column("recompilations", "recompiled", Kind.COUNT),
+    Column("guard_seconds", "guards per call", Kind.TIME),
+)
+
+
+def compile_table(records: Sequence[Mapping[str, Any]]) -> Table:
+    """Return compiled benchmarks with their speed-ups; graph breaks and recompilations are its notes."""
+    seconds = {_id_of_order(r): from_record(Measurement, r).seconds for r in records if r["kind"] == Measurement.KIND}
+    found = [from_record(Speedup, record) for record in records if record["kind"] == Speedup.KIND]
+    speedups = {speedup.order_id: speedup for speedup in found}
+    rows, notes = [], []
+    for record in records:
+        if record["kind"] != CompileReport.KIND:
+            continue
+        report, order_id, title = from_record(CompileReport, record), _id_of_order(record), _title(record)
+        speedup = speedups.get(order_id)
+        # Of the pairs, if there are any: both were then measured in the same moments.
+        eager, compiled = (None, seconds.get(order_id)) if speedup is None else (speedup.eager_seconds, speedup.seconds)
+        rows.append(
+            row_of(
+                {
+                    "benchmark": title,
+                    "eager_seconds": eager,
+                    "compiled_seconds": compiled,
+                    "speedup": None if speedup is None else Cell(speedup.speedup, speedup_text(speedup)),
+                    "cold_seconds": report.compile_seconds,
+                    "warm_seconds": report.warm_compile_seconds,
+                    "graphs": report.graphs,
+                    "breaks": report.break_count,
+                    "recompilations": len(report.recompilations),
+                    "guard_seconds": report.guard_seconds,
+                }
+            )
+        )
+        notes += [f"{title}: {line}" for line in _met(report)]
+    return table_of(COMPILE_COLUMNS, rows, title="torch.compile", notes=notes)
+
+
+def memory_table(records: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the memory of each benchmark."""
+    named = [
+        (_title(record), from_record(MemoryMeasurement, record))
+        for record in records
+        if record["kind"] == MemoryMeasurement.KIND
+    ]
+    notes = ("Growth during one run. Process: in whole pages, including what torch does not see.",)
+    return dataclasses.replace(table_of_memories(named), title="Memory", notes=notes)
+
+
+def _met(report: CompileReport) -> Iterator[str]:
+    for each in report.breaks:
+        place = f" at {each.place}" if each.place else f" at `{each.code}`" if each.code else ""
+        yield f"graph break{place}: {each.reason}"
+    for again in report.recompilations:
+        yield f"recompiled {again.function}: {again.reason}"
+
+
+def _id_of_order(record: Mapping[str, Any]) -> str:
+    order = record.get("order")
+    return str(order.get("id")) if isinstance(order, Mapping) else ""
+
+
+def _title(record: Mapping[str, Any]) -> str:
+    identity = identity_of(record)
+    words = [word for word in identity.words if word not in ("python", "eager", "forward", "1 thread")]
+    return title_text(identity.path, words)

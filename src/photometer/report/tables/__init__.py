@@ -1,5 +1,6 @@
-"""Tables of measurements, as `photometer.Compare` shows them: one function per format, from a Table to text.
+"""Tables: one function per format, from a Table to text.
 
-`terminal` is for terminals and logs, `markup` has Markdown and HTML, `csv_json` is for other programs. What a cell and
-the legend say is the same in all of them: `cells`.
+`table.py` is what most of photometer shows: columns with a kind, rows, notes; `as_text`, `as_markdown`, `as_html` and
+`as_csv` write it. The tables of `photometer.Compare`, with the layout of torch's, are written by `compare_terminal` and
+`compare_formats`.
 """

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from photometer.report.escape import html_lines, html_text
-from photometer.report.tables.names import shorten_apart
 from photometer.report.tables.table import Column, Kind, Mark, Row, Table, text_of
+from photometer.report.text_width import shorten_apart
 
 BACKGROUNDS = {
     Mark.BAD: "rgba(248,81,73,.3)",

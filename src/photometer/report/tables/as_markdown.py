@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from photometer.report.escape import markdown_text
-from photometer.report.tables.names import shorten_apart
 from photometer.report.tables.table import Column, Kind, Mark, Row, Table, text_of
+from photometer.report.text_width import shorten_apart
 
 # Marked by bold type, which is all that Markdown has.
 _BOLD = (Mark.BAD, Mark.BEST)

@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from photometer.model.visible_text import visible_line
-from photometer.report.tables.names import shorten_apart, wrap_name
 from photometer.report.tables.table import Column, Kind, Mark, Row, Section, Table, text_of
-from photometer.report.text_width import width_of, wrap
+from photometer.report.text_width import shorten_apart, width_of, wrap, wrap_name
 
 GAP = "  "
 # Before other columns leave for it, a name gets this much, or half of its length if that is more.

@@ -1,4 +1,4 @@
-"""A table as plain text for terminals and logs, laid out as users of torch.utils.benchmark know it.
+"""The tables of `Compare` as plain text for terminals and logs, laid out as users of torch.utils.benchmark know it.
 
 In: a finished Table and a width. Out: one string. Names wrap, and columns that do not fit side by side continue
 below. The number and note of each cell, and the legend, are made here for all formats. Written by hand because a

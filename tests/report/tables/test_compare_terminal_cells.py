@@ -9,7 +9,7 @@ from photometer.analysis.tabulate import tabulate
 from photometer.model.diagnosis import Suspicion, SuspicionKind
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
-from photometer.report.tables.terminal import cell_text, legend_lines, ratio_text, reference_words
+from photometer.report.tables.compare_terminal import cell_text, legend_lines, ratio_text, reference_words
 from tests.analysis.measurements import made
 
 

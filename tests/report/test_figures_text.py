@@ -9,8 +9,16 @@ from photometer.model.records import to_record
 from photometer.model.run_figures import EnergyOfRun
 from photometer.model.task import TaskSpec
 from photometer.model.units import format_amount, format_digits
-from photometer.report.observed_text import render_curves, render_observed, table_of_metrics, table_of_phases
-from photometer.report.rates_text import peak_text, render_energy, render_rates, table_of_rates
+from photometer.report.figures_text import (
+    peak_text,
+    render_curves,
+    render_energy,
+    render_observed,
+    render_rates,
+    table_of_metrics,
+    table_of_phases,
+    table_of_rates,
+)
 from tests.analysis.order_records import PEAK, curve, metered, order, phased, timed, worked
 from tests.report.table_texts import heads, texts
 

@@ -1,17 +1,24 @@
-"""A table as GitHub-flavoured Markdown, and as HTML: a fragment for notebooks, or a page of its own.
+"""The tables of `Compare` for other places than a terminal: Markdown, HTML (a fragment or a page), CSV and JSON.
 
-In: finished Tables. Out: text without script or outside resources, in which names are escaped. Markdown has one pipe
-table per number of threads; HTML has background colours that suit light and dark pages.
+In: finished Tables (analysis/table.py). Out: text. Markdown has one pipe table per number of threads; HTML has neither
+script nor outside resources, and background colours that suit light and dark pages; in both, names are escaped. CSV has
+one line per cell, a long form that spreadsheets and data frames can pivot; JSON is nested as the Table is; both have
+times in seconds at full precision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from photometer.analysis.table import Block, Cell, Standing, Table
+from photometer.model.records import to_record
 from photometer.model.units import format_seconds
 from photometer.report.escape import html_lines, html_text, markdown_text
-from photometer.report.tables.terminal import cell_text, legend_lines
+from photometer.report.tables.as_csv import write_csv
+from photometer.report.tables.compare_terminal import cell_text, legend_lines
 
 # Half-transparent: text keeps the page's own colour and stays readable on black and on white.
 _BACKGROUNDS = {
@@ -135,3 +142,122 @@ def _details(cell: Cell, table: Table) -> str:
         parts.append(f"95 % interval {format_seconds(cell.interval[0])} to {format_seconds(cell.interval[1])}")
     parts.append("1 sample" if cell.samples == 1 else f"{cell.samples} samples")
     return ", ".join(parts + [str(suspicion) for suspicion in cell.warnings])
+
+
+CSV_FIELDS = (
+    "label",
+    "num_threads",
+    "env",
+    "row",
+    "column",
+    "seconds",
+    "samples",
+    "significant_figures",
+    "spread",
+    "low_seconds",
+    "high_seconds",
+    "ratio",
+    "intervals_overlap",
+    "warnings",
+    "instructions_per_run",
+)
+JSON_FORMAT = "photometer-table"
+# Version 2 calls the figure of a cell `seconds`: of a run it is not the median, but the time without disturbances.
+JSON_VERSION = 2
+
+
+def cell_rows(tables: Iterable[Table]) -> Iterator[dict[str, Any]]:
+    """Yield the values of CSV_FIELDS for every cell. A field that was not requested is None."""
+    for table in tables:
+        compared = table.request.reference is not None
+        for block, group, row in table.rows():
+            for head, cell in zip(table.columns, row.cells, strict=True):
+                if cell is None:
+                    continue
+                value, (low, high) = (
+                    (None, (None, None)) if table.has_counts else (cell.value, cell.interval or (None, None))
+                )
+                yield {
+                    "label": table.label,
+                    "num_threads": block.num_threads,
+                    "env": group.env,
+                    "row": row.name,
+                    "column": head,
+                    "seconds": value,
+                    "samples": cell.samples,
+                    "significant_figures": cell.significant_figures,
+                    "spread": cell.spread,
+                    "low_seconds": low,
+                    "high_seconds": high,
+                    "ratio": cell.ratio,
+                    "intervals_overlap": cell.overlaps_reference if compared else None,
+                    "warnings": " ".join(suspicion.kind.value for suspicion in cell.warnings),
+                    "instructions_per_run": cell.value if table.has_counts else None,
+                }
+
+
+def render_csv(tables: Iterable[Table]) -> str:
+    """Return all tables below one line of heads. A field that was not requested is empty."""
+    return write_csv(CSV_FIELDS, cell_rows(tables))
+
+
+def render_json(tables: Iterable[Table]) -> str:
+    """Return one document with every table. A field that was not requested is left out."""
+    document = {"format": JSON_FORMAT, "version": JSON_VERSION, "tables": [_table_json(table) for table in tables]}
+    return json.dumps(document, allow_nan=False, indent=1) + "\n"
+
+
+def _table_json(table: Table) -> dict[str, Any]:
+    reference = table.request.reference
+    return {
+        "label": table.label,
+        "columns": list(table.columns),
+        "baseline": None if reference is None else {"row": reference.row, "env": reference.env},
+        "blocks": [
+            {
+                "num_threads": block.num_threads,
+                "groups": [
+                    {
+                        "env": group.env,
+                        "rows": [
+                            {
+                                "name": row.name,
+                                "cells": [_cell_json(cell, table) for cell in row.cells],
+                            }
+                            for row in group.rows
+                        ],
+                    }
+                    for group in block.groups
+                ],
+            }
+            for block in table.blocks
+        ],
+    }
+
+
+def _cell_json(cell: Cell | None, table: Table) -> dict[str, Any] | None:
+    if cell is None:
+        return None
+    record: dict[str, Any] = {_value_name(table): cell.value, "samples": cell.samples}
+    optional = {
+        "significant_figures": cell.significant_figures,
+        "spread": cell.spread,
+        # The interval of one sample is infinite, and JSON has no infinity.
+        "interval_seconds": None
+        if cell.interval is None or table.has_counts
+        else [x if math.isfinite(x) else None for x in cell.interval],
+        "standing": None if cell.standing is None else cell.standing.value,
+        "ratio": cell.ratio,
+    }
+    record.update({name: value for name, value in optional.items() if value is not None})
+    if cell.is_reference:
+        record["is_baseline"] = True
+    if cell.overlaps_reference:
+        record["intervals_overlap"] = True
+    if cell.warnings:
+        record["warnings"] = [to_record(suspicion) for suspicion in cell.warnings]
+    return record
+
+
+def _value_name(table: Table) -> str:
+    return "instructions_per_run" if table.has_counts else "seconds"

@@ -9,7 +9,7 @@ from photometer.analysis.table import Colorize, Reference, TableRequest
 from photometer.analysis.tabulate import tabulate
 from photometer.model.measurement import Measurement
 from photometer.model.task import TaskSpec
-from photometer.report.tables.terminal import render_terminal
+from photometer.report.tables.compare_terminal import render_terminal
 from photometer.report.text_width import width_of
 from tests.analysis.measurements import made
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # what a type checker and an editor see; a test holds it to t
     from photometer.model.machine import Environment as Environment
     from photometer.model.measurement import Measurement as Measurement
     from photometer.model.memory_measurement import MemoryMeasurement as MemoryMeasurement
-    from photometer.model.rank_times import RankTimes as RankTimes
+    from photometer.model.run_figures import RankTimes as RankTimes
     from photometer.model.task import Language as Language, TaskSpec as TaskSpec
     from photometer.model.units import (
         select_unit as select_unit,
@@ -95,7 +95,7 @@ _HOME = {
     "MemoryMeasurement": "photometer.model.memory_measurement",
     "ParameterAlias": "photometer.fuzzing",
     "PhotometerError": "photometer.errors",
-    "RankTimes": "photometer.model.rank_times",
+    "RankTimes": "photometer.model.run_figures",
     "Ranking": "photometer.analysis.ranking",
     "RunReport": "photometer.pipeline",
     "RunSettings": "photometer.execution.run_settings",

@@ -148,10 +148,10 @@ class LoadedResults(list[Any]):
 
     def variants_dataframe(self) -> pandas.DataFrame:
         """Return a DataFrame with one row per variant of a run: sizes, time, rates, phases, metrics. Needs pandas."""
-        from photometer.analysis.variant_rows import FIRST_COLUMNS, variant_rows
+        from photometer.analysis.result_rows import FIRST_VARIANT_COLUMNS, variant_rows
         from photometer.model.data_frame import data_frame
 
-        return data_frame(variant_rows(self._results.records_by_suite), FIRST_COLUMNS)
+        return data_frame(variant_rows(self._results.records_by_suite), FIRST_VARIANT_COLUMNS)
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{count} {kind}" for kind, count in self._results.kinds.items() if kind not in EVIDENCE)
@@ -209,8 +209,8 @@ def _variant(order: Any) -> dict[str, Any]:
 def record_types() -> dict[str, type]:
     """Return the type of each kind of record, except "failure", which has no fixed type."""
     from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
+    from photometer.analysis.figure_change import MetricChange
     from photometer.analysis.ladder import LadderStep
-    from photometer.analysis.metric_change import MetricChange
     from photometer.analysis.ranking import Ranking
     from photometer.analysis.speedup import Speedup
     from photometer.instruments.registry import INSTRUMENTS

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from photometer.model.device_measurement import DeviceMeasurement
     from photometer.model.instruction_counts import CallgrindStats, InstructionCounts
     from photometer.model.memory_measurement import MemoryMeasurement
-    from photometer.model.rank_times import RankTimes
-    from photometer.model.run_figures import ProcessorCounts
+    from photometer.model.run_figures import ProcessorCounts, RankTimes
 
 # Precision is asked for by those who are willing to wait; this is the longest they wait unless they say otherwise.
 DEFAULT_MAX_RUN_TIME = 10.0

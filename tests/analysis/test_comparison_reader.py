@@ -11,7 +11,7 @@ import pytest
 import photometer
 from photometer.analysis.comparison_reader import read_comparison
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, EnvironmentComparison
-from photometer.analysis.metric_change import judge_metric
+from photometer.analysis.figure_change import judge_metric
 from photometer.cli import main
 from photometer.errors import ResultsFileError
 from photometer.model.records import to_record

@@ -15,7 +15,7 @@ from photometer.analysis.comparison_result import (
     EnvironmentComparison,
     merged,
 )
-from photometer.analysis.metric_change import judge_metric
+from photometer.analysis.figure_change import judge_metric
 from photometer.errors import MeasurementError, ResultsFileError
 from photometer.model.records import from_record, to_record
 from tests.analysis.verdicts import comparison, result, verdict

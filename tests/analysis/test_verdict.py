@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from photometer.analysis.verdict import DetectableChange, Verdict
+from photometer.analysis.verdict import DetectableChange, Verdict, reason_for_replicates
 from photometer.errors import ResultsFileError
 from photometer.model.records import from_record, to_record
 
@@ -82,3 +82,10 @@ def test_printing_takes_two_lines_and_repr_one() -> None:
     early = replace(VERDICT, verdict="undecided", ratio=1.0, interval=(0.0, math.inf), replicates=1)
     assert repr(early) == "<photometer.Verdict undecided: 0 % (anything to anything), 1 replicate>"
     assert len(str(early).split("\n")) == 2
+
+
+def test_one_replicate_is_singular() -> None:
+    reason = reason_for_replicates(
+        "same", ratio=1.0, interval=(0.95, 1.05), within=0.1, p=1.0, count=1, times_to_certain=None
+    )
+    assert reason == "no difference above 10 %; interval -5.0 % to +5.0 % after 1 replicate."

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
-from photometer.analysis.metric_change import MetricChange, judge_metric
+from photometer.analysis.figure_change import MetricChange, judge_metric
 from photometer.errors import ResultsFileError
 from photometer.model.comparison_replicate import (
     ComparisonReplicate,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from photometer.errors import ResultsFileError
-from photometer.model.machine import Machine, TorchBuild
+from photometer.model.machine import Machine, TorchBuild, torch_names
 from photometer.model.records import from_record, to_record
 
 FULL = Machine(
@@ -49,3 +49,25 @@ def test_summary_is_one_line_of_what_is_known() -> None:
     for part in ("Test CPU", "8 cores", "performance", "torch 2.13.0", "Python 3.11", "commit 0123456789 (changed)"):
         assert part in text
     assert Machine().summary() == "unknown machine"
+
+
+def machine(version: str, python: str = "3.11.7", git: str = "a" * 40) -> Machine:
+    return Machine(python=python, torch=TorchBuild(version=version, git_version=git))
+
+
+def test_one_build_has_no_name() -> None:
+    assert torch_names([machine("2.12.1"), machine("2.12.1"), None]) == [None, None, None]
+    assert torch_names([]) == []
+
+
+def test_versions_are_enough_if_they_differ() -> None:
+    assert torch_names([machine("2.12.1"), None, machine("2.13.0")]) == ["torch 2.12.1", None, "torch 2.13.0"]
+
+
+def test_equal_versions_are_told_apart_by_python_or_commit() -> None:
+    assert torch_names([machine("2.12.1"), machine("2.12.1", "3.12.1")]) == [
+        "torch 2.12.1, Python 3.11.7",
+        "torch 2.12.1, Python 3.12.1",
+    ]
+    one, two = torch_names([machine("2.12.1"), machine("2.12.1", git="b" * 40)])
+    assert one != two

@@ -14,7 +14,7 @@ from photometer.analysis.comparison_result import (
     EnvironmentComparison,
     not_reached_on,
 )
-from photometer.analysis.metric_change import MetricChange
+from photometer.analysis.figure_change import MetricChange
 from photometer.analysis.verdict import Verdict
 from photometer.errors import MeasurementError, ResultsFileError
 from photometer.model.comparison_replicate import HEADER_NAME

@@ -12,8 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from photometer.analysis.cause import InstructionChange
-from photometer.analysis.figure_change import FigureChange, MemoryChange, MemoryWord
-from photometer.analysis.metric_change import MetricChange
+from photometer.analysis.figure_change import FigureChange, MemoryChange, MemoryWord, MetricChange
 from photometer.analysis.sweep_summary import SweepSummary
 from photometer.analysis.verdict import CHANGED_WORDS, VERDICT_WORDS, Verdict, VerdictWord
 from photometer.errors import MeasurementError

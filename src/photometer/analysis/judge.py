@@ -14,8 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from photometer.analysis.verdict import CHANGED_WORDS, PROBABLE_WORDS, DetectableChange, Verdict, VerdictWord
-from photometer.analysis.verdict_reason import (
+from photometer.analysis.verdict import (
+    CHANGED_WORDS,
+    PROBABLE_WORDS,
+    DetectableChange,
+    Verdict,
+    VerdictWord,
     note_changed_within_margin,
     note_typical_differs,
     reason_for_identical,

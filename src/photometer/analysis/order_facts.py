@@ -14,9 +14,8 @@ from photometer.errors import MeasurementError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.measurement import Measurement
 from photometer.model.order_name import OrderName, name_of_record
-from photometer.model.rank_times import RankTimes
 from photometer.model.records import from_record
-from photometer.model.run_figures import EnergyOfRun, ObservedMetrics, PhaseTimes, WorkOfRun
+from photometer.model.run_figures import EnergyOfRun, ObservedMetrics, PhaseTimes, RankTimes, WorkOfRun
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

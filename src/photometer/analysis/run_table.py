@@ -2,6 +2,8 @@
 
 In: the records of a results file. Out: sections of rows in the order of the suite, the failures, and cautions: which
 times are doubtful, and one sentence if the machine is the reason. `run`, `show` and the page show the same table.
+`recorded_plan` makes the plan that it needs from the file: orders without the set-ups of scripted models, enough for
+tables and names, but not to run.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.order_facts import OrderFacts, facts_of_order
+from photometer.definition.timer_args import TimerArgs
 from photometer.errors import MeasurementError, ResultsFileError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
@@ -20,9 +23,10 @@ from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.order_name import title_text
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
-from photometer.model.task import Language
+from photometer.model.task import Language, TaskSpec
 from photometer.model.visit import UNFINISHED
-from photometer.plan.auto_labels import LANGUAGE_NAMES
+from photometer.plan.auto_labels import LANGUAGE_NAMES, AutoLabels
+from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.stats.summary import median
 
 # A reason that more than this share of the rows have says something about the machine, not about a row.
@@ -290,3 +294,32 @@ def _failure(record: Mapping[str, Any], facts: Mapping[str, OrderFacts], cells: 
     identity = str(record["order"].get("id"))
     texts = {name: str(record.get(name, "")) for name in ("step", "message", "log", "remedy")}
     return RunFailure(_title(facts[identity]), **texts, is_partial=cells[identity].is_partial)
+
+
+def recorded_plan(results: Results) -> WorkOrders:
+    """Return the orders of the records that have one and a task."""
+    about = results.header.get("run")
+    about = about if isinstance(about, Mapping) else {}
+    found: dict[str, WorkOrder] = {}
+    for record in results.records_by_suite:
+        order = record.get("order")
+        if (
+            isinstance(order, Mapping)
+            and str(order.get("id")) not in found
+            and isinstance(record.get("task_spec"), dict)
+        ):
+            found[str(order["id"])] = _order(order, from_record(TaskSpec, record["task_spec"]))
+    return WorkOrders(str(about.get("suite", "")), str(about.get("fingerprint", "")), tuple(found.values()))
+
+
+def _order(order: Mapping[str, Any], spec: TaskSpec) -> WorkOrder:
+    parts, tags = order.get("label"), order.get("tags", ())
+    if not isinstance(order.get("auto"), Mapping) or not isinstance(parts, Sequence) or not isinstance(tags, Sequence):
+        raise ResultsFileError(
+            f"the order {order.get('id')!r:.60} is damaged: it has no labels",
+            remedy="Read the file with --recover, or measure again.",
+        )
+    auto = from_record(AutoLabels, order["auto"])
+    args = TimerArgs(spec.stmt, spec.setup, spec.global_setup, spec.num_threads, auto.language, check=False)
+    label = tuple(str(part) for part in parts)
+    return WorkOrder(str(order["id"]), label, auto, args, tuple(str(tag) for tag in tags))

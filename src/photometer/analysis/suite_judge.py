@@ -22,8 +22,7 @@ from photometer.analysis.judge import (
     log_evidence_needed,
     times_to_certain,
 )
-from photometer.analysis.verdict import Verdict
-from photometer.analysis.verdict_reason import reason_for_too_few
+from photometer.analysis.verdict import Verdict, reason_for_too_few
 from photometer.stats.replicate import ReplicateEstimate
 
 # A verdict rests on at least so many pairs of forks: one whose threads were kept waiting looked 25 times slower.

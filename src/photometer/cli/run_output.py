@@ -45,7 +45,7 @@ def _figures(results: Results, width: int) -> str:
 
 def _runtimes(results: Results, width: int) -> str:
     """Return the variants side by side, if any are compiled."""
-    from photometer.analysis.recorded_plan import recorded_plan
+    from photometer.analysis.run_table import recorded_plan
     from photometer.analysis.speedup import runtime_groups, runtime_rows
     from photometer.report.runtime_text import render_runtimes
 

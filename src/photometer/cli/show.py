@@ -124,8 +124,8 @@ def _shown(loaded: list[Results], shape: Shape, layout: _Layout, *, colour: bool
 
 
 def _as_one_table(loaded: list[Results], shape: Shape, layout: _Layout, *, colour: bool) -> str:
-    from photometer.analysis.torch_builds import torch_names
     from photometer.errors import ResultsFileError
+    from photometer.model.machine import torch_names
     from photometer.tables import Compare
 
     # What was measured with different builds of torch is never merged.
@@ -223,7 +223,7 @@ def _run_text(results: Results, shape: Shape) -> str:
 
 
 def _variants(loaded: list[Results], shape: Shape) -> str:
-    from photometer.analysis.variant_rows import variant_rows
+    from photometer.analysis.result_rows import variant_rows
     from photometer.report.tables.as_csv import render_variants_csv, render_variants_json
 
     rows = [

@@ -24,9 +24,8 @@ from photometer.analysis.comparison_result import (
     EnvironmentComparison,
     not_reached_on,
 )
-from photometer.analysis.figure_change import MemoryChange, memory_change
+from photometer.analysis.figure_change import MemoryChange, MetricChange, judge_metric, memory_change
 from photometer.analysis.guards import noise_warnings
-from photometer.analysis.metric_change import MetricChange, judge_metric
 from photometer.analysis.sweep_summary import JudgedPoint, SweepSummary, summaries
 from photometer.ci.acceptance import Acceptance, accept
 from photometer.comparing.comparison_file import ComparisonFile, Destination

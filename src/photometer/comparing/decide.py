@@ -14,8 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from photometer.analysis.judge import APART, IDENTICAL_REPLICATES, MOST_IDENTICAL_REPLICATES, judge_identical
 from photometer.analysis.suite_judge import SuiteJudge
-from photometer.analysis.verdict import CHANGED_WORDS, PROBABLE_WORDS, Verdict, VerdictWord
-from photometer.analysis.verdict_reason import reason_for_identical, reason_for_not_timed
+from photometer.analysis.verdict import (
+    CHANGED_WORDS,
+    PROBABLE_WORDS,
+    Verdict,
+    VerdictWord,
+    reason_for_identical,
+    reason_for_not_timed,
+)
 from photometer.comparing.comparison_file import ComparisonFile
 from photometer.comparing.counts import CountedSuite, CountsUnderWay
 from photometer.comparing.exact_figures import ExactSuite

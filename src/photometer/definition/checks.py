@@ -13,7 +13,7 @@ from photometer.definition.cpp_text import blanked, has_open_comment, runs_on, w
 from photometer.definition.place import definition_error, excerpt, excerpt_of
 from photometer.definition.python_names import ALWAYS_THERE, check_python_syntax, names_of
 from photometer.definition.signature import Signature
-from photometer.model.rank_times import BUS_FACTORS
+from photometer.model.run_figures import BUS_FACTORS
 
 # Every C++ statement ends in one of these; otherwise it is Python, or its end was lost.
 _CPP_STATEMENT_ENDS = (";", "}")

@@ -180,7 +180,7 @@ class StoredComparison:
     def words(self) -> str:
         """Return the verdict in words, with the bound of "same", which follows from its interval."""
         from photometer.analysis.judge import bound_of
-        from photometer.analysis.verdict_reason import bound_text
+        from photometer.analysis.verdict import bound_text
 
         if self.verdict != "same" or not self.low or not self.high:
             return self.verdict

@@ -12,7 +12,7 @@ from photometer.instruments.declaration import Asked, Beside, Figure, Instrument
 from photometer.instruments.ready_order import prepared_child, task_spec_of
 from photometer.instruments.visit import WALL
 from photometer.instruments.wall_time import MOST_RUNS_PER_BLOCK
-from photometer.model.rank_times import RankTimes
+from photometer.model.run_figures import RankTimes
 from photometer.model.task import TaskSpec
 from photometer.model.units import format_seconds
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS

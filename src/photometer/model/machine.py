@@ -4,13 +4,15 @@ MachineNoise: the disturbances during a measurement. Environment: which interpre
 Node: a machine of a cluster that took part in a run; a file has one record of each, and records of measurements say
 under "nodes" which of them measured. Only data lives here: `instruments/machine_facts.py` and
 `instruments/noise_watch.py` collect the facts, and session/fork_server.py starts an Environment. Unknown facts are
-None.
+None. `torch_names` names the files of several runs that were measured with different builds of torch: measurements of
+one task are merged into one figure, which is right for repeats and wrong for two versions of torch.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from photometer.model.own_code import importable_here
@@ -154,3 +156,30 @@ def why_counts_differ(here: Node, there: Node) -> list[str]:
     return [
         f"{name}: {ours or 'none'} and {theirs or 'none'}" for name, (ours, theirs) in facts.items() if ours != theirs
     ]
+
+
+def torch_names(machines: Sequence[Machine | None]) -> list[str | None]:
+    """Return a name per file: None if all have the same Python and torch, otherwise the parts in which they differ."""
+    described = [_description(machine) for machine in machines]
+    known = {each for each in described if each is not None}
+    if len(known) <= 1:
+        return [None] * len(machines)
+    for length in range(1, len(next(iter(known))) + 1):
+        if len({each[:length] for each in known}) == len(known):
+            break
+    return [None if each is None else ", ".join(part for part in each[:length] if part) for each in described]
+
+
+def _description(machine: Machine | None) -> tuple[str, ...] | None:
+    """Return what identifies a build, the plainest first."""
+    if machine is None or machine.torch is None or machine.torch.version is None:
+        return None
+    torch = machine.torch
+    return (
+        f"torch {torch.version}",
+        f"Python {machine.python}" if machine.python else "",
+        f"CUDA {torch.cuda}" if torch.cuda else "",
+        "debug" if torch.debug else "",
+        f"commit {torch.git_version[:10]}" if torch.git_version else "",
+        f"flags {torch.cxx_flags}" if torch.cxx_flags else "",
+    )

@@ -18,8 +18,7 @@ from photometer.analysis.rates import Rate
 from photometer.instruments.declaration import Figure
 from photometer.model.memory_measurement import MemoryMeasurement
 from photometer.model.order_name import label_text
-from photometer.model.rank_times import RankTimes
-from photometer.model.run_figures import MachinePeak, MetricValues
+from photometer.model.run_figures import MachinePeak, MetricValues, RankTimes
 from photometer.model.units import format_amount, format_number, percent
 from photometer.model.visible_text import visible_line
 from photometer.report.tables.as_text import render_text

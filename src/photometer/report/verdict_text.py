@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from photometer.analysis.cause import own_sentences
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
 from photometer.analysis.failing_line import with_failing_line
-from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS, Verdict
-from photometer.analysis.verdict_reason import bound_text
+from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS, Verdict, bound_text
 from photometer.model.units import percent
 from photometer.model.visible_text import visible
 from photometer.report.tables.as_markdown import folded, inline, pipe_table, row_notes

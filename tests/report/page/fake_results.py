@@ -7,8 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from photometer.analysis.verdict import DetectableChange, Verdict
-from photometer.analysis.verdict_reason import reason_for_replicates
+from photometer.analysis.verdict import DetectableChange, Verdict, reason_for_replicates
 from photometer.definition.loading import load_suite
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.diagnosis import Conditions

@@ -12,7 +12,7 @@ from typing import Any
 from photometer.analysis.comparison_result import ComparisonResult
 from photometer.analysis.curves import curve_sets
 from photometer.analysis.declared_figures import kinds_with_table
-from photometer.analysis.metric_change import MetricChange
+from photometer.analysis.figure_change import MetricChange
 from photometer.analysis.order_facts import collect_facts
 from photometer.analysis.rates import peaks_in, rates_of
 from photometer.analysis.speedup import Speedup

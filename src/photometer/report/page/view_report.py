@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.comparison_reader import read_comparison
+from photometer.analysis.figure_change import MetricChange
 from photometer.analysis.ladder import LadderStep
-from photometer.analysis.metric_change import MetricChange
 from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS
 from photometer.environments.spec import MERGE_BASE, WORKTREE
 from photometer.errors import ResultsFileError

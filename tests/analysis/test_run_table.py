@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.analysis.recorded_plan import recorded_plan
+from photometer.analysis.run_table import recorded_plan
 from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.errors import ResultsFileError
 from photometer.execution.order_record import identified

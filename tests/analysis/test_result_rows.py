@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from photometer.analysis.variant_rows import FIRST_COLUMNS, variant_rows
+from photometer.analysis.result_rows import FIRST_VARIANT_COLUMNS, variant_rows
 from photometer.model.records import to_record
 from photometer.report.tables.as_csv import render_variants_csv, render_variants_json
 from tests.analysis.order_records import PEAK, metered, order, phased, timed, worked
@@ -23,7 +23,7 @@ RECORDS = [
 
 def test_sizes_and_figures_are_columns() -> None:
     first, second = variant_rows(RECORDS)
-    assert tuple(first)[: len(FIRST_COLUMNS) + 3] == (*FIRST_COLUMNS, "n", "m", "seconds")
+    assert tuple(first)[: len(FIRST_VARIANT_COLUMNS) + 3] == (*FIRST_VARIANT_COLUMNS, "n", "m", "seconds")
     assert (first["benchmark"], first["n"], first["m"], first["loss"], first["forward_seconds"]) == (
         "a",
         4,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from photometer.errors import MeasurementError
-from photometer.model.rank_times import RankTimes
+from photometer.model.run_figures import RankTimes
 from photometer.model.task import TaskSpec
 
 SPEC = TaskSpec("all_reduce(x)")

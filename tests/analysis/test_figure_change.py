@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.analysis.metric_change import judge_metric
+from photometer.analysis.figure_change import judge_metric
 
 
 @pytest.mark.parametrize(

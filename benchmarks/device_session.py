@@ -145,9 +145,14 @@ def plan(device: str) -> tuple[Step, ...]:
         Step(
             "cpp",
             75,
-            (photometer("time", "--cpp", "--device", "auto y = x + 1;", "-s", vector), run(f"{SUITES}:CPP")),
+            (
+                photometer("ab", "--cpp", "--device", "auto y = x + 1;", "auto y = (x + 1).mul_(2);", "-s", vector),
+                photometer("time", "--cpp", "--device", "auto y = x + 1;", "-s", vector),
+                run(f"{SUITES}:CPP"),
+            ),
             needs=("cuda", "g++"),
         ),
+        Step("interleaving", 150, ((PYTHON, str(HERE / "interleaving.py")),)),
         Step("pytest", 40, ((*pytest, "test_device.py"),), needs=("cuda", "pytest")),
         Step("doctor", 25, (photometer("doctor", "--noise-seconds", "2", "-o", "doctor"),), needs=()),
         Step("compare-kernels", 75, (compare("KERNELS", "env:WORK=105", "kernels"),)),

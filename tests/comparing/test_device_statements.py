@@ -21,6 +21,10 @@ from tests.instruments.device.fake_device import FakeDevice, FakeKernel, FakeSta
 def compare(device: FakeDevice, seconds_b: float, *, cold: bool = False, seed: int = 0) -> Verdict:
     noise = random.Random(seed)
     device.noise = lambda: noise.lognormvariate(0.0, 0.002)
+    return compare_noisy(device, seconds_b, cold=cold, seed=seed)
+
+
+def compare_noisy(device: FakeDevice, seconds_b: float, *, cold: bool = False, seed: int = 0) -> Verdict:
     return ranked(device, (1e-3, seconds_b), DeviceSettings(cold=cold, seed=seed)).pairs[0].verdict
 
 
@@ -74,6 +78,29 @@ def test_throttling_throughout_is_noted() -> None:
     assert any("held back" in note for note in compare(device, 1.05e-3).notes)
 
 
+def test_the_times_carry_the_clock_that_they_were_taken_at() -> None:
+    found = compare(FakeDevice(), 1.05e-3)
+    assert found.measured_by.endswith("on Fake 9000 at 1,980 MHz")
+    assert not any("clock" in note for note in found.notes)
+
+
+def test_a_clock_that_changed_is_noted_with_what_the_difference_would_be() -> None:
+    device = FakeDevice()
+    noise = random.Random(5)
+
+    def megahertz() -> int:
+        # It falls while the times stay: in cycles, the later ones are cheaper.
+        return 1980 if device.now < 0.1 else 1400
+
+    device.noise = lambda: noise.lognormvariate(0.0, 0.001) * 1980 / megahertz()
+    device.reading = lambda _: ClockReading(megahertz())
+    found = compare_noisy(device, 1.05e-3)
+    assert found.measured_by.endswith("on Fake 9000 at 1,400 to 1,980 MHz")
+    (note,) = (note for note in found.notes if "clock" in note)
+    assert note.startswith("the clock changed between 1,400 and 1,980 MHz: at one clock the difference would be +")
+    assert float(note.split("would be +")[1].split()[0]) == pytest.approx(5.0, abs=0.3)
+
+
 def test_several_are_ranked_by_device_time() -> None:
     device = FakeDevice()
     noise = random.Random(3)
@@ -89,14 +116,28 @@ def test_arguments_are_checked() -> None:
         ab("pass", "pass", budget=0, device="any")
     with pytest.raises(DefinitionError, match="cold"):
         ab("pass", "pass", cold=True)
-    with pytest.raises(DefinitionError, match="Python"):
-        ab("int x;", "int y;", language="cpp", device="cuda")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_without_a_device_the_message_is_clear() -> None:
     with pytest.raises(DeviceMissing, match="accelerator"):
         ab("pass", "pass", device="any")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_without_a_device_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("photometer.comparing.statement_source.built_snippets", lambda request: pytest.fail("compiled"))
+    with pytest.raises(DeviceMissing, match="no device cuda"):
+        ab("int x;", "int y;", language="cpp", device="cuda")
+
+
+@pytest.mark.gpu
+@pytest.mark.compiler
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device; this torch finds none")
+def test_more_work_in_cpp_is_slower_on_a_real_gpu() -> None:
+    setup = "auto x = torch::randn({1 << 24}, torch::kCUDA); auto y = torch::empty_like(x);"
+    half, whole = "torch::mul_out(y, x, x);", "torch::mul_out(y, x, x); torch::mul_out(y, x, x);"
+    assert ab(half, whole, setup=setup, language="cpp", budget=2.0, device="any").verdict == "slower"
 
 
 @pytest.mark.gpu

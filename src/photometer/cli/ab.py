@@ -118,7 +118,7 @@ def ab(
         raise typer.BadParameter("--cold flushes the cache of a device; give --device too")
     if device is not None and instructions:
         raise typer.BadParameter("--instructions counts on the host; leave --device out")
-    if device is not None and timeout != DEFAULT_TIMEOUT_SECONDS:
+    if device is not None and not cpp and timeout != DEFAULT_TIMEOUT_SECONDS:
         raise typer.BadParameter("on a device, statements run in this process, which --limit ends; leave --timeout out")
     asked = wanted(json=json, csv=csv, markdown=markdown)
     language = "cpp" if cpp else "python"

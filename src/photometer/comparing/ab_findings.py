@@ -66,10 +66,6 @@ class AbRequest:
             raise DefinitionError("global_setup is for C++ only", remedy="Move it into `setup`.")
         if self.language is Language.CPP and needs_objects:
             raise DefinitionError("callables and globals are Python", remedy="Give the C++ statements as text.")
-        if self.language is Language.CPP and self.device is not None:
-            raise DefinitionError(
-                "device time is measured only for Python statements", remedy="Wrap the C++ in an operator."
-            )
         if self.ranks and (needs_objects or self.device is not None or self.language is Language.CPP):
             raise DefinitionError(
                 "a group of ranks runs Python given as text, and the host keeps its time",
@@ -85,6 +81,11 @@ class AbRequest:
     def needs_this_process(self) -> bool:
         """Return whether a statement uses objects of this process: callables, globals."""
         return any(contender.names for contender in self.contenders)
+
+    @property
+    def is_on_device_here(self) -> bool:
+        """Return whether an accelerator times the statements in this process: Python; C++ has a child."""
+        return self.device is not None and self.language is Language.PYTHON
 
     def header(self) -> dict[str, dict[str, Any]]:
         """Return the header of a results file."""

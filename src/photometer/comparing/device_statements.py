@@ -1,4 +1,4 @@
-"""Compare statements by device time: in this process, on one accelerator, with alternating blocks.
+"""Compare statements by device time, on one accelerator, with alternating blocks: Python here, C++ in a child.
 
 In: contenders. Out: a Ranking, like that of statements on the host. Each pair is a separate benchmark, because the
 instrument queues pairs. Blocks alternate in random order, so that clock and heat affect both statements of a pair.
@@ -8,27 +8,39 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import random
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
 
 from photometer.analysis.ranking import PairVerdict, Ranking, rank_statements
 from photometer.comparing.contenders import Contender
 from photometer.comparing.rank import OnLook, Stopping, pairs_of, rank_apart
 from photometer.comparing.verdict_loop import Sample
 from photometer.instruments.clock import Clock
+from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.instruments.device.accelerator import Accelerator, RunBlock
 from photometer.instruments.device.blocks import MOST_COLD_RUNS, MOST_PROFILED_RUNS, hide_launch
 from photometer.instruments.device.device_times import SHORT_KERNEL_SECONDS
+from photometer.instruments.device.findings import has_changed, known_megahertz
 from photometer.instruments.device.host_side import find_pace, synchronises
+from photometer.instruments.device.in_child import OPENING_SECONDS
 from photometer.instruments.device.options import SourceChoice
 from photometer.instruments.device.sampler import BlockRequest, BlockSample, EventSampler, ProfilerSampler, Sampler
-from photometer.instruments.device.statement import Statement, open_statement
+from photometer.instruments.device.statement import Statement, open_native, open_statement
 from photometer.instruments.wall_time import warm_up
 from photometer.model.device_measurement import Source
-from photometer.stats.replicate import MINIMUM_BLOCKS, ReplicateEstimate, estimate_replicate
+from photometer.model.records import from_record
+from photometer.session.child_process import ChildProcess
+from photometer.session.session import Session
+from photometer.stats.replicate import MINIMUM_BLOCKS, ReplicateEstimate, estimate_replicate, hodges_lehmann
+from photometer.worker.device_pairs import OpenPairs, TakeReplicate
+from photometer.worker.messages import Prepare
 from photometer.worker.threads import set_torch_threads
 
 # Pairs of blocks per replicate: floors are the 5 % to 15 % quantiles, which need more than ten.
@@ -40,9 +52,16 @@ WARM_UP_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class DeviceReplicate:
+    """`megahertz` are the clocks that its blocks were taken at, as far as something here reads them.
+
+    `log_ratio_in_cycles` is the change if all of the time follows the clock; None if a block's clock is not known.
+    """
+
     estimate: ReplicateEstimate
     pairs_set_aside: int
     throttled_throughout: bool
+    megahertz: tuple[int, ...] = ()
+    log_ratio_in_cycles: float | None = None
 
 
 class AlternatingPair:
@@ -79,8 +98,15 @@ class AlternatingPair:
             one, other = samples[2 * i : 2 * i + 2]
             pairs.append((one, other) if first == 0 else (other, one))
         kept, throughout = sieve_pairs(pairs)
-        estimate = estimate_replicate([a.seconds_per_run for a, _ in kept], [b.seconds_per_run for _, b in kept])
-        return DeviceReplicate(estimate, len(pairs) - len(kept), throughout)
+        a, b = zip(*kept, strict=True)
+        seconds_a, seconds_b = ([block.seconds_per_run for block in side] for side in (a, b))
+        clocks_a, clocks_b = (known_megahertz([block.clocks for block in side]) for side in (a, b))
+        in_cycles = None
+        if len(clocks_a) == len(clocks_b) == len(kept):
+            cycles_a, cycles_b = np.multiply(seconds_a, clocks_a), np.multiply(seconds_b, clocks_b)
+            in_cycles = estimate_replicate(cycles_a, cycles_b).log_ratio
+        estimate = estimate_replicate(seconds_a, seconds_b)
+        return DeviceReplicate(estimate, len(pairs) - len(kept), throughout, (*clocks_a, *clocks_b), in_cycles)
 
 
 def sieve_pairs(
@@ -140,6 +166,15 @@ class DeviceSettings:
     seed: int | None = None
 
 
+class DevicePair(Protocol):
+    """Two statements whose replicates are taken in turn: here, or in a child."""
+
+    @property
+    def source(self) -> Source: ...
+
+    def replicate(self) -> DeviceReplicate: ...
+
+
 def rank_on_device(
     contenders: Sequence[Contender],
     settings: DeviceSettings,
@@ -148,6 +183,7 @@ def rank_on_device(
     num_threads: int,
     on_look: OnLook | None = None,
 ) -> Ranking:
+    """Rank Python statements in this process, which may have the objects that they use."""
     from photometer.instruments.device.torch_accelerator import open_accelerator
 
     accelerator = open_accelerator(None if settings.device == ANY else settings.device)
@@ -173,30 +209,52 @@ def rank_opened(
     clock: Clock = time.perf_counter,
 ) -> Ranking:
     """Rank on any accelerator; tests use a fake one."""
-    order = random.Random(settings.seed)
     try:
-        pairs = [
-            AlternatingPair(
-                accelerator,
-                statements[a].run,
-                statements[b].run,
-                cold=settings.cold,
-                source=settings.source,
-                order=order,
-                clock=clock,
-            )
-            for a, b in pairs_of(len(statements))
-        ]
-        sampler = DeviceSampler(pairs, clock)
-        ranking = rank_apart(names, sampler, stopping, on_look=on_look)
+        pairs = alternating_pairs(statements, accelerator, settings, clock)
+        return rank_pairs(names, pairs, accelerator.name, settings, stopping, on_look=on_look, clock=clock)
     finally:
         accelerator.queue.release()
         if accelerator.profiler is not None:
             accelerator.profiler.detach()
+
+
+def alternating_pairs(
+    statements: Sequence[Statement], accelerator: Accelerator, settings: DeviceSettings, clock: Clock
+) -> list[AlternatingPair]:
+    """Return every pair of the statements, ready for replicates."""
+    order = random.Random(settings.seed)
+    return [
+        AlternatingPair(
+            accelerator,
+            statements[a].run,
+            statements[b].run,
+            cold=settings.cold,
+            source=settings.source,
+            order=order,
+            clock=clock,
+        )
+        for a, b in pairs_of(len(statements))
+    ]
+
+
+def rank_pairs(
+    names: Sequence[str],
+    pairs: Sequence[DevicePair],
+    device_name: str,
+    settings: DeviceSettings,
+    stopping: Stopping,
+    *,
+    on_look: OnLook | None = None,
+    clock: Clock = time.perf_counter,
+) -> Ranking:
+    """Take replicates of the pairs until all are decided, or the time is spent."""
+    sampler = DeviceSampler(pairs, clock)
+    ranking = rank_apart(names, sampler, stopping, on_look=on_look)
     cache = "cold" if settings.cold else "hot"
 
     def annotated(pair: PairVerdict, place: int) -> PairVerdict:
-        measured_by = f"device time, {cache} cache, by {pairs[place].source.value}, on {accelerator.name}"
+        source, megahertz = pairs[place].source.value, sampler.clock_in_words(place)
+        measured_by = f"device time, {cache} cache, by {source}, on {device_name}{megahertz}"
         notes = (*pair.verdict.notes, *sampler.notes(place))
         return dataclasses.replace(
             pair, verdict=dataclasses.replace(pair.verdict, notes=notes, measured_by=measured_by)
@@ -205,10 +263,61 @@ def rank_opened(
     return rank_statements(names, [annotated(pair, place) for place, pair in enumerate(ranking.pairs)])
 
 
-class DeviceSampler:
-    """Takes replicates of pairs of statements on one accelerator, in this process, and notes on throttling."""
+def rank_built_on_device(
+    names: Sequence[str],
+    built: Sequence[BuiltSnippet],
+    settings: DeviceSettings,
+    stopping: Stopping,
+    session: Session,
+    *,
+    num_threads: int,
+    timeout_seconds: float,
+    on_look: OnLook | None = None,
+) -> Ranking:
+    """Rank compiled C++, all of it in one child: a crash there is an error here. The budget is that of replicates."""
+    import photometer
 
-    def __init__(self, pairs: Sequence[AlternatingPair], clock: Clock) -> None:
+    request = OpenPairs(
+        package=str(Path(photometer.__file__).resolve()),
+        statements=[[str(each.library), each.symbol] for each in built],
+        settings=dataclasses.asdict(settings),
+    )
+    with session.child() as child:
+        child.ask(Prepare(num_threads=num_threads, seed=settings.seed), timeout_seconds)
+        opened = child.ask(request, timeout_seconds + OPENING_SECONDS)
+        pairs = [_PairInChild(child, place, Source(name), timeout_seconds) for place, name in enumerate(opened.sources)]
+        return rank_pairs(names, pairs, opened.device_name, settings, stopping, on_look=on_look)
+
+
+@dataclass(frozen=True)
+class _PairInChild:
+    child: ChildProcess
+    place: int
+    source: Source
+    timeout_seconds: float
+
+    def replicate(self) -> DeviceReplicate:
+        taken = self.child.ask(TakeReplicate(self.place), self.timeout_seconds)
+        return from_record(DeviceReplicate, taken.replicate)
+
+
+@contextlib.contextmanager
+def open_built_pairs(
+    statements: Sequence[Sequence[str]], settings: DeviceSettings
+) -> Iterator[tuple[str, list[AlternatingPair]]]:
+    """In a child: open compiled statements, each a library and a symbol. Yield the device's name and all pairs."""
+    from photometer.instruments.device.torch_accelerator import open_accelerator
+
+    accelerator = open_accelerator(None if settings.device == ANY else settings.device)
+    with contextlib.ExitStack() as stack:
+        opened = [stack.enter_context(open_native(library, symbol)) for library, symbol in statements]
+        yield accelerator.name, alternating_pairs(opened, accelerator, settings, time.perf_counter)
+
+
+class DeviceSampler:
+    """Takes replicates of pairs of statements on one accelerator, in this process; has notes on its clock."""
+
+    def __init__(self, pairs: Sequence[DevicePair], clock: Clock) -> None:
         self._pairs = pairs
         self._clock = clock
         self._replicates: list[list[DeviceReplicate]] = [[] for _ in pairs]
@@ -227,6 +336,25 @@ class DeviceSampler:
         throughout = sum(replicate.throttled_throughout for replicate in replicates)
         if throughout:
             yield f"in {throughout} of {len(replicates)} replicates the device was held back (power or heat) throughout"
+        clocks = self._megahertz(pair)
+        in_cycles = [each.log_ratio_in_cycles for each in replicates if each.log_ratio_in_cycles is not None]
+        if has_changed(clocks) and len(in_cycles) == len(replicates):
+            change = math.expm1(hodges_lehmann(in_cycles))
+            yield (
+                f"the clock changed between {min(clocks):,} and {max(clocks):,} MHz: at one clock the difference would "
+                f"be {change:+.2%}, if all of the time follows the clock".replace("%", " %")
+            )
+
+    def clock_in_words(self, pair: int) -> str:
+        """Return the clock that the times of a pair were taken at, as the end of a sentence."""
+        clocks = self._megahertz(pair)
+        if not clocks:
+            return ""
+        low, high = min(clocks), max(clocks)
+        return f" at {high:,} MHz" if low == high else f" at {low:,} to {high:,} MHz"
+
+    def _megahertz(self, pair: int) -> list[int]:
+        return [clock for replicate in self._replicates[pair] for clock in replicate.megahertz]
 
 
 @contextlib.contextmanager

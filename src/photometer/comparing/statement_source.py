@@ -16,14 +16,14 @@ from photometer.analysis.ranking import Ranking
 from photometer.comparing.ab_findings import AbRequest
 from photometer.comparing.callables import CallableSource, open_source
 from photometer.comparing.contenders import Contender
-from photometer.comparing.device_statements import rank_on_device
+from photometer.comparing.device_statements import ANY, rank_built_on_device, rank_on_device
 from photometer.comparing.fork_sampler import ForkSampler
 from photometer.comparing.rank import OnLook, rank_side_by_side
 from photometer.comparing.request import ComparisonSettings
 from photometer.comparing.source import CheckedPlan, Observer, StartedSide
 from photometer.definition.suite import content_hash
 from photometer.definition.timer_args import TimerArgs
-from photometer.errors import BuildError, DefinitionError
+from photometer.errors import BuildError, DefinitionError, DeviceMissing
 from photometer.instruments.callgrind.counter import start_counter_ahead
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
 from photometer.instruments.ready_order import ReadyOrder
@@ -35,7 +35,7 @@ from photometer.session.session import Session
 from photometer.session.valgrind import find_valgrind
 from photometer.statement_arguments import check_python
 from photometer.worker.accelerators import names_accelerator
-from photometer.worker.messages import Prepare
+from photometer.worker.messages import Prepare, TorchFacts
 
 SUITE = "ab"
 # A bias that all replicates of one process may share, because the addresses of their objects do not change.
@@ -92,7 +92,7 @@ class StatementSource:
         Callables are opened when they are ranked, because the way depends on what they do.
         """
         request = self._request
-        if request.needs_this_process or (request.device is not None and not self._measures_more):
+        if request.needs_this_process or (request.is_on_device_here and not self._measures_more):
             return ()
         if self.settings.instructions:
             # Known before anything is measured.
@@ -113,6 +113,9 @@ class StatementSource:
         request = self._request
         built: list[BuiltSnippet | None] = [None] * len(request.contenders)
         if request.language is Language.CPP:
+            if request.device is not None:
+                # Compiling takes long.
+                _check_device(request.device.device, sides[0].session.facts())
             built = [*built_snippets(request)]
         # Text that reaches an accelerator: the clock must wait for its queue.
         waits = any(names_accelerator(f"{each.setup}\n{each.stmt}") for each in request.contenders)
@@ -126,6 +129,18 @@ class StatementSource:
     def rank(self, sides: Sequence[StartedSide], checked: CheckedPlan, on_look: OnLook | None = None) -> Ranking:
         """Take replicates until every pair is decided, or the time is spent. Raise the error of a statement."""
         request = self._request
+        if request.device is not None and not request.is_on_device_here:
+            ready = checked.ready[checked.orders[0].id]
+            return rank_built_on_device(
+                [contender.name for contender in request.contenders],
+                [snippet for place in sorted(ready) if (snippet := ready[place].built) is not None],
+                request.device,
+                request.stopping,
+                sides[0].session,
+                num_threads=request.num_threads,
+                timeout_seconds=request.timeout_seconds,
+                on_look=on_look,
+            )
         if request.device is not None:
             return rank_on_device(
                 request.contenders, request.device, request.stopping, num_threads=request.num_threads, on_look=on_look
@@ -174,6 +189,17 @@ class StatementSource:
             args,
             timeout_seconds=request.timeout_seconds,
             seed=request.seed,
+        )
+
+
+def _check_device(device: str, facts: TorchFacts) -> None:
+    """Raise if the environment has no such accelerator."""
+    there = [each for each in facts.devices if each != "cpu"]
+    if device not in (ANY, *there) or not there:
+        raise DeviceMissing(
+            f"there is no {'accelerator' if device == ANY else f'device {device}'} that this torch ({facts.torch}) can "
+            "use",
+            remedy="Run on a machine with one, with a torch built for it, or leave the device out.",
         )
 
 

@@ -13,7 +13,14 @@ from typing import Any
 from photometer.instruments.device.accelerator import Accelerator
 from photometer.instruments.device.blocks import KeptBlocks
 from photometer.instruments.device.sampler import BlockRequest, EventSampler
-from photometer.model.device_measurement import DeviceMode, DeviceWarning, DeviceWarningKind, Peak, Source
+from photometer.model.device_measurement import (
+    ClockReading,
+    DeviceMode,
+    DeviceWarning,
+    DeviceWarningKind,
+    Peak,
+    Source,
+)
 from photometer.model.diagnosis import WIDE_INTERVAL
 from photometer.model.units import format_seconds
 from photometer.stats.summary import median
@@ -214,9 +221,8 @@ def _throttling(blocks: Sequence[KeptBlocks]) -> Iterator[tuple[DeviceWarningKin
 
 def _changed_clock(mode: DeviceMode) -> Iterator[tuple[DeviceWarningKind, str]]:
     """Yield a warning with the figure at the highest clock, if all of it follows the clock, as arithmetic does."""
-    readings = [reading.sm_megahertz for reading in mode.clocks]
-    clocks = [megahertz for megahertz in readings if megahertz]
-    if len(clocks) != len(mode.seconds_per_run) or not clocks or max(clocks) <= CLOCK_CHANGED * min(clocks):
+    clocks = known_megahertz(mode.clocks)
+    if len(clocks) != len(mode.seconds_per_run) or not has_changed(clocks):
         return
     highest = max(clocks)
     at_highest = median([t * clock / highest for t, clock in zip(mode.seconds_per_run, clocks, strict=True)])
@@ -225,6 +231,16 @@ def _changed_clock(mode: DeviceMode) -> Iterator[tuple[DeviceWarningKind, str]]:
         f"The clock was {min(clocks):,} to {highest:,} MHz: {format_seconds(mode.median, 3)}, which would be down to "
         f"{format_seconds(at_highest, 3)} at the highest.",
     )
+
+
+def known_megahertz(readings: Sequence[ClockReading | None]) -> tuple[int, ...]:
+    """Return the clocks of the device's processors that were read, in their order."""
+    return tuple(reading.sm_megahertz for reading in readings if reading is not None and reading.sm_megahertz)
+
+
+def has_changed(megahertz: Sequence[int]) -> bool:
+    """Return whether these clocks are further apart than the card's own steps."""
+    return bool(megahertz) and max(megahertz) > CLOCK_CHANGED * min(megahertz)
 
 
 def _clearly_longer(cold: DeviceMode, hot: DeviceMode) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import tracemalloc
@@ -22,6 +23,7 @@ from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.model.task import Language
 from photometer.plan import materialize
 from photometer.stats.undisturbed import USUAL_VISITS
+from photometer.worker.messages import TorchFacts
 from tests.execution.fake_executor import FACTS, FakeExecutor, error, label_of, step_of
 
 SCRIPTED = GroupedStmts(
@@ -48,6 +50,7 @@ def run(
     finished: Any = (),
     observer: Any = None,
     on_record: Callable[[dict[str, Any]], object] | None = None,
+    facts: TorchFacts = FACTS,
     **settings: Any,
 ) -> tuple[list[dict[str, Any]], int]:
     records: list[dict[str, Any]] = []
@@ -55,7 +58,7 @@ def run(
         materialize(benchmarks),
         RunSettings(cores=tuple(range(cores)), **settings),
         executor,
-        FACTS,
+        facts,
         on_record or records.append,
         finished=finished,
         observer=observer,
@@ -280,6 +283,23 @@ def test_nothing_is_timed_beside_work_on_the_one_accelerator() -> None:
     run({f"add {i}": ON_DEVICES for i in range(4)}, executor, cores=64, options={"instructions": False})
     timed = [sum(step in (TIME, Step("device")) for step, _ in moment) for moment in executor.together]
     assert max(timed) == 1
+
+
+def of_models(**models: str) -> TorchFacts:
+    return dataclasses.replace(FACTS, device_models={name.replace("_", ":"): model for name, model in models.items()})
+
+
+@pytest.mark.lengthy
+def test_every_accelerator_of_a_kind_has_orders_of_its_own() -> None:
+    executor = FakeExecutor(seconds=0.02)
+    facts = of_models(cuda_0="Fake 9000", cuda_1="Fake 9000", cuda_2="an older one")
+    run({f"add {i}": ON_DEVICES for i in range(4)}, executor, cores=64, options={"instructions": False}, facts=facts)
+    device_step = Step("device")
+    together = [sum(step == device_step for step, _ in moment) for moment in executor.together]
+    assert max(together) == 2
+    works = [work for work in executor.works if isinstance(work, MeasureOrder)]
+    assert {work.ready.visible_devices for work in works if work.step == device_step} == {(0,), (1,)}
+    assert {work.ready.visible_devices for work in works if work.order.auto.device == "cpu"} == {()}
 
 
 def test_a_finished_device_step_is_not_repeated() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from photometer.execution.steps import COUNT, TIME, Step
 from photometer.model.machine import Machine, Node
 from photometer.plan import materialize
 from photometer.remote.node_slots import AHEAD, NodeSlots
+from tests.execution.fake_executor import FACTS
 from tests.execution.test_scheduler import ON_DEVICES
 
 ORDER = materialize({"add": TimerArgs("pass")})[0]
@@ -26,7 +28,8 @@ def slots(**nodes: Any) -> NodeSlots:
     made = NodeSlots()
     for name, node in nodes.items():
         node = node if isinstance(node, Node) else Node(name, Machine(cpu_model="A"), node)
-        made.add(node, tuple(range(node.cores)))
+        models = {f"cuda:{number}": "Fake 9000" for number in range(node.gpus)} if node.gpus > 1 else {}
+        made.add(node, tuple(range(node.cores)), dataclasses.replace(FACTS, device_models=models))
     return made
 
 
@@ -93,6 +96,30 @@ def test_what_runs_on_a_device_goes_to_a_node_that_has_one() -> None:
     assert slot is not None
     assert slot.node == "b"
     assert places.take(job(Step("device"), order=order)) is None
+
+
+def test_a_node_times_on_all_of_its_accelerators_at_once_and_on_nothing_else() -> None:
+    cpu, *_, device = materialize({"add": ON_DEVICES}, available_devices=["cpu", "cuda"])
+    timing = job(Step("device"), order=device)
+    places = slots(b=Node("b", Machine(cpu_model="A"), 32, gpus=3))
+    assert places.quiet_lanes == 3
+    taken = [places.take(timing) for _ in range(4)]
+    assert [slot and slot.devices for slot in taken] == [(0,), (1,), (2,), None]
+    assert [slot and slot.cores for slot in taken[:3]] == [(31,), (30,), (29,)]
+    assert places.take(job(TIME, order=cpu)) is None
+    assert places.take(job(Step("memory"), order=cpu)) is None
+    assert taken[1] is not None
+    places.give_back(timing, taken[1])
+    again = places.take(timing)
+    assert again is not None
+    assert again.devices == (1,)
+
+
+def test_times_on_the_host_leave_no_accelerator_to_others() -> None:
+    cpu, *_, device = materialize({"add": ON_DEVICES}, available_devices=["cpu", "cuda"])
+    places = slots(b=Node("b", Machine(cpu_model="A"), 32, gpus=3))
+    assert places.take(job(TIME, order=cpu)) is not None
+    assert places.take(job(Step("device"), order=device)) is None
 
 
 def test_times_come_from_machines_of_one_type() -> None:

@@ -184,3 +184,14 @@ class _FakeValgrind:
 
     def callgrind_command(self, program: list[str], **_: object) -> list[str]:
         return ["valgrind", *program]
+
+
+def test_a_child_sees_only_the_accelerators_that_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any, its variable shows it; with some, torch's own numbering does (docs/gpu.md)."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,GPU-abc")
+    setup = "import os; assert os.environ['CUDA_VISIBLE_DEVICES'] == 'GPU-abc', os.environ['CUDA_VISIBLE_DEVICES']"
+    prepare = Prepare(setup=setup, device="cuda", visible_devices=(1,))
+    with Session() as session, session.child() as child:
+        child.ask(prepare)
+        # Once: what is left is numbered anew.
+        child.ask(prepare)

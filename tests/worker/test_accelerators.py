@@ -20,12 +20,14 @@ from photometer.worker.accelerators import (
     all_of,
     default_kind,
     device_in_use,
+    device_models,
     device_names,
     find_backend,
     is_built,
     known_backends,
     names_accelerator,
     open_device,
+    see_only,
     was_started,
 )
 from photometer.worker.child import synchronized_clock, waiting_for
@@ -39,10 +41,31 @@ SOURCE = Path(photometer.__file__).parent
 BARE: Any = types.SimpleNamespace(__version__="0", version=types.SimpleNamespace())
 
 
+def test_a_process_sees_only_the_devices_that_it_is_given() -> None:
+    variables = {"PATH": "/bin"}
+    see_only("cuda", (1, 2), variables)
+    assert variables == {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": "1,2"}
+    # Torch numbers those that are left, by whatever variable the user has hidden others.
+    variables = {"HIP_VISIBLE_DEVICES": "4, GPU-abc,6"}
+    see_only("cuda", (1,), variables)
+    assert variables == {"HIP_VISIBLE_DEVICES": "GPU-abc"}
+    with pytest.raises(NoDevice, match="nothing hides mps"):
+        see_only("mps", (0,), variables)
+
+
+def test_models_are_asked_only_where_there_are_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = install(monkeypatch, Abacus())
+    assert device_models(torch) == {"abacus:0": "Abacus 0", "abacus:1": "Abacus 1"}
+    monkeypatch.setattr(module, "device_count", lambda: 1, raising=False)
+    assert device_models(torch) == {}
+
+
 def test_each_kind_is_in_the_table_once_and_so_are_its_files_and_variables() -> None:
     for values in ((each.kind for each in BACKENDS), all_of(lambda b: b.files), all_of(lambda b: b.variables)):
         listed = list(values)
         assert len(listed) == len(set(listed))
+    # What is not passed on to a worker hides nothing there.
+    assert all(set(backend.hiding) <= set(backend.variables) for backend in BACKENDS)
 
 
 @pytest.mark.parametrize(

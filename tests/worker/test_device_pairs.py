@@ -59,13 +59,12 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeDevice:
     return device
 
 
-def rank(built: list[BuiltSnippet], session: SessionHere) -> Any:
+def rank(built: dict[str, BuiltSnippet], session: SessionHere) -> Any:
     return rank_built_on_device(
-        [each.symbol for each in built],
+        cast(Session, session),
         built,
         DeviceSettings("cuda", source="events", seed=1),
         Stopping(5.0),
-        cast(Session, session),
         num_threads=1,
         timeout_seconds=10.0,
     )
@@ -81,7 +80,7 @@ def test_the_slower_of_two_libraries_is_found(fake: FakeDevice, monkeypatch: pyt
         ),
     )
     session = SessionHere()
-    ranking = rank([BuiltSnippet(Path("a.so"), each, True) for each in seconds], session)
+    ranking = rank({each: BuiltSnippet(Path("a.so"), each, True) for each in seconds}, session)
     (pair,) = ranking.pairs
     assert pair.verdict.verdict == "slower"
     assert pair.verdict.ratio == pytest.approx(1.05, abs=0.002)
@@ -95,7 +94,7 @@ def test_real_libraries_are_set_up_once_each(fake: FakeDevice, tmp_path: Path) -
     library = compile_library(tmp_path)
     # On the fake device it does no work, and blocks without any cannot be compared.
     with pytest.raises(MeasurementError, match="took no time"):
-        rank([BuiltSnippet(library, "snippet", True)] * 2, SessionHere())
+        rank(dict.fromkeys("ab", BuiltSnippet(library, "snippet", True)), SessionHere())
     run = counts(library)
     assert run["setups"] == 2
     assert run["runs"] > 100

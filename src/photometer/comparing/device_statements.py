@@ -11,7 +11,7 @@ import dataclasses
 import math
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -264,29 +264,28 @@ def rank_pairs(
 
 
 def rank_built_on_device(
-    names: Sequence[str],
-    built: Sequence[BuiltSnippet],
+    session: Session,
+    built: Mapping[str, BuiltSnippet],
     settings: DeviceSettings,
     stopping: Stopping,
-    session: Session,
     *,
     num_threads: int,
     timeout_seconds: float,
     on_look: OnLook | None = None,
 ) -> Ranking:
-    """Rank compiled C++, all of it in one child: a crash there is an error here. The budget is that of replicates."""
+    """Rank compiled C++ by its name, all of it in one child: a crash there is an error here."""
     import photometer
 
     request = OpenPairs(
         package=str(Path(photometer.__file__).resolve()),
-        statements=[[str(each.library), each.symbol] for each in built],
+        statements=[[str(each.library), each.symbol] for each in built.values()],
         settings=dataclasses.asdict(settings),
     )
     with session.child() as child:
         child.ask(Prepare(num_threads=num_threads, seed=settings.seed), timeout_seconds)
         opened = child.ask(request, timeout_seconds + OPENING_SECONDS)
         pairs = [_PairInChild(child, place, Source(name), timeout_seconds) for place, name in enumerate(opened.sources)]
-        return rank_pairs(names, pairs, opened.device_name, settings, stopping, on_look=on_look)
+        return rank_pairs(list(built), pairs, opened.device_name, settings, stopping, on_look=on_look)
 
 
 @dataclass(frozen=True)

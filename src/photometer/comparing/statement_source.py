@@ -132,11 +132,14 @@ class StatementSource:
         if request.device is not None and not request.is_on_device_here:
             ready = checked.ready[checked.orders[0].id]
             return rank_built_on_device(
-                [contender.name for contender in request.contenders],
-                [snippet for place in sorted(ready) if (snippet := ready[place].built) is not None],
+                sides[0].session,
+                {
+                    each.name: snippet
+                    for place, each in enumerate(request.contenders)
+                    if (snippet := ready[place].built)
+                },
                 request.device,
                 request.stopping,
-                sides[0].session,
                 num_threads=request.num_threads,
                 timeout_seconds=request.timeout_seconds,
                 on_look=on_look,

@@ -94,7 +94,7 @@ def run_plan(  # noqa: PLR0913 - a run has many parts, and one caller
             seed=visit.seed,
         )
 
-    place = workplace or LocalWorkplace(executor, cores, uses_device=agenda.uses_device)
+    place = workplace or LocalWorkplace(executor, cores, uses_device=agenda.uses_device, facts=facts)
     return _run(agenda, place, preparation, work_for, on_record, observer, book)
 
 
@@ -177,7 +177,7 @@ class Scheduler:
         self._agenda.take(job)
         self._quiet_running += job.step.is_quiet
         self._counting += job.step.counts
-        future = self._workplace.submit(self._work(job, slot.cores), slot)
+        future = self._workplace.submit(slot.give(self._work(job, slot.cores)), slot)
         self._running[future] = (job, slot, time.monotonic())
         future.add_done_callback(self._ended.put)
 

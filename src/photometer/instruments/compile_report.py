@@ -31,7 +31,8 @@ def report_compile(
 ) -> CompileReport:
     """Compile cold, call with the other sizes, and compile warm. `key` names the benchmark's own cache."""
     session.compile_caches.forget(key)
-    cached = dataclasses.replace(request, cache=str(cache_folder(session, key, request.device, cores)))
+    folder = cache_folder(session, key, request.device, cores, request.visible_devices)
+    cached = dataclasses.replace(request, cache=str(folder))
     facts = _ask(session, cached, timeout_seconds, cores)
     warm = _ask(session, dataclasses.replace(cached, later=()), timeout_seconds, cores)
     record = {
@@ -68,6 +69,7 @@ def compile_order(session: Session, asked: Asked) -> CompileReport:
         later=order.recompile_with,
         num_threads=prepare.num_threads,
         device=prepare.device,
+        visible_devices=prepare.visible_devices,
         seed=prepare.seed,
     )
     return report_compile(

@@ -35,6 +35,8 @@ class ReadyOrder:
     built: BuiltSnippet | None = None
     # Text that uses an accelerator without being timed by it: the host's clock waits for the accelerator's queue.
     waits_for_device: bool = False
+    # The numbers of the accelerators that it may see, if other orders use others meanwhile; empty for all.
+    visible_devices: tuple[int, ...] = ()
 
     @property
     def setup(self) -> str:
@@ -46,6 +48,7 @@ class ReadyOrder:
         prepare = Prepare(
             num_threads=args.num_threads,
             device=auto.device if auto.on_device else "",
+            visible_devices=self.visible_devices,
             # Ranks wait for each other on the host, which then reads its clock when their devices are done.
             device_time=auto.on_device and device_time and not auto.ranks,
             synchronize=self.waits_for_device or (auto.on_device and (not device_time or auto.ranks > 0)),
@@ -97,17 +100,24 @@ def preparation_of(
     prepare = ready.preparation(device_time=device_time)
     if not is_compiled(ready.order):
         return prepare
-    folder = cache_folder(session, ready.order.id, prepare.device, cores)
+    folder = cache_folder(session, ready.order.id, prepare.device, cores, prepare.visible_devices)
     return dataclasses.replace(prepare, compile_cache=str(folder))
 
 
-def cache_folder(session: Session, key: str, device: str = "", cores: Sequence[int] = ()) -> Path:
+def cache_folder(
+    session: Session,
+    key: str,
+    device: str = "",
+    cores: Sequence[int] = (),
+    visible_devices: tuple[int, ...] = (),
+) -> Path:
     """Return the folder of a benchmark's torch.compile cache."""
 
     def fill(folder: Path) -> None:
         setup = _FIRST.format(device=device or "cpu")
         with session.child(compiling(device), cores) as child:
-            child.ask(Prepare("pass", setup, compile_cache=str(folder)), FIRST_SECONDS)
+            prepare = Prepare("pass", setup, compile_cache=str(folder), device=device, visible_devices=visible_devices)
+            child.ask(prepare, FIRST_SECONDS)
 
     return session.compile_caches.of(key, device, fill)
 

@@ -174,7 +174,9 @@ class NodeActors:
     def _start(self, place: ClusterNode) -> Any:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        gpus = 1 if self._wanted.uses_devices and place.gpus else 0
+        # All of a node that is photometer's alone; of a shared one, others may need the rest.
+        wanted = min(place.gpus, 1) if place.is_shared else place.gpus
+        gpus = wanted if self._wanted.uses_devices else 0
         request = NodeRequest(
             place.name,
             self._wanted.environment,

@@ -2,8 +2,9 @@
 
 Counting, compiling and the like take one core. A timing takes a whole node; on a node that is declared shared, one
 physical core per thread, so that no hyper-thread sibling is used meanwhile. Jobs for an accelerator go to nodes that
-have one, one at a time. Times come only from machines of one type, and counts only from machines with the same CPU
-capability, C library and Valgrind.
+have one, each to one of its own; beside a timing there, nothing is timed but on others of the node's accelerators.
+Times come only from machines of one type, and counts only from machines with the same CPU capability, C library and
+Valgrind.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from collections.abc import Iterable, Iterator
 
 from photometer.execution.agenda import Job
 from photometer.execution.observer import NodeState
-from photometer.execution.workplace import CORES_PER_QUIET_LANE, Slot
+from photometer.execution.workplace import DevicePool, Slot, on_device, quiet_lanes_of
 from photometer.model.machine import Node
 from photometer.session.cores import CorePool
+from photometer.worker.messages import TorchFacts
 
 # Counts that wait on a node, so that no core is idle while the driver receives one result and sends the next job.
 AHEAD = 1
@@ -30,11 +32,11 @@ class _Place:
 
     node: Node
     pool: CorePool
+    devices: DevicePool
     running: list[Job] = dataclasses.field(default_factory=list)
-    # How many of them are timings, counts, or use an accelerator.
+    # How many of them are timings, or counts.
     quiet: int = 0
     counting: int = 0
-    on_device: int = 0
     # Counting servers that it has started: one per simultaneous count.
     counting_servers: int = 0
     # Nothing new starts here: a timing waits for the whole node.
@@ -42,12 +44,20 @@ class _Place:
 
     @property
     def quiet_lanes(self) -> int:
-        return max(1, len(self.pool) // CORES_PER_QUIET_LANE) if self.node.is_shared else 1
+        """Return how many timings may run at once: on a node that is not shared, on as many accelerators."""
+        return min(quiet_lanes_of(self.pool.cores), len(self.pool) if self.node.is_shared else self.devices.most)
+
+    def has_device(self, job: Job) -> bool:
+        """Return whether the accelerator that a job needs is free, if it needs one."""
+        return not on_device(job) or (bool(self.node.gpus) and self.devices.has_room(job))
+
+    def times_devices_alone(self) -> bool:
+        """Return whether all that runs here are timings on accelerators."""
+        return self.quiet == len(self.running) and all(map(on_device, self.running))
 
     def tally(self, job: Job, change: int) -> None:
-        self.quiet += change * (job.step.is_quiet or job.step.is_alone)
+        self.quiet += change * _is_timing(job)
         self.counting += change * (job.step.counts)
-        self.on_device += change * _on_device(job)
 
 
 class NodeSlots:
@@ -56,8 +66,8 @@ class NodeSlots:
         self._timing_type: str | None = None
         self._counting_type: str | None = None
 
-    def add(self, node: Node, cores: tuple[int, ...]) -> None:
-        self._places[node.name] = _Place(node, CorePool(cores))
+    def add(self, node: Node, cores: tuple[int, ...], facts: TorchFacts | None = None) -> None:
+        self._places[node.name] = _Place(node, CorePool(cores), DevicePool(facts))
 
     def remove(self, name: str) -> None:
         self._places.pop(name, None)
@@ -101,13 +111,16 @@ class NodeSlots:
 
     def take(self, job: Job) -> Slot | None:
         """Return where the job can start now; None if it must wait."""
-        place = self._quiet_place(job) if (job.step.is_quiet or job.step.is_alone) else self._loud_place(job)
+        place = self._quiet_place(job) if _is_timing(job) else self._loud_place(job)
         if place is None:
             return None
-        whole = (job.step.is_quiet or job.step.is_alone) and not place.node.is_shared
+        whole = _takes_whole(job, place.node)
         cores: tuple[int, ...] | None = ()
         if not _chooses_core(job, place.node):
-            cores = place.pool.take(len(place.pool) if whole else min(job.cores, len(place.pool)), from_top=whole)
+            cores = place.pool.take(
+                len(place.pool) if whole else min(job.cores, len(place.pool)),
+                from_top=not place.node.is_shared and _is_timing(job),
+            )
         if cores is None:
             return None
         place.is_draining = False
@@ -115,7 +128,7 @@ class NodeSlots:
         place.tally(job, 1)
         place.counting_servers = max(place.counting_servers, place.counting)
         # The highest cores: the first one serves most interrupts.
-        return Slot(cores[-job.cores :] if whole else cores, place.node.name)
+        return place.devices.take(job, Slot(cores[-job.cores :] if whole else cores, place.node.name))
 
     def give_back(self, job: Job, slot: Slot) -> None:
         place = self._places.get(slot.node)
@@ -124,8 +137,8 @@ class NodeSlots:
             return
         place.running.remove(job)
         place.tally(job, -1)
-        whole = (job.step.is_quiet or job.step.is_alone) and not place.node.is_shared
-        place.pool.give_back(place.pool.cores if whole else slot.cores)
+        place.devices.give_back(job, slot)
+        place.pool.give_back(place.pool.cores if _takes_whole(job, place.node) else slot.cores)
 
     def states(self) -> tuple[NodeState, ...]:
         found = []
@@ -139,11 +152,12 @@ class NodeSlots:
         return [place for place in self._places.values() if place.node.type == self.timing_type]
 
     def _quiet_place(self, job: Job) -> _Place | None:
-        fit = [place for place in self._timing_places() if not _on_device(job) or place.node.gpus]
+        fit = [place for place in self._timing_places() if not on_device(job) or place.node.gpus]
         for place in fit:
             if not place.node.is_shared and not place.running:
                 return place
-            if place.node.is_shared and place.quiet < place.quiet_lanes and not (_on_device(job) and place.on_device):
+            beside = place.node.is_shared or (on_device(job) and place.times_devices_alone())
+            if beside and place.quiet < place.quiet_lanes and place.has_device(job):
                 return place
         if not any(place.is_draining for place in fit):
             # Empty the node that will be free soonest, unless a timing will soon free one anyway.
@@ -160,7 +174,7 @@ class NodeSlots:
             and not place.is_draining
             and (not job.step.counts or place.node.counting_type == self.counting_type)
             and len(place.running) < len(place.pool) + AHEAD * _chooses_core(job, place.node)
-            and (not _on_device(job) or (place.node.gpus and not place.on_device))
+            and place.has_device(job)
         ]
         if not fit:
             return None
@@ -182,5 +196,10 @@ def _chooses_core(job: Job, node: Node) -> bool:
     return job.step.counts and not node.is_shared
 
 
-def _on_device(job: Job) -> bool:
-    return job.order is not None and job.order.auto.on_device
+def _is_timing(job: Job) -> bool:
+    return job.step.is_quiet or job.step.is_alone
+
+
+def _takes_whole(job: Job, node: Node) -> bool:
+    """Return whether a job has all cores of its node: a timing, but on an accelerator others may be timed beside it."""
+    return _is_timing(job) and not node.is_shared and not on_device(job)

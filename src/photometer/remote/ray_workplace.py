@@ -248,7 +248,7 @@ class RayWorkplace:
             made.set_result(outcome.outcome)
 
     def _welcome(self, facts: NodeFacts) -> None:
-        self._slots.add(facts.node, facts.cores)
+        self._slots.add(facts.node, facts.cores, facts.facts)
         if self._keep_node is not None:
             self._keep_node(facts.node)
 

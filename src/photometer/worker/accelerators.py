@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 # What torch calls backends that it does not know, in its profiler and as a device.
@@ -36,6 +36,8 @@ class Backend:
     variables: tuple[str, ...] = ()
     # Those of torch's libraries that a C++ snippet may need.
     libraries: tuple[str, ...] = ()
+    # Those of `variables` that hide all devices but the listed ones from a process: the one that is set, or the first.
+    hiding: tuple[str, ...] = ()
     # Where clocks and energy are read, if anywhere.
     sensors: str = ""
     is_private: bool = False
@@ -84,6 +86,7 @@ BACKENDS = (
         files=("/dev/nvidia", "/dev/kfd"),
         variables=("CUDA_VISIBLE_DEVICES", "CUDA_HOME", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ROCM_HOME"),
         libraries=("c10_cuda", "torch_cuda", "c10_hip", "torch_hip"),
+        hiding=("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"),
         sensors=NVML,
     ),
     Backend(
@@ -92,11 +95,18 @@ BACKENDS = (
         files=("/dev/dri",),
         variables=("ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR"),
         libraries=("c10_xpu", "torch_xpu"),
+        hiding=("ZE_AFFINITY_MASK",),
     ),
     Backend("mps"),
     Backend("mtia"),
     Backend("hpu", files=("/dev/accel", "/dev/habanalabs"), variables=("HABANA_VISIBLE_DEVICES",)),
-    Backend("npu", files=("/dev/davinci",), variables=("ASCEND_RT_VISIBLE_DEVICES",), is_private=True),
+    Backend(
+        "npu",
+        files=("/dev/davinci",),
+        variables=("ASCEND_RT_VISIBLE_DEVICES",),
+        hiding=("ASCEND_RT_VISIBLE_DEVICES",),
+        is_private=True,
+    ),
 )
 
 _NAMED = re.compile(rf"\b({'|'.join((*(each.kind for each in BACKENDS), 'accelerator'))})\b")
@@ -166,6 +176,38 @@ def device_names(torch: Any) -> list[str]:
             count = getattr(backend.module(torch), "device_count", lambda: 1)()
             found += [backend.kind, *(f"{backend.kind}:{index}" for index in range(count))]
     return found
+
+
+def device_models(torch: Any) -> dict[str, str]:
+    """Return the maker's name of each device by its number, if there are several of its kind. Opens these devices."""
+    found: dict[str, str] = {}
+    for backend in known_backends(torch):
+        module = backend.module(torch)
+        if backend.is_available(torch) and getattr(module, "device_count", lambda: 1)() > 1:
+            name_of = getattr(module, "get_device_name", lambda index: "")
+            found |= {f"{backend.kind}:{index}": str(name_of(index)) for index in range(module.device_count())}
+    return found
+
+
+def hiding_variable(kind: str, variables: Mapping[str, str]) -> str | None:
+    """Return the variable by which the devices of a kind are hidden from a process; None if there is none."""
+    names = next((backend.hiding for backend in BACKENDS if backend.kind == kind), ())
+    return next((name for name in names if variables.get(name)), names[0] if names else None)
+
+
+def listed_devices(kind: str, numbers: Sequence[int], variables: Mapping[str, str]) -> list[str]:
+    """Return the driver's names of devices that torch numbers so: they are counted among those that are not hidden."""
+    listed = variables.get(hiding_variable(kind, variables) or "", "")
+    names = [part.strip() for part in listed.split(",") if part.strip()]
+    return [names[number] if number < len(names) else str(number) for number in numbers]
+
+
+def see_only(kind: str, numbers: Sequence[int], variables: MutableMapping[str, str]) -> None:
+    """Hide all devices of a kind from this process but these, which torch then numbers from 0. Before one is opened."""
+    name = hiding_variable(kind, variables)
+    if name is None:
+        raise NoDevice(f"nothing hides {kind} devices from a process")
+    variables[name] = ",".join(listed_devices(kind, numbers, variables))
 
 
 def device_in_use(torch: Any) -> TorchDevice | None:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from time import perf_counter, thread_time
 from typing import Any, cast
 
-from .accelerators import device_in_use, device_names, open_device
+from .accelerators import device_in_use, device_models, device_names, open_device, see_only
 from .compile_counts import COUNT_COMPILE, CompileCount
 from .compile_report import report_compile, use_compile_cache
 from .device_blocks import DeviceBlocks
@@ -86,6 +86,7 @@ class Child:
         self._scattered: list[object] = []
         self._levels = 0
         self._group: RankGroup | None = None
+        self._sees_only = False
 
     def close(self) -> None:
         """Leave the open blocks, and end the ranks: the variables of the set-up are released."""
@@ -109,6 +110,9 @@ class Child:
             MeasureDevice: measure_modes,
             ReportCompile: self._report_compile,
         }
+        if (numbers := getattr(request, "visible_devices", ())) and not self._sees_only:
+            see_only(cast(Any, request).device.partition(":")[0], numbers, os.environ)
+            self._sees_only = True
         if isinstance(request, Prepare) and request.ranks:
             return self._prepare_ranks(request)
         if type(request) in needs_no_loop:
@@ -317,6 +321,7 @@ def describe_torch(request: DescribeTorch) -> TorchFacts:
         cxx11_abi=bool(torch.compiled_with_cxx11_abi()),
         num_threads=torch.get_num_threads(),
         devices=["cpu", *device_names(torch)],
+        device_models=device_models(torch),
     )
 
 

@@ -72,4 +72,5 @@ class MeasureDevice(Request[DeviceModes]):
     library: str = ""
     symbol: str = ""
     compile_cache: str = ""
+    visible_devices: tuple[int, ...] = ()
     seed: int | None = None

@@ -137,6 +137,8 @@ class TorchFacts(Reply):
     cxx11_abi: bool
     num_threads: int
     devices: list[str]
+    # The maker's names by device, if there are several of a kind.
+    device_models: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -233,6 +235,8 @@ class Prepare(Request[Prepared]):
     folder: str = ""
     # Modules that are imported before the set-up runs, if they have not been.
     preload: tuple[str, ...] = ()
+    # The numbers of the accelerators that it may see, if others are used by others meanwhile; empty for all.
+    visible_devices: tuple[int, ...] = ()
     # An accelerator: its name, whether the clock waits for it, whether it times the blocks itself, and as graphs.
     device: str = ""
     synchronize: bool = False
@@ -316,6 +320,7 @@ class ReportCompile(Request[CompileFacts]):
     later: tuple[str, ...] = ()
     num_threads: int = 1
     device: str = ""
+    visible_devices: tuple[int, ...] = ()
     seed: int | None = None
 
 

@@ -70,11 +70,18 @@ def test_a_card_that_is_not_there_or_counts_nothing_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("visible", "device", "number"),
-    [(None, "cuda", 0), (None, "cuda:2", 2), ("5,7", "cuda:1", 7), ("GPU-abc", "cuda", 0), ("", "cuda:1", 1)],
+    ("variables", "device", "number"),
+    [
+        ({}, "cuda", 0),
+        ({}, "cuda:2", 2),
+        ({"CUDA_VISIBLE_DEVICES": "5,7"}, "cuda:1", 7),
+        ({"HIP_VISIBLE_DEVICES": "5, 7"}, "cuda:1", 7),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-abc"}, "cuda", 0),
+        ({"CUDA_VISIBLE_DEVICES": ""}, "cuda:1", 1),
+    ],
 )
-def test_numbers_of_cards(visible: str | None, device: str, number: int) -> None:
-    assert card_number(visible, device) == number
+def test_numbers_of_cards(variables: dict[str, str], device: str, number: int) -> None:
+    assert card_number(variables, device) == number
 
 
 @pytest.mark.parametrize("device", ["xpu", "mps:0", "abacus:1"])

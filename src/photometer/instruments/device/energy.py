@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from photometer.errors import ToolMissing
@@ -19,7 +19,7 @@ from photometer.instruments.ready_order import prepared_child, task_spec_of
 from photometer.model.run_figures import EnergyOfRun
 from photometer.model.task import Language, TaskSpec
 from photometer.session.session import Session
-from photometer.worker.accelerators import BACKENDS, NVML
+from photometer.worker.accelerators import BACKENDS, NVML, listed_devices
 from photometer.worker.messages import Spin
 
 # Long compared with the 0.1 s between two updates of the counter.
@@ -27,9 +27,6 @@ WORK_SECONDS = 2.0
 IDLE_SECONDS = 0.5
 # The counter needs this long to include the last run.
 UPDATE_SECONDS = 0.1
-
-# NVML counts all cards; torch those that this variable lists.
-VISIBLE_CARDS = "CUDA_VISIBLE_DEVICES"
 
 ReadJoules = Callable[[], float]
 
@@ -62,19 +59,17 @@ def open_energy_counter(number: int = 0, library: Any = None) -> ReadJoules:
 
 def open_energy_of(device: str) -> ReadJoules:
     """Return the counter of one of torch's devices ("cuda:1"), if something here can read it."""
-    kind = device.split(":")[0]
+    kind = device.partition(":")[0]
     if not any(backend.kind == kind and backend.sensors == NVML for backend in BACKENDS):
         raise ToolMissing(f"nothing here reads the energy of {kind} devices", remedy="Measure without energy.")
-    return open_energy_counter(card_number(os.environ.get(VISIBLE_CARDS), device))
+    return open_energy_counter(card_number(os.environ, device))
 
 
-def card_number(visible: str | None, device: str) -> int:
-    """Return NVML's number of one of torch's devices, which are numbered among CUDA_VISIBLE_DEVICES."""
-    number = int(device.partition(":")[2] or 0)
-    listed = [part.strip() for part in (visible or "").split(",") if part.strip()]
-    if number < len(listed) and listed[number].isdecimal():
-        return int(listed[number])
-    return number
+def card_number(variables: Mapping[str, str], device: str) -> int:
+    """Return NVML's number of one of torch's devices: NVML counts all cards, torch those that are not hidden."""
+    kind, _, number = device.partition(":")
+    (name,) = listed_devices(kind, [int(number or 0)], variables)
+    return int(name) if name.isdecimal() else int(number or 0)
 
 
 def measure_energy(
@@ -104,7 +99,8 @@ def measure_energy(
 def energy_of_order(session: Session, asked: Asked) -> EnergyOfRun:
     """Measure the energy of an order's runs. Its clock waits for the device, so that what was queued is done then."""
     order = asked.order
-    read_joules = open_energy_of(order.auto.device)
+    seen = asked.ready.visible_devices
+    read_joules = open_energy_of(f"{order.auto.device}:{seen[0]}" if seen else order.auto.device)
     with prepared_child(session, asked.ready, asked.cores, warmup_runs=3) as child:
         return measure_energy(
             lambda seconds: child.ask(Spin(seconds), order.timeout_seconds + seconds).runs,

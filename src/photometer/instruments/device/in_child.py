@@ -45,6 +45,7 @@ def modes_in_child(
         library=prepare.library,
         symbol=prepare.symbol,
         compile_cache=prepare.compile_cache,
+        visible_devices=prepare.visible_devices,
         seed=prepare.seed,
     )
     longest = options.min_run_time if options.precision is None else options.max_run_time

@@ -187,7 +187,7 @@ class _FakeValgrind:
 
 
 def test_a_child_sees_only_the_accelerators_that_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without any, its variable shows it; with some, torch's own numbering does (docs/gpu.md)."""
+    """There need not be any: the variable shows it."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,GPU-abc")
     setup = "import os; assert os.environ['CUDA_VISIBLE_DEVICES'] == 'GPU-abc', os.environ['CUDA_VISIBLE_DEVICES']"
     prepare = Prepare(setup=setup, device="cuda", visible_devices=(1,))

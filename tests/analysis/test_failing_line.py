@@ -4,7 +4,7 @@ import traceback
 from pathlib import Path
 
 from photometer.analysis.comparison_result import ComparisonFailure
-from photometer.analysis.failing_line import LONGEST_LINE, failing_line, with_failing_line
+from photometer.analysis.failing_line import LONGEST_LINE, failing_line, telling_lines, with_failing_line
 from photometer.analysis.run_table import RunFailure
 from photometer.model.records import to_record
 from photometer.report.page.view_comparison import comparison_skips
@@ -73,3 +73,14 @@ def test_terminal_and_page_show_it() -> None:
 
 def test_a_failure_is_one_line() -> None:
     assert render_failure(RunFailure("a\nb", "time", "KeyError: 1\nmore")) == "a\\nb: timing failed: KeyError: 1"
+
+
+def test_a_crash_is_shown_from_its_start_another_error_at_its_end() -> None:
+    crash = 'printed\n\nFatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n'
+    crash += "".join(f'  File "f{n}.py", line {n} in f{n}\n' for n in range(20)) + "\nExtension modules: torch._C\n"
+    assert telling_lines(crash, 3) == [
+        "Fatal Python error: Aborted",
+        "Current thread 0x1 (most recent call first):",
+        '  File "f0.py", line 0 in f0',
+    ]
+    assert telling_lines("a\nb\nc\n", 2) == ["b", "c"]

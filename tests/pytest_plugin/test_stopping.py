@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from photometer.errors import SnippetError
+from photometer.analysis.failing_line import telling_lines
+from photometer.errors import SnippetError, WorkerCrashed
 from photometer.model.machine import Environment
 from photometer.pytest_plugin.stop_messages import SideSettings
 from photometer.pytest_plugin.stopping_session import NotReached, SidePolicy, StoppingSession
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.lengthy
 
 FILE = "test_stopped.py"
 TESTS = """
+    import os
     import pytest
 
     @pytest.fixture
@@ -57,6 +59,12 @@ TESTS = """
     def test_raises(photometer):
         photometer(lambda: 1 / 0)
 
+    def test_dies(photometer):
+        photometer(lambda: os.abort())
+
+    def test_after_it(photometer):
+        photometer(max, 1, 2)
+
     def test_not_asked_for(photometer):
         raise AssertionError("nobody has asked for this test")
 """
@@ -68,6 +76,8 @@ NAMES = (
     "test_fails_after",
     "test_pedantic",
     "test_raises",
+    "test_dies",
+    "test_after_it",
 )
 
 
@@ -145,6 +155,22 @@ def test_an_error_of_what_is_measured_is_the_test_s_own(session: StoppingSession
     with session.child() as child, pytest.raises(SnippetError, match="ZeroDivisionError"):
         child.ask(Prepare(stmt, warmup_runs=1))
     assert session.finish().outcome == "failed"
+
+
+def test_what_dies_on_the_way_to_a_test_is_no_failure_of_it(session: StoppingSession) -> None:
+    # As the process that counts does, which has no work in tests that failed when they were checked.
+    session.move_to(id_of("test_after_it"))
+    assert session.stopped().stmt == "photometer_function(photometer_arg_0, photometer_arg_1)"
+    assert session.finish().outcome == "passed"
+
+
+def test_what_dies_by_itself_says_so_and_shows_where(session: StoppingSession) -> None:
+    session.move_to(id_of("test_dies"))
+    with pytest.raises(WorkerCrashed, match="SIGABRT") as raised, session.child() as child:
+        child.ask(Prepare(session.stopped().stmt, warmup_runs=1))
+    lines = telling_lines(raised.value.log or "", 3)
+    assert lines[0] == "Fatal Python error: Aborted"
+    assert f'{FILE}", line ' in lines[2]
 
 
 def test_sides_have_the_user_s_variables_in_an_environment_of_fixed_size(monkeypatch: pytest.MonkeyPatch) -> None:

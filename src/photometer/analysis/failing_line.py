@@ -15,6 +15,8 @@ _FRAME = re.compile(
 _IN_SNIPPET = re.compile(r"<(?:photometer|stmt|setup|statement|snippet)[^>]*>")
 # Code that the user did not write: the standard library, installed packages, what Python itself makes up.
 _NOT_THE_USERS = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<")
+# Python's report of a crash has its reason and the innermost frames first; the frames at its end are pytest's or ours.
+_CRASH = re.compile(r"^Fatal Python error: .*", re.MULTILINE)
 # A statement may be one line of a thousand characters.
 LONGEST_LINE = 120
 
@@ -29,6 +31,14 @@ def failing_line(log: str) -> str:
             name = frame["file"].rpartition("/")[2]
             return f"{name}:{frame['number']}: {_shortened(frame['line'])}"
     return ""
+
+
+def telling_lines(log: str, most: int) -> list[str]:
+    """Return the lines of a log that name the error: the last ones, or the start of Python's report of a crash."""
+    crashes = list(_CRASH.finditer(log))
+    if crashes:
+        return [line for line in log[crashes[-1].start() :].splitlines() if line.strip()][:most]
+    return log.strip().splitlines()[-most:]
 
 
 def with_failing_line(message: str, log: str) -> str:

@@ -64,10 +64,11 @@ class NotReached(SnippetError):
 
 
 class StoppingServer(ForkServer):
-    """One pytest process. `at` is the test where it has stopped; None while it runs."""
+    """One pytest process. `first` is its first test, `at` the one where it has stopped; None while it runs."""
 
     def __init__(self, launch: Launch, zygote: Zygote, settings: SideSettings) -> None:
         super().__init__(launch, zygote)
+        self.first = next(iter(settings.tests), "")
         self.at: Stopped | None = None
         self._ended: dict[str, Ended] = {}
         # It reads them once torch is imported, then collects tests. If it has already ended, waiting for its greeting
@@ -152,16 +153,25 @@ class StoppingSession(Session):
 
     @contextlib.contextmanager
     def server(self, kind: ServerKind = ServerKind(), cores: Sequence[int] = ()) -> Iterator[Server]:  # noqa: B008
-        with super().server(kind, cores) as server:
+        with contextlib.ExitStack() as stack:
+            server = stack.enter_context(super().server(kind, cores))
             assert isinstance(server, StoppingServer)
+            if server.first != self.test:
+                try:
+                    server.go_to(self.test)
+                except (WorkerCrashed, WorkerTimeout):
+                    # Perhaps in a test before this one, which is no failure of this one: a new process starts here.
+                    stack.close()
+                    server = stack.enter_context(super().server(kind, cores))
+                    assert isinstance(server, StoppingServer)
             server.go_to(self.test)
             yield server
 
     def stopped(self) -> Stopped:
         """Return where the timing process has stopped: at the current test."""
-        with super().server() as server:
-            assert isinstance(server, StoppingServer)
-            return server.go_to(self.test)
+        with self.server() as server:
+            assert isinstance(server, StoppingServer) and server.at is not None
+            return server.at
 
     def finish(self) -> Ended:
         """Let all processes leave the current test, and return how it ended in one without Valgrind."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from photometer.analysis.cause import own_sentences
 from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
-from photometer.analysis.failing_line import with_failing_line
+from photometer.analysis.failing_line import telling_lines, with_failing_line
 from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS, Verdict, bound_text
 from photometer.model.units import percent
 from photometer.model.visible_text import visible
@@ -42,7 +42,7 @@ _MARKS = {"slower": "🔴", "failed": "🔴", "undecided": "🟡", "fine": "🟢
 _SHOWN = ("slower", "probably slower", "undecided", "probably faster", "faster")
 # The first line has a reason if it is short; it stands below in any case.
 LONGEST_REASON = 80
-# The results file has the whole log; its last lines name the error.
+# The results file has the whole log.
 LOG_LINES = 6
 
 
@@ -216,7 +216,7 @@ def _failures(comparison: EnvironmentComparison, width: int) -> Iterator[str]:
         side = f" on the {failure.side} side" if failure.side else ""
         message = with_failing_line(failure.message, failure.log)
         yield from note_lines(f"failed{side}: {failure.title}: {message}", width, "  ", "    ")
-        for line in failure.log.strip().splitlines()[-LOG_LINES:]:
+        for line in telling_lines(failure.log, LOG_LINES):
             yield f"      {visible(line)}"
     for title in comparison.not_reached:
         yield f"  not reached within the budget: {visible(title)}"

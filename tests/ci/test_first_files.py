@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -81,6 +83,32 @@ def test_what_is_written_can_be_read(project: Path, monkeypatch: pytest.MonkeyPa
     again = plan_first_files(project, {})
     assert again.files == ()
     assert len(again.remarks) == 3
+
+
+@pytest.mark.parametrize("branch", ["it's,#a", '"],x', "{a}", "2026", "no", "c++", "!main", "a]", "ähm"])
+def test_a_branch_of_any_name_is_one_name_in_the_workflow(project: Path, branch: str) -> None:
+    git(project, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
+    (text,) = (file.text for file in plan_first_files(project, {}).files if file.path.endswith("benchmarks.yml"))
+    (pattern,) = yaml.safe_load(text)[True]["push"]["branches"]
+    assert pattern.replace("\\", "") == branch
+    assert not set("!+") & set(re.sub(r"\\.", "", pattern))
+
+
+@pytest.mark.parametrize("name", ['q"""; import os; os.abort() #', "back\\", "\\N{nope}", 'a": os.abort(), "b'])
+def test_names_of_folders_and_files_do_not_become_code(tmp_path: Path, name: str) -> None:
+    root = tmp_path / name
+    (root / name).mkdir(parents=True)
+    (root / name / "__init__.py").touch()
+    (root / "fine").mkdir()
+    for file in (root / name / "ops.py", root / "fine" / f"{name}.py"):
+        file.write_text(OPS)
+    for with_package in (False, True):
+        if with_package:
+            (root / "fine" / "__init__.py").touch()
+        suite = plan_first_files(root, {}).files[0].text
+        assert name not in suite
+        assert "abort" not in suite
+        assert [type(node).__name__ for node in ast.parse(suite).body] == ["Expr", "ImportFrom", "Assign"]
 
 
 def test_nothing_is_overwritten(project: Path) -> None:

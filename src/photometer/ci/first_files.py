@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from photometer.errors import DefinitionError, PhotometerError
 from photometer.history.repository import Repository
 from photometer.model.whole_file import not_written, write_whole
 
-# `{branch}` is the main branch. Counts of the base are cached: a run on the main branch produces them.
+# `{branch}` is the main branch, as a YAML string. Counts of the base are cached: a run on the main branch produces them.
 GITHUB_WORKFLOW = """\
 # Compares a pull request with its base: is it slower, by how much, and why?
 name: benchmarks
@@ -229,7 +231,7 @@ def _workflows(
         if (root / path).exists():
             remarks.append(f"{path} already exists, and is left unchanged")
         else:
-            files.append(PlannedFile(path, text.format(branch=branch) if text is GITHUB_WORKFLOW else text))
+            files.append(PlannedFile(path, text.format(branch=_as_pattern(branch)) if text is GITHUB_WORKFLOW else text))
     return files, remarks
 
 
@@ -243,10 +245,16 @@ def _main_branch(repository: Repository | None, variables: Mapping[str, str]) ->
     return (repository.branch() or "main") if name == "origin/HEAD" else name.removeprefix("origin/")
 
 
+def _as_pattern(branch: str) -> str:
+    """Return a YAML string that is GitHub's pattern for this branch alone: git allows quotes, commas, + and !."""
+    return json.dumps(re.sub(r"[!+]", r"\\\g<0>", branch))
+
+
 def _suite_text(root: Path) -> str:
     packages = find_packages(root)
     found = find_code(packages)
-    name = packages[0].name if packages else root.name
+    # A folder may have any name, and this text becomes code.
+    name = packages[0].name if packages else root.name if _HARMLESS.fullmatch(root.name) else "this project"
     callable_now = [code for code in found if code.tensors is not None]
     lines = [f'"""Benchmarks of {name}: `photometer run` measures them, `photometer compare` compares branches."""', ""]
     lines += ["from photometer import TimerArgs", ""]
@@ -280,6 +288,7 @@ MOST_FOUND = 12
 MOST_FILES = 500
 # Where packages are in a repository.
 _ROOTS = ("src", "")
+_HARMLESS = re.compile(r"[\w .-]+")
 _NOT_PACKAGES = {"tests", "test", "docs", "doc", "benchmarks", "examples", "scripts", "build", "dist", "tools"}
 
 
@@ -301,7 +310,8 @@ def find_packages(folder: Path) -> tuple[Path, ...]:
     """Return the package folders of a project: those in src/, or those beside it if there are none."""
     for root in _ROOTS:
         place = folder / root
-        found = sorted(file.parent for file in place.glob("*/__init__.py") if file.parent.name not in _NOT_PACKAGES)
+        folders = (file.parent for file in place.glob("*/__init__.py"))
+        found = sorted(each for each in folders if each.name.isidentifier() and each.name not in _NOT_PACKAGES)
         if found:
             return tuple(found)
     return ()
@@ -321,6 +331,9 @@ def find_code(packages: tuple[Path, ...]) -> tuple[FoundCode, ...]:
 
 def _in_file(file: Path, root: Path) -> Iterator[FoundCode]:
     parts = file.relative_to(root).with_suffix("").parts
+    if not all(part.isidentifier() for part in parts):
+        # It cannot be imported, and its name must not become code.
+        return
     if any(part.startswith("_") and part != "__init__" for part in parts) or set(parts) & _NOT_PACKAGES:
         return
     try:

@@ -19,7 +19,7 @@ from tests.ci.action_steps import ACTION, ROOT
 PAGE = (ROOT / "docs" / "ci.md").read_text()
 
 
-@pytest.mark.parametrize("text", [GITHUB_WORKFLOW.format(branch="main"), COMMENT_WORKFLOW, GITLAB_JOB])
+@pytest.mark.parametrize("text", [GITHUB_WORKFLOW.format(branch='"main"'), COMMENT_WORKFLOW, GITLAB_JOB])
 def test_workflows_are_those_that_are_written(text: str) -> None:
     assert f"```yaml\n{text}```" in PAGE
 

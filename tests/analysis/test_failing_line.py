@@ -76,7 +76,7 @@ def test_a_failure_is_one_line() -> None:
 
 
 def test_a_crash_is_shown_from_its_start_another_error_at_its_end() -> None:
-    crash = 'printed\n\nFatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n'
+    crash = "printed\n\nFatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n"
     crash += "".join(f'  File "f{n}.py", line {n} in f{n}\n' for n in range(20)) + "\nExtension modules: torch._C\n"
     assert telling_lines(crash, 3) == [
         "Fatal Python error: Aborted",

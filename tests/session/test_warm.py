@@ -114,8 +114,9 @@ def test_one_is_not_newer_than_the_one_it_is_a_fork_of(runtime: WarmFolder, envi
     (second,) = (record for record in records if record["imports"])
     torch = next(file for file in first["files"] if file.endswith("torch/__init__.py"))
     package = next(file for file in second["files"] if file.endswith("warm_package.py"))
-    assert second["files"][torch] == first["files"][torch] == first["started_at_ns"]
-    assert second["files"][package] == second["started_at_ns"] > first["started_at_ns"]
+    assert second["files"][torch] == first["files"][torch]
+    assert second["files"][package][0] > first["files"][torch][0]
+    assert second["started_ticks"] > first["started_ticks"]
 
 
 def test_another_environment_or_version_is_another_one(
@@ -152,7 +153,7 @@ def _stop(zygotes: list[WarmZygote], _: Path) -> None:
 
 def _tamper(_: list[WarmZygote], folder: Path) -> None:
     for record in folder.glob("*.json"):
-        record.write_text('{"pid": 1, "started_at_ns": 1, "version": 0, "files": {}, "path": [], "found_in": {}}')
+        record.write_text('{"pid": 1, "started_ticks": 1, "version": 0, "files": {}, "path": [], "found_in": {}}')
 
 
 def _garble(_: list[WarmZygote], folder: Path) -> None:
@@ -330,18 +331,65 @@ def test_none_are_kept_if_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> No
     assert keep_seconds() == 0
 
 
+def imported(file: Path, loaded_after: int) -> dict[str, list[int]]:
+    status = file.stat()
+    return {str(file): [loaded_after, status.st_mtime_ns, status.st_ctime_ns]}
+
+
 def test_a_record_is_current_only_if_all_its_files_are_older(tmp_path: Path) -> None:
     file = tmp_path / "module.py"
     file.write_text("")
     later_ns = time.time_ns() + 10**9
-    record = {"files": {str(file): later_ns}, "path": [], "found_in": {}}
+    record = {"files": imported(file, later_ns), "path": [], "found_in": {}}
     assert is_current(record)
-    assert not is_current({**record, "files": {str(file): 1}})
-    assert not is_current({**record, "files": {str(tmp_path / "gone.py"): later_ns}})
+    assert not is_current({**record, "files": imported(file, 1)})
+    assert not is_current({**record, "files": {str(tmp_path / "gone.py"): [later_ns, 1, 1]}})
     assert is_current({**record, "path": ["/no/such/folder", str(tmp_path)], "found_in": {"module": str(tmp_path)}})
     later = {**record, "path": [str(tmp_path), "/later"], "found_in": {"module": "/later"}}
     assert not is_current(later)
     assert json.dumps(later)
+
+
+def test_a_clock_that_was_set_back_hides_no_change(tmp_path: Path) -> None:
+    """The file is edited after the zygote has loaded it, and its new time is before that."""
+    file = tmp_path / "module.py"
+    file.write_text("VALUE = 1")
+    record = {"files": imported(file, time.time_ns() + 3600 * 10**9), "path": [], "found_in": {}}
+    assert is_current(record)
+    time.sleep(0.02)
+    file.write_text("VALUE = 2")
+    assert not is_current(record)
+
+
+def test_a_clock_that_was_set_loses_no_server_and_ends_no_other_process(
+    runtime: WarmFolder, environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value_seen(environment)
+    first = pids(runtime)
+    for hours in (-10, 10):
+        monkeypatch.setattr(warm.time, "time", lambda by=hours: time.monotonic() + by * 3600)
+        assert pids(runtime) == first
+        assert all(0 <= each.age_seconds < 600 for each in runtime.present())
+        # A record whose pid belongs to a process of today that began at another moment.
+        (record, *_) = runtime.folder.glob("*.json")
+        other = {**json.loads(record.read_text()), "pid": os.getpid()}
+        (runtime.folder / f"{'0' * 24}.json").write_text(json.dumps(other))
+        assert pids(runtime) == first
+        runtime.remove("0" * 24)
+    value_seen(environment)
+    assert pids(runtime) == first
+
+
+def test_one_that_can_keep_no_record_ends_with_its_command(runtime: WarmFolder, environment: Environment) -> None:
+    """As on a full disk: nobody could know whether what it has imported is still current."""
+    package = Path(environment.path[0]) / "warm_package.py"
+    package.write_text(
+        "import os\ndef replace(*paths):\n    raise OSError(28, 'full')\nos.replace = replace\nVALUE = 1\n"
+    )
+    value_seen(environment)
+    (first,) = runtime.present()
+    assert first.imports == ()
+    wait_until(lambda: [path.stem for path in runtime.folder.glob("*.sock")] == [first.name], 60)
 
 
 def test_the_least_recently_used_make_room(

@@ -19,7 +19,7 @@ from photometer.errors import DefinitionError, PhotometerError
 from photometer.history.repository import Repository
 from photometer.model.whole_file import not_written, write_whole
 
-# `{branch}` is the main branch, as a YAML string. Counts of the base are cached: a run on the main branch produces them.
+# `{branch}` is the main branch, quoted. Counts of the base are cached: a run on the main branch produces them.
 GITHUB_WORKFLOW = """\
 # Compares a pull request with its base: is it slower, by how much, and why?
 name: benchmarks
@@ -225,13 +225,13 @@ def _workflows(
             return [], [f"{GITLAB_FILE} already exists, and is left unchanged"]
         include = f"include it in .gitlab-ci.yml:  include: [{{local: {GITLAB_FILE}}}]"
         return [PlannedFile(GITLAB_FILE, GITLAB_JOB)], [include]
-    branch = _main_branch(repository, variables)
+    branch = _as_pattern(_main_branch(repository, variables))
     files, remarks = [], []
     for path, text in GITHUB_FILES.items():
         if (root / path).exists():
             remarks.append(f"{path} already exists, and is left unchanged")
         else:
-            files.append(PlannedFile(path, text.format(branch=_as_pattern(branch)) if text is GITHUB_WORKFLOW else text))
+            files.append(PlannedFile(path, text.format(branch=branch) if text is GITHUB_WORKFLOW else text))
     return files, remarks
 
 

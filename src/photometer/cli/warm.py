@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -38,11 +37,10 @@ def warm(stop: Annotated[bool, typer.Option("--stop", help="End all of them.")] 
 
 
 def _line(each: WarmZygote) -> str:
-    age = time.time() - each.started_at
     size = "?" if each.size_bytes is None else f"{each.size_bytes / _MIB:.0f}"
     imports = ", ".join(each.imports) or "torch"
     outdated = "" if each.is_current else "  (outdated: will be replaced)"
-    return f"  {each.name[:8]}  {size:>5} MiB  {_age(age):>7} old  {each.title}  {imports}{outdated}"
+    return f"  {each.name[:8]}  {size:>5} MiB  {_age(each.age_seconds):>7} old  {each.title}  {imports}{outdated}"
 
 
 def _age(seconds: float) -> str:

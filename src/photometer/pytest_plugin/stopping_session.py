@@ -170,7 +170,8 @@ class StoppingSession(Session):
     def stopped(self) -> Stopped:
         """Return where the timing process has stopped: at the current test."""
         with self.server() as server:
-            assert isinstance(server, StoppingServer) and server.at is not None
+            assert isinstance(server, StoppingServer)
+            assert server.at is not None
             return server.at
 
     def finish(self) -> Ended:

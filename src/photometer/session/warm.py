@@ -85,7 +85,7 @@ class WarmZygote:
     title: str
     imports: tuple[str, ...]
     pid: int
-    started_at: float
+    age_seconds: float
     size_bytes: int | None
     is_current: bool
 
@@ -143,12 +143,12 @@ class WarmFolder:
                         str(record.get("title", "")),
                         tuple(map(str, record.get("imports", ()))),
                         record["pid"],
-                        record["started_at_ns"] / 1e9,
+                        time.clock_gettime(time.CLOCK_BOOTTIME) - record["started_ticks"] / _CLOCK_TICKS,
                         _own_bytes(record["pid"]),
                         is_current(record),
                     )
                 )
-        return sorted(found, key=lambda each: each.started_at)
+        return sorted(found, key=lambda each: -each.age_seconds)
 
     def clear(self) -> int:
         """End all zygotes, even those that are starting. Return how many were ready."""
@@ -234,13 +234,15 @@ def worker_digest() -> str:
 
 
 def is_current(record: Mapping[str, Any]) -> bool:
-    """Return whether all files that a zygote has imported are older than it, and would be imported again."""
-    for file, loaded_after in record["files"].items():
+    """Return whether all files that a zygote has imported are as they were before it, and would be imported again."""
+    for file, (loaded_after, *changed_ns) in record["files"].items():
         try:
             status = os.stat(file)  # noqa: PTH116  thousands of files
         except OSError:
             return False
-        if max(status.st_mtime_ns, status.st_ctime_ns) >= loaded_after:
+        # A clock that was set back makes a changed file look old, so its times must be the same, too.
+        now_ns = [status.st_mtime_ns, status.st_ctime_ns]
+        if max(now_ns) >= loaded_after or now_ns != changed_ns:
             return False
     return not _is_shadowed(record["path"], record["found_in"])
 
@@ -278,9 +280,9 @@ def _read(path: Path) -> dict[str, Any] | None:
         record = json.loads(path.read_text(encoding="utf-8"))
         right = (
             isinstance(record["pid"], int)
-            and isinstance(record["started_at_ns"], int)
+            and isinstance(record["started_ticks"], int)
             and record["version"] == PROTOCOL_VERSION
-            and all(isinstance(loaded_after, int) for loaded_after in record["files"].values())
+            and all(len(times) == 3 and all(isinstance(n, int) for n in times) for times in record["files"].values())
             and all(isinstance(folder, str) for folder in [*record["path"], *record["found_in"].values()])
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -294,11 +296,9 @@ def _is_running(record: Mapping[str, Any]) -> bool:
         status = os.stat(f"/proc/{record['pid']}")  # noqa: PTH116
         text = Path(f"/proc/{record['pid']}/stat").read_text()
         state, *fields = text.rpartition(")")[2].split()
-        started = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + int(fields[18]) / _CLOCK_TICKS
+        return status.st_uid == os.getuid() and state not in "ZX" and int(fields[18]) == record["started_ticks"]
     except (OSError, ValueError, IndexError):
         return False
-    # A zygote of its own process starts with it, one that was forked just before its record says.
-    return status.st_uid == os.getuid() and state not in "ZX" and started <= record["started_at_ns"] / 1e9 + 5.0
 
 
 def _identity(path: Path) -> tuple[int, ...]:

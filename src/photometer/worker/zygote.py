@@ -20,6 +20,7 @@ import os
 import select
 import shutil
 import socket
+import stat
 import struct
 import sys
 import time
@@ -90,7 +91,9 @@ def become_zygote(request: dict[str, Any], descriptors: list[int]) -> None:
     if failed is not None:
         refuse(listener, failed)
     else:
-        write_record(request, started_at)
+        if not write_record(request, started_at):
+            # Nobody could know whether its imports are still current, so it ends with its command.
+            request["keep_seconds"] = 0.0
         serve_forks(listener, lifeline, inode, request)
     if _inode(request["socket"]) == inode:
         # Otherwise they are those of the zygote that has replaced this one.
@@ -296,29 +299,32 @@ def has_record(request: dict[str, Any]) -> bool:
     return not str(request["record"]).endswith(NO_PATH)
 
 
-def write_record(request: dict[str, Any], started_at: int) -> None:
+def write_record(request: dict[str, Any], started_at: int) -> bool:
     """Write the files that this zygote has imported, if it is kept, so that others can check that they are current.
 
-    A fork does it: a zygote that is kept must be in the same state as one that is not.
+    A fork does it: a zygote that is kept must be in the same state as one that is not. Return whether it succeeded.
     """
     pid = os.fork()
     if pid:
-        os.waitpid(pid, 0)
-        return
-    if not has_record(request):
-        os._exit(0)
-    # On a full disk there is no record: the zygote is then taken for one that is starting.
-    with contextlib.suppress(OSError, ValueError):
-        record = make_record(request, started_at)
-        with open(f"{request['record']}.partial", "w") as file:  # noqa: PTH123
-            json.dump(record, file)
-        os.replace(f"{request['record']}.partial", request["record"])  # noqa: PTH105
-    os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        return status == 0
+    status = 1
+    try:
+        # On a full disk, and without /proc, there is no record.
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            if has_record(request):
+                record = make_record(request, started_at)
+                with open(f"{request['record']}.partial", "w") as file:  # noqa: PTH123
+                    json.dump(record, file)
+                os.replace(f"{request['record']}.partial", request["record"])  # noqa: PTH105
+            status = 0
+    finally:
+        os._exit(status)
 
 
 def make_record(request: dict[str, Any], started_at: int) -> dict[str, Any]:
-    """Return the zygote's identity, and each file that it has, with the start of the zygote that loaded it."""
-    before: dict[str, int] = {}
+    """Return the zygote's identity, and what `_imported` says of each of its files."""
+    before: dict[str, list[int]] = {}
     if not request["parent_record"].endswith(NO_PATH):
         with open(request["parent_record"]) as file:  # noqa: PTH123
             before = json.load(file)["files"]
@@ -330,20 +336,33 @@ def make_record(request: dict[str, Any], started_at: int) -> dict[str, Any]:
         place = os.path.dirname(getattr(module, "__file__", None) or "")  # noqa: PTH120
         if place and "." not in name:
             found_in[name] = os.path.dirname(place) if hasattr(module, "__path__") else place  # noqa: PTH120
+    pid = os.getppid()
+    with open(f"/proc/{pid}/stat") as stat_file:  # noqa: PTH123
+        ticks = int(stat_file.read().rpartition(")")[2].split()[19])
     return {
-        "pid": os.getppid(),
+        "pid": pid,
         "version": PROTOCOL_VERSION,
-        "started_at_ns": started_at,
+        # Since the machine's start: with the pid it names a process, whatever becomes of the clock.
+        "started_ticks": ticks,
         "title": request["title"],
         "imports": request["imports"],
         "path": list(sys.path),
         "found_in": found_in,
         "files": {
-            file: before.get(file, started_at)
+            file: before.get(file) or imported
             for file in sorted(files)
-            if file.startswith("/") and os.path.isfile(file)  # noqa: PTH113
+            if file.startswith("/") and (imported := _imported(file, started_at))
         },
     }
+
+
+def _imported(file: str, started_at: int) -> list[int]:
+    """Return when the zygote that loaded a file began, and when the file was changed; nothing if it is no file."""
+    try:
+        status = os.stat(file)  # noqa: PTH116
+    except OSError:
+        return []
+    return [started_at, status.st_mtime_ns, status.st_ctime_ns] if stat.S_ISREG(status.st_mode) else []
 
 
 def _reap() -> tuple[int, int]:

@@ -367,7 +367,7 @@ def test_a_clock_that_was_set_loses_no_server_and_ends_no_other_process(
     value_seen(environment)
     first = pids(runtime)
     for hours in (-10, 10):
-        monkeypatch.setattr(warm.time, "time", lambda by=hours: time.monotonic() + by * 3600)
+        monkeypatch.setattr(time, "time", lambda by=hours: time.monotonic() + by * 3600)
         assert pids(runtime) == first
         assert all(0 <= each.age_seconds < 600 for each in runtime.present())
         # A record whose pid belongs to a process of today that began at another moment.

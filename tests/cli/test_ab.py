@@ -222,7 +222,7 @@ def memory_of(stmt: str) -> MemoryMeasurement:
 def test_progress_says_what_is_known_so_far(
     measured: Measured, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("photometer.cli.ab_progress.COMPARISON_LINE_SECONDS", 0.0)
+    monkeypatch.setattr("photometer.cli.progress.COMPARISON_LINE_SECONDS", 0.0)
     _, _, err = ab(capsys, "a", "b", "c")
     assert "c < a < b" in err
     _, _, err = ab(capsys, "a", "b")

@@ -10,8 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from photometer.cli import build_app
+from photometer.cli.compile_report import compile_gate, exit_status
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.fail_on_compile import compile_gate, exit_status
 from photometer.model.compile_report import CompileReport, GraphBreak
 from photometer.model.task import TaskSpec
 

@@ -1,7 +1,9 @@
 """The formats of services that keep results of many commits, by the name that `--format` has for them.
 
-github-action-benchmark is in a file of its own. Here are the Bencher Metric Format (BMF), for `bencher run --adapter
-json --file FILE`, and records of PyTorch's benchmark database (oss_ci_benchmark_v3), which its HUD reads.
+The Bencher Metric Format (BMF), for `bencher run --adapter json --file FILE`; records of PyTorch's benchmark database
+(oss_ci_benchmark_v3), which its HUD reads; and a JSON array for github-action-benchmark with `tool:
+customSmallerIsBetter`, each of whose entries has `name`, `value` and `unit`, and may have `range` and `extra`, all
+texts but the value.
 """
 
 from __future__ import annotations
@@ -11,8 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from photometer.ci.exported_figures import ExportedFigure
-from photometer.ci.github_action_benchmark import render_github_action_benchmark
+from photometer.ci.exported_figures import LATENCY, ExportedFigure
 
 MICROSECONDS = 1e6
 # As PyTorch's own operator benchmarks say it.
@@ -86,6 +87,27 @@ def _metric(figure: ExportedFigure) -> dict[str, float]:
     scale = NANOSECONDS if figure.unit == "s" else 1.0
     found = {"value": figure.value, "lower_value": figure.low, "upper_value": figure.high}
     return {name: scale * value for name, value in found.items() if value is not None and math.isfinite(value)}
+
+
+def render_github_action_benchmark(figures: Sequence[ExportedFigure]) -> str:
+    """Return the array. An author's own metrics are left out: it is not known whether less of them is better."""
+    entries = [_entry(figure) for figure in figures if figure.is_worse_if_more]
+    return json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _entry(figure: ExportedFigure) -> dict[str, object]:
+    scale, unit = (NANOSECONDS, "ns") if figure.unit == "s" else (1.0, figure.unit)
+    entry: dict[str, object] = {
+        # One name is one chart.
+        "name": figure.title if figure.measure == LATENCY else f"{figure.title} ({figure.measure})",
+        "unit": unit,
+        "value": scale * figure.value,
+    }
+    if figure.low is not None and figure.high is not None and math.isfinite(figure.high - figure.low):
+        entry["range"] = f"± {scale * (figure.high - figure.low) / 2:.6g}"
+    words = [f"suite: {figure.suite}", f"device: {figure.name.device}", figure.remark]
+    entry["extra"] = "\n".join(word for word in words if word)
+    return entry
 
 
 EXPORTS: Mapping[str, Callable[[Sequence[ExportedFigure]], str]] = {

@@ -22,8 +22,8 @@ from photometer.cli.ending import (
 )
 from photometer.cli.exit_codes import ExitCode, add_exit_words
 from photometer.cli.help_page import PhotometerCommand, PhotometerGroup
+from photometer.cli.measuring_options import MEASURING_COMMANDS, MEASURING_HISTORY_COMMANDS, with_server_options
 from photometer.cli.printing import complain, safe_streams, say_aside, show_text
-from photometer.cli.server_options import MEASURING_COMMANDS, MEASURING_HISTORY_COMMANDS, with_server_options
 from photometer.errors import PhotometerError
 from photometer.session.remarks import remarks_to
 

@@ -20,13 +20,21 @@ from photometer.cli.ab_output import (
     ranking_markdown,
 )
 from photometer.cli.ci_output import EXIT_OF, FailOn, gate_of, tell_gate
-from photometer.cli.code_options import Cpp, GlobalSetup, NumThreads, Setup, check_syntax, joined, read_code, read_setup
+from photometer.cli.code_options import (
+    Cpp,
+    GlobalSetup,
+    NumThreads,
+    Setup,
+    check_syntax,
+    joined,
+    make_own_code_importable,
+    read_code,
+    read_setup,
+)
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.measuring_options import Device, Limit, LockClocks, Memory, Ranks, Seed
-from photometer.cli.numbers import margin_share, seconds
-from photometer.cli.optional_values import LEFT_OUT
+from photometer.cli.option_values import LEFT_OUT, margin_share, seconds
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
-from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered, terminal_width
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
 from photometer.cli.suite_options import Timeout
@@ -248,7 +256,7 @@ def _measured(request: AbRequest, *, instructions: bool, memory: bool, quiet: bo
 
     If a signal comes before they are final, yield those so far, and then let it go on.
     """
-    from photometer.cli.ab_progress import ab_progress
+    from photometer.cli.progress import ab_progress
     from photometer.comparing.ab_findings import AbFindings
     from photometer.comparing.statements import open_ab
 

@@ -11,7 +11,7 @@ from photometer.cli.cluster_option import Nodes, On, commit_nodes
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.measuring_options import Install
-from photometer.cli.numbers import seconds
+from photometer.cli.option_values import seconds
 from photometer.cli.printing import complain, say_aside, show_rendered
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
 from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, chosen_suite

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.measuring_options import Install
-from photometer.cli.numbers import margin_share, seconds
+from photometer.cli.option_values import margin_share, seconds
 from photometer.cli.printing import show_text
 from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, chosen_suite
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS

@@ -1,6 +1,7 @@
 """Code on the command line, for several subcommands: text as it is, or `@FILE` for the text of a file.
 
-A line `# ---` (`// ---` in C++) in a file separates the untimed set-up from the code that is timed.
+A line `# ---` (`// ---` in C++) in a file separates the untimed set-up from the code that is timed. The user's own code
+is put on the path of a command here, too, as `python -m` does.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from photometer.cli.numbers import MOST_THREADS
+from photometer.cli.option_values import MOST_THREADS
 
 Setup = Annotated[
     str,
@@ -83,3 +84,16 @@ def check_syntax(codes: Iterable[Code], setup: str) -> None:
 def joined(*setups: str) -> str:
     """Return set-ups one after another, or `pass` if there are none."""
     return "\n".join(setup for setup in setups if setup.strip() not in ("", "pass")) or "pass"
+
+
+def make_own_code_importable(suites: Iterable[str | Path] = ()) -> tuple[str, ...]:
+    """Make the working directory, and folders of suites' files, importable here; return them for an environment.
+
+    The environment of this interpreter has them from here; one of another interpreter is given them.
+    """
+    from photometer.model.own_code import own_folders
+    from photometer.worker.server import make_importable
+
+    folders = own_folders(suites)
+    make_importable(list(folders))
+    return folders

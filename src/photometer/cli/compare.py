@@ -31,7 +31,7 @@ from photometer.cli.cluster_option import Nodes, On, compare_on, refuse_on_clust
 from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.instrument_options import is_comparable, with_instruments
 from photometer.cli.measuring_options import Install, Limit, LockClocks, Seed
-from photometer.cli.numbers import MOST_REPEATS, seconds, share
+from photometer.cli.option_values import MOST_REPEATS, seconds, share
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
 from photometer.cli.printing import complain, say_aside, show_rendered, terminal_width
 from photometer.cli.store_option import WriteStore, hidden, store_of, store_to_write

@@ -1,19 +1,28 @@
-"""`photometer compile-report STMT`: what torch.compile makes of a statement: graphs, breaks, recompilations, time."""
+"""`photometer compile-report STMT`: what torch.compile makes of a statement: graphs, breaks, recompilations, time.
+
+Also the option `--fail-on recompile,graph-break` of `compile-report` and `run`: which compiled statements break a rule.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from json import dumps
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.ci_output import EXIT_OF
 from photometer.cli.code_options import NumThreads, Setup, check_syntax, joined, read_code, read_setup
-from photometer.cli.fail_on_compile import FailOnCompile, compile_gate, exit_status
-from photometer.cli.numbers import seconds
+from photometer.cli.exit_codes import ExitCode
+from photometer.cli.option_values import seconds
 from photometer.cli.output_options import Json, give_lines
-from photometer.cli.printing import show_rendered, show_text, terminal_width
+from photometer.cli.printing import complain, show_rendered, show_text, terminal_width
 from photometer.cli.sweep_options import Axes, Where, chosen_points
 from photometer.model.visible_text import visible
+
+if TYPE_CHECKING:
+    from photometer.analysis.gate import Gate
+    from photometer.model.compile_report import CompileReport
 
 
 def register(app: typer.Typer) -> None:
@@ -79,3 +88,37 @@ def compile_report(
         show_text(visible(code.stmt))
         show_rendered(render_compile_report(report, terminal_width(), counts))
     raise typer.Exit(exit_status(gate, [report], measured=True, failed=False))
+
+
+FailOnCompile = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="RULES",
+        help="What makes the exit status 3: recompile, graph-break, or never; several with commas.",
+    ),
+]
+
+
+def compile_gate(fail_on: list[str] | None) -> Gate:
+    """Return the rules of the option; raise if one of them is about comparisons."""
+    from photometer.analysis.gate import Gate
+    from photometer.errors import DefinitionError
+    from photometer.model.fail_rules import COMPILE_WORDS, parse_rules
+
+    try:
+        rules = parse_rules(fail_on or ())
+    except DefinitionError as error:
+        raise typer.BadParameter(f"--fail-on: {error.message}. {error.remedy}") from None
+    for rule in rules:
+        if rule.watched not in COMPILE_WORDS:
+            raise typer.BadParameter(f"--fail-on {rule}: nothing is compared here; give {', '.join(COMPILE_WORDS)}")
+    return Gate(rules)
+
+
+def exit_status(gate: Gate, reports: Iterable[CompileReport], *, measured: bool, failed: bool) -> ExitCode:
+    """Print the broken rules, and return the exit status."""
+    judged = gate.judge_compiled(reports, measured=measured, failed=failed)
+    for breach in judged.breaches:
+        complain(f"{breach.title}: {breach.sentence} (--fail-on {breach.rule})")
+    return EXIT_OF[judged.outcome]

@@ -1,9 +1,13 @@
-"""`photometer doctor`: finds what disturbs measurements on this machine, and says what to do about it."""
+"""`photometer doctor`: finds what disturbs measurements on this machine, and says what to do about it.
+
+With `--peaks`, it measures and keeps the machine's peak per second, which `--rates` needs.
+"""
 
 from __future__ import annotations
 
+import enum
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.numbers import seconds_or_none
-from photometer.cli.output_options import Json, Shape, folder_option, wanted
-from photometer.cli.peaks import ElementType, PeakAgain, PeakDevice, PeakPython, PeakThreads, PeakType, show_peaks
-from photometer.cli.printing import complain, say_aside, say_progress, show_rendered, terminal_width
+from photometer.cli.option_values import LEFT_OUT, MOST_THREADS, seconds_or_none
+from photometer.cli.output_options import Json, Shape, folder_option, give_lines, wanted
+from photometer.cli.printing import complain, say_aside, say_progress, show_rendered, show_text, terminal_width
+from photometer.model.records import to_record
 from photometer.model.results_folder import check_results_folder, make_results_folder
 
 if TYPE_CHECKING:
@@ -136,3 +140,89 @@ def _write(examination: Examination, folder: Path) -> None:
     if examination.noise is not None:
         write_text_whole(folder / PICTURE_NAME, noise_svg(examination.noise))
     complain(f"wrote {folder / PAGE_NAME}")
+
+
+PANEL = "With --peaks"
+
+
+class ElementType(str, enum.Enum):
+    FLOAT32 = "float32"
+    FLOAT64 = "float64"
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+
+
+PeakThreads = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--threads",
+        "-t",
+        metavar="N",
+        min=1,
+        max=MOST_THREADS,
+        help="Size of torch's thread pool (default: 1); repeat for several.",
+        rich_help_panel=PANEL,
+    ),
+]
+PeakType = Annotated[
+    ElementType | None,
+    typer.Option(
+        "--dtype", metavar="NAME", help="Element type: float32, float64, bfloat16, float16.", rich_help_panel=PANEL
+    ),
+]
+PeakDevice = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="[NAME]",
+        help="Measure the accelerator, or this one: cuda, cuda:1, xpu, mps (default: the CPU).",
+        rich_help_panel=PANEL,
+    ),
+]
+PeakAgain = Annotated[
+    bool, typer.Option("--again", help="Measure again, even if a result is kept.", rich_help_panel=PANEL)
+]
+PeakPython = Annotated[
+    str | None,
+    typer.Option(
+        "--python",
+        metavar="PATH",
+        help="Interpreter whose torch is used (default: this one).",
+        rich_help_panel=PANEL,
+    ),
+]
+
+
+def show_peaks(
+    num_threads: Sequence[int],
+    dtype: ElementType,
+    device: str | None,
+    python: str | None,
+    *,
+    again: bool,
+    json: str | None,
+) -> None:
+    """Print what a matrix product and a copy reach."""
+    from photometer.instruments.peaks import check_device, peak_of
+    from photometer.model.machine import Environment
+    from photometer.report.figures_text import peak_text
+    from photometer.session.session import Session
+
+    with Session(Environment.current() if python is None else Environment(python)) as session:
+        name = _accelerator(session.facts().devices) if device == LEFT_OUT else device or "cpu"
+        check_device(session, name)
+        peaks = (
+            peak_of(session, device=name, num_threads=count, dtype=dtype.value, again=again) for count in num_threads
+        )
+        if json is not None:
+            give_lines(json, (dumps(to_record(peak)) for peak in peaks))
+            return
+        for peak in peaks:
+            show_text(peak_text(peak))
+
+
+def _accelerator(devices: Sequence[str]) -> str:
+    for name in devices:
+        if name != "cpu":
+            return name
+    raise typer.BadParameter("this machine has no accelerator that this torch can use")

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.code_options import Setup, check_syntax, joined, read_code, read_setup
+from photometer.cli.code_options import Setup, check_syntax, joined, make_own_code_importable, read_code, read_setup
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.measuring_options import Python, Seed
-from photometer.cli.numbers import seconds
-from photometer.cli.optional_values import LEFT_OUT
+from photometer.cli.option_values import LEFT_OUT, seconds
 from photometer.cli.output_options import folder_option
-from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_text
 from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, chosen_suite, saying_selection
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS

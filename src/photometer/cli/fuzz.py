@@ -1,23 +1,32 @@
-"""`photometer fuzz STMT [--against STMT2]`: time statements over random inputs, and show which inputs are slow."""
+"""`photometer fuzz STMT [--against STMT2]`: time statements over random inputs, and show which inputs are slow.
+
+`show` prints a folder that it wrote with the same functions.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from photometer.cli.code_options import NumThreads, Setup, check_syntax, joined, read_code, read_setup
+from photometer.cli.code_options import (
+    NumThreads,
+    Setup,
+    check_syntax,
+    joined,
+    make_own_code_importable,
+    read_code,
+    read_setup,
+)
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.fuzz_output import ROWS, fuzz_header, fuzz_in_shape
 from photometer.cli.help_page import FOR_EXPERTS
-from photometer.cli.numbers import seconds as duration
-from photometer.cli.optional_values import LEFT_OUT
-from photometer.cli.output_options import Csv, Json, Markdown, Shape, folder_option, wanted
-from photometer.cli.own_code import make_own_code_importable
-from photometer.cli.printing import complain, say_aside, show_text
+from photometer.cli.option_values import LEFT_OUT, seconds as duration
+from photometer.cli.output_options import Csv, Json, Markdown, Shape, folder_option, in_shape, wanted
+from photometer.cli.printing import complain, say_aside, show_text, terminal_width
 from photometer.model.results_folder import RESULT_FILES, check_results_folder, make_results_folder
 from photometer.model.units import percent
 
@@ -26,9 +35,12 @@ if TYPE_CHECKING:
     from photometer.execution.fuzz_run import FuzzRequest
     from photometer.fuzzing import Fuzzer
     from photometer.model.fuzz_trial import FuzzTrial
-
+    from photometer.model.results_reader import Results
 
 PAGE_NAME = "report.html"
+
+# Of each end of the list.
+ROWS = 8
 
 
 def register(app: typer.Typer) -> None:
@@ -232,3 +244,64 @@ def _write_page(found: FuzzMap, path: Path, note: str) -> None:
 
     write_text_whole(path, render_fuzz_page(found, notes=[note]))
     say_aside(f"Page: {path}")
+
+
+def fuzz_header(request: FuzzRequest) -> dict[str, Any]:
+    """Return the header that a results file needs besides the trials, to make the map again."""
+    from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
+
+    return {
+        "statements": list(request.statements),
+        "seed": request.fuzzer.seed,
+        "count": request.count,
+        "explaining": sorted(explaining_parameters(request.fuzzer)),
+        "shown": list(shown_parameters(request.fuzzer)),
+    }
+
+
+def is_fuzz(results: Results) -> bool:
+    """Return whether `fuzz` wrote this file."""
+    return isinstance(results.header.get("fuzz"), Mapping) and "fuzz_trial" in results.kinds
+
+
+def fuzz_in_shape(found: FuzzMap, shape: Shape, rows: int = ROWS) -> str:
+    """Return a map for people, or all its inputs as a table whose notes are the findings and failures."""
+    from photometer.report.fuzz_text import render_fuzz_text, table_of_trials
+
+    if shape is Shape.TERMINAL:
+        return render_fuzz_text(found, terminal_width(), rows)
+    failures = [
+        f"#{trial.index} failed: {trial.failure.exception_type}: {trial.failure.message}"
+        for trial in found.failed
+        if trial.failure is not None
+    ]
+    notes = (found.headline, *found.findings, *failures)
+    return in_shape(dataclasses.replace(table_of_trials(found), notes=notes), shape)
+
+
+def show_fuzz(results: Results, shape: Shape) -> str:
+    """Return a file of `fuzz` as `fuzz` printed it; for a run that was stopped, with its progress."""
+    about = results.header["fuzz"]
+    found = _map_of(results)
+    asked, done = about.get("count"), len(found.trials) + len(found.failed)
+    text = fuzz_in_shape(found, shape)
+    return (
+        text
+        if asked in (None, done) or shape is not Shape.TERMINAL
+        else f"{text}\n{done} of {asked} inputs were measured.\n"
+    )
+
+
+def _map_of(results: Results) -> FuzzMap:
+    from photometer.analysis.fuzz_map import make_map
+    from photometer.model.fuzz_trial import FuzzTrial
+    from photometer.report.page.view_fuzz import listed_texts, statements_of
+
+    about, trials = results.header["fuzz"], results.of(FuzzTrial)
+    explaining = listed_texts(about, "explaining")
+    return make_map(
+        statements_of(about, trials),
+        trials,
+        None if explaining is None else frozenset(explaining),
+        tuple(listed_texts(about, "shown") or ()),
+    )

@@ -1,24 +1,28 @@
 """`photometer history …`: make, fill, read and publish a store of results over commits.
 
-There is one function per subcommand; history/text.py writes what they show. Measuring is in history_measure.py.
+A store is published as a site, to a folder or live. There is one function per subcommand; history/text.py writes what they show. Measuring is in history_measure.py.
 """
 
 from __future__ import annotations
 
+import contextlib
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli import history_measure, history_site
+from photometer.cli import history_measure
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.help_page import PhotometerGroup
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, folder_option, in_shape, wanted
-from photometer.cli.printing import complain, say_aside, show_rendered, show_text, terminal_width
+from photometer.cli.printing import complain, say_aside, say_progress, show_rendered, show_text, terminal_width
 from photometer.cli.store_option import ReadStore
 from photometer.cli.suite_options import Expression, Tags
 
 if TYPE_CHECKING:
+    from photometer.history.site.index_data import SiteOptions
     from photometer.history.store import Store
 
 Machine = Annotated[
@@ -50,7 +54,10 @@ def register(app: typer.Typer) -> None:
     history_measure.register(history)
     history.command("diff", help="Compare two measured commits benchmark by benchmark.")(diff)
     history.command("export", help="Write runs as results files, or all curves as CSV or JSON.")(export)
-    history_site.register(history)
+    history.command("publish", help="Write the history as a static site; it opens from disk or any web server.")(
+        publish
+    )
+    history.command("serve", help="Serve the history as a site, live from the store, on localhost only.")(serve)
     history.command("prune", help="Delete runs.")(prune)
     history.command("verify", help="Check that a store is intact, and show what it contains.")(verify)
     app.add_typer(history)
@@ -269,3 +276,87 @@ def _is_of(machine: object, words: str | None) -> bool:
 
     assert isinstance(machine, Stored)
     return words is None or words.lower() in machine.name.lower() or machine.fingerprint.startswith(words)
+
+
+CommitUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--commit-url",
+        metavar="PATTERN",
+        help="Link commits: an address with {sha} in it, such as https://github.com/OWNER/NAME/commit/{sha}.",
+    ),
+]
+Title = Annotated[
+    str | None, typer.Option("--title", metavar="TEXT", help="Title of the site (default: the name of the project).")
+]
+
+
+def publish(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the site; it is made if it is missing.")],
+    store: ReadStore = None,
+    commit_url: CommitUrl = None,
+    title: Title = None,
+) -> None:
+    from photometer.history.connection import require_place
+    from photometer.history.repository import Repository
+    from photometer.history.site.site_files import publish_site
+    from photometer.history.store import open_store
+
+    with open_store(require_place(store), read_only=True) as opened:
+        options = _site_options(opened, title, commit_url)
+        repository = Repository.find()
+        done = publish_site(
+            opened, folder, options, int(time.time()), repository=repository, on_benchmark=_show_progress
+        )
+    written = "" if done.written == done.files else f", {done.written:,} of them rewritten"
+    say_aside(
+        f"{_counted(done.benchmarks, 'benchmark')}, {_counted(done.commits, 'commit')}, "
+        f"{_counted(done.changes, 'change')}: {done.files:,} files{written}, {done.total_bytes / 1e6:.1f} MB"
+    )
+    show_text(str(done.page))
+
+
+def serve(
+    store: ReadStore = None,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port; 0 chooses a free one.")
+    ] = 8756,
+    commit_url: CommitUrl = None,
+    title: Title = None,
+) -> None:
+    from photometer.history.connection import require_place
+    from photometer.history.repository import Repository
+    from photometer.history.site.local_server import LiveSite, LocalServer
+    from photometer.history.store import open_store
+
+    with open_store(require_place(store), read_only=True) as opened:
+        say_aside("Searching for changes…")
+        options = _site_options(opened, title, commit_url)
+        site = LiveSite(opened, options, clock=lambda: int(time.time()), repository=Repository.find())
+        with LocalServer(site, port) as server:
+            show_text(server.url)
+            sys.stdout.flush()
+            say_aside("Press Ctrl-C to stop it.")
+            # Ctrl-C is how it is meant to end.
+            with contextlib.suppress(KeyboardInterrupt):
+                server.serve_forever(poll_interval=0.2)
+
+
+def _show_progress(done: int, of: int) -> None:
+    """Count on a terminal: a large history takes a minute."""
+    if sys.stderr.isatty():
+        say_progress(f"{done:,} of {of:,} benchmarks", is_last=done == of)
+
+
+def _site_options(store: Store, title: str | None, commit_url: str | None) -> SiteOptions:
+    """Return the options of a site; the title is the project's name if the store has only one."""
+    from photometer.history.site.index_data import SiteOptions, checked_commit_url
+
+    projects = {run.project for run in store.runs() if run.project}
+    return SiteOptions(
+        title=title or (projects.pop() if len(projects) == 1 else "History"), commit_url=checked_commit_url(commit_url)
+    )
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.cli.code_options import make_own_code_importable
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.output_options import Json, give_lines
-from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, show_rendered
 from photometer.cli.suite_options import (
     Expression,

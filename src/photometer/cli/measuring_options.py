@@ -1,12 +1,24 @@
-"""Options about measuring that several subcommands share: which interpreter, how long, which figures."""
+"""Options about measuring that several subcommands share: which interpreter, how long, which figures.
+
+Those of every command that measures (its time limit, whether servers stay warm, whether set-ups are preloaded) are
+declared here once, and added to the commands by `cli/__init__.py`. Their values travel in environment variables, so
+that whatever a command starts has them, too.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import contextlib
+import functools
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
 
 import typer
 
-from photometer.cli.numbers import MOST_RANKS, MOST_REPEATS, seconds
+from photometer.cli.ending import limited
+from photometer.cli.help_page import FOR_EXPERTS
+from photometer.cli.option_values import MOST_RANKS, MOST_REPEATS, seconds
 from photometer.worker.seeds import LARGEST_SEED
 
 Python = Annotated[
@@ -80,3 +92,84 @@ Install = Annotated[
     str | None,
     typer.Option("--install", metavar="CMD", help="Command that installs a commit into a fresh environment."),
 ]
+
+
+# By the name that is typed after `photometer`, and after `photometer history`.
+MEASURING_HISTORY_COMMANDS = frozenset(("measure",))
+MEASURING_COMMANDS = frozenset(
+    ("time", "ab", "run", "check", "compare", "calibrate", "compile-report", "flame", "fuzz", "bisect")
+)
+
+NoKeep = Annotated[
+    bool,
+    typer.Option("--no-keep", help="Use only new servers, and end them with this command."),
+]
+NoPreload = Annotated[
+    bool,
+    typer.Option(
+        "--no-preload",
+        help="Run the imports of set-ups in every process that is measured, not only once.",
+        rich_help_panel=FOR_EXPERTS,
+    ),
+]
+_OPTIONS = {"no_keep": NoKeep, "no_preload": NoPreload}
+
+
+def with_server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with these options added to its own."""
+    # Evaluated in the command's own module: typer does not look there for those of a wrapper.
+    signature = inspect.signature(command, eval_str=True)
+    # Some look at their limit themselves, and end with verdicts.
+    own_limit = "limit" in signature.parameters
+
+    @functools.wraps(command)
+    def wrapper(*arguments: Any, no_keep: bool = False, no_preload: bool = False, **options: Any) -> Any:
+        seconds = None if own_limit else options.pop("limit", None)
+        with _chosen(no_keep, no_preload), limited(seconds):
+            return command(*arguments, **options)
+
+    hints = {**_OPTIONS, **({} if own_limit else {"limit": Limit})}
+    defaults = {"limit": None}
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, False), annotation=hint)
+        for name, hint in hints.items()
+    ]
+    wrapper.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), *added]
+    )
+    wrapper.__annotations__ = {
+        **{name: parameter.annotation for name, parameter in signature.parameters.items()},
+        **hints,
+    }
+    return wrapper
+
+
+@contextlib.contextmanager
+def _chosen(no_keep: bool, no_preload: bool) -> Iterator[None]:
+    from photometer.session.policy import PRELOAD_VARIABLE
+    from photometer.session.warm import VARIABLE, keep_in_terminal
+
+    variables = {VARIABLE: "0" if no_keep else keep_in_terminal(_project_seconds())}
+    variables |= {PRELOAD_VARIABLE: "0"} if no_preload else {}
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _project_seconds() -> float | None:
+    """Return how long servers stay warm in this project; None without a setting."""
+    from photometer.ci.project import read_project
+    from photometer.errors import DefinitionError
+
+    try:
+        return read_project().keep
+    except DefinitionError:
+        # The commands that need the project's settings say what is wrong with them.
+        return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.optional_values import LEFT_OUT
+from photometer.cli.option_values import LEFT_OUT
 from photometer.cli.printing import say_aside, show_rendered, show_text, terminal_width
 from photometer.model.results_format import FORMAT
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.cli.cluster_option import Nodes, On, joined, place_on
+from photometer.cli.code_options import make_own_code_importable
+from photometer.cli.compile_report import FailOnCompile, compile_gate, exit_status
 from photometer.cli.doctor import say_machine_line
 from photometer.cli.ending import STOPPED
-from photometer.cli.fail_on_compile import FailOnCompile, compile_gate, exit_status
 from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.instrument_options import with_instruments
 from photometer.cli.measuring_options import LockClocks, MinRunTime, Python, Repeats, Seed
@@ -27,7 +28,6 @@ from photometer.cli.output_options import (
     folder_option,
     wanted,
 )
-from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
 from photometer.cli.suite_options import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from photometer.cli.ab_output import is_ab, show_ab
-from photometer.cli.fuzz_output import is_fuzz, show_fuzz
+from photometer.cli.fuzz import is_fuzz, show_fuzz
 from photometer.cli.output_options import Csv, ForService, Html, Json, Markdown, Service, Shape, in_shape, wanted
 from photometer.cli.printing import complain, show_rendered, terminal_width
 from photometer.model.results_folder import RESULT_FILES

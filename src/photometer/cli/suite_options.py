@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.numbers import seconds
-from photometer.cli.own_code import make_own_code_importable
+from photometer.cli.code_options import make_own_code_importable
+from photometer.cli.option_values import seconds
 from photometer.cli.printing import complain
 
 if TYPE_CHECKING:

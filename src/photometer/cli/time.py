@@ -19,15 +19,14 @@ from photometer.cli.code_options import (
     Setup,
     check_syntax,
     joined,
+    make_own_code_importable,
     read_code,
     read_setup,
 )
 from photometer.cli.ending import check_address_space
 from photometer.cli.measuring_options import Device, LockClocks, Memory, Ranks, Seed
-from photometer.cli.numbers import seconds, share
-from photometer.cli.optional_values import LEFT_OUT
+from photometer.cli.option_values import LEFT_OUT, seconds, share
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
-from photometer.cli.own_code import make_own_code_importable
 from photometer.cli.printing import say_aside, show_rendered, show_text, terminal_width
 from photometer.cli.sweep_options import Axes, Where, chosen_points, point_words, show_growth, sizes_code
 from photometer.model.records import to_record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from photometer.instruments.declaration import Asked, Beside, Instrument
 from photometer.instruments.ready_order import prepared_child, task_spec_of
 from photometer.model.run_figures import MetricValues, ObservedMetrics, PhaseSeconds, PhaseTimes
-from photometer.plan.order_figures import phase_setup
+from photometer.plan.work_order import phase_setup
 from photometer.session.session import Session
 from photometer.worker.figure_messages import Observe
 

@@ -15,8 +15,7 @@ from photometer.instruments.ready_order import prepared_child, task_spec_of
 from photometer.model.run_figures import MachinePeak, WorkOfRun
 from photometer.model.task import Language
 from photometer.plan.auto_labels import RuntimeMode
-from photometer.plan.order_figures import OrderFigures
-from photometer.plan.work_order import WorkOrder
+from photometer.plan.work_order import OrderFigures, WorkOrder
 from photometer.session.session import Session
 from photometer.worker.figure_messages import CountWork, Work
 

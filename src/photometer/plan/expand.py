@@ -22,9 +22,15 @@ from photometer.plan.auto_labels import AutogradMode, AutoLabels, RuntimeMode
 from photometer.plan.codegen_cpp import cpp_global_setup, cpp_setup, cpp_statement
 from photometer.plan.codegen_python import python_setup, python_statement, scripting_source
 from photometer.plan.compiled_statement import eager_args, other_sizes
-from photometer.plan.order_figures import order_figures
 from photometer.plan.probe import probe_args
-from photometer.plan.work_order import DEFAULT_RETRIES, DEFAULT_TIMEOUT_SECONDS, ScriptingJob, WorkOrder, WorkOrders
+from photometer.plan.work_order import (
+    DEFAULT_RETRIES,
+    DEFAULT_TIMEOUT_SECONDS,
+    ScriptingJob,
+    WorkOrder,
+    WorkOrders,
+    order_figures,
+)
 
 
 def materialize(

@@ -33,8 +33,7 @@ from photometer.errors import CannotRun, PhotometerError, SnippetError, ToolMiss
 from photometer.instruments.callgrind.counter import SHOWS_FRAMES
 from photometer.instruments.ready_order import ReadyOrder
 from photometer.model.visible_text import visible_line
-from photometer.plan.order_figures import OrderFigures
-from photometer.plan.work_order import WorkOrder, WorkOrders
+from photometer.plan.work_order import OrderFigures, WorkOrder, WorkOrders
 from photometer.pytest_plugin.measuring import order_of
 from photometer.pytest_plugin.options import Asked
 from photometer.pytest_plugin.session_tree import SessionTree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.cli.renamed import COMMANDS, OPTIONS
+from photometer.cli.help_page import COMMANDS, OPTIONS
 from tests.cli.test_options import COMMANDS as PRESENT, options
 from tests.photometer_command import status_of
 

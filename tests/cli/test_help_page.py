@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.cli.help_page import COMMANDS, OPTIONS
+from photometer.cli.help_page import FORMER_COMMANDS, FORMER_OPTIONS
 from tests.cli.test_options import COMMANDS as PRESENT, options
 from tests.photometer_command import status_of
 
 
-@pytest.mark.parametrize("old", COMMANDS)
+@pytest.mark.parametrize("old", FORMER_COMMANDS)
 def test_an_old_command_names_the_new_one(old: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert status_of(*old.split(), "anything") == 2
-    assert f"is now `photometer {COMMANDS[old]}`" in capsys.readouterr().err
+    assert f"is now `photometer {FORMER_COMMANDS[old]}`" in capsys.readouterr().err
     assert old not in PRESENT
-    assert COMMANDS[old].partition(" --")[0] in PRESENT
+    assert FORMER_COMMANDS[old].partition(" --")[0] in PRESENT
 
 
-@pytest.mark.parametrize(("command", "old"), [(command, old) for command, each in OPTIONS.items() for old in each])
+@pytest.mark.parametrize(
+    ("command", "old"), [(command, old) for command, each in FORMER_OPTIONS.items() for old in each]
+)
 def test_an_old_option_names_the_new_one(command: str, old: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert status_of(*command.split(), old, "anything") == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert f"{old} is now {OPTIONS[command][old]}" in said
+    assert f"{old} is now {FORMER_OPTIONS[command][old]}" in said
     assert command not in {each for commands in options().get(old, {}).values() for each in commands}
 
 

@@ -293,7 +293,7 @@ def _type_name(parameter: Any) -> str:
 
 
 # By what was typed after `photometer`.
-COMMANDS = {
+FORMER_COMMANDS = {
     "load": "convert",
     "peaks": "doctor --peaks",
     "publish": "history publish",
@@ -306,7 +306,7 @@ COMMANDS = {
     "history show": "history curves",
 }
 # By command, then by option.
-OPTIONS = {
+FORMER_OPTIONS = {
     "ab": {"--language": "--cpp", "--num-threads": "--threads"},
     "compare": {"--calibrate": "a command: photometer calibrate"},
     "compile-report": {"--num-threads": "--threads"},
@@ -339,7 +339,7 @@ def typed_command(context: Any) -> str:
 
 def name_new_command(typed: str) -> str | None:
     """Return the error for a command's old name; None if it never was one."""
-    new = COMMANDS.get(typed)
+    new = FORMER_COMMANDS.get(typed)
     return None if new is None else f"`photometer {typed}` is now `photometer {new}`."
 
 
@@ -349,7 +349,7 @@ def name_new_option(error: Any, command: str) -> None:
         shape = next((each for each in SHAPES if f"'{each}'" in str(error.message)), None)
         error.message = error.message if shape is None else f"--format {shape} is now --{shape}"
     old = getattr(error, "option_name", None)
-    new = OPTIONS.get(command, {}).get(old) if isinstance(old, str) else None
+    new = FORMER_OPTIONS.get(command, {}).get(old) if isinstance(old, str) else None
     if new is not None:
         error.message = f"{old} is now {new}"
         error.possibilities = None

@@ -1,6 +1,7 @@
 """`photometer history …`: make, fill, read and publish a store of results over commits.
 
-A store is published as a site, to a folder or live. There is one function per subcommand; history/text.py writes what they show. Measuring is in history_measure.py.
+A store is published as a site, to a folder or live. There is one function per subcommand; history/text.py writes what
+they show. Measuring is in history_measure.py.
 """
 
 from __future__ import annotations

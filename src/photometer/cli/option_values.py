@@ -1,9 +1,9 @@
 """What the value of an option may be: numbers in their range, and values that may be left out.
 
-A number outside the range in which it means something is a usage error. The value of `--device [NAME]`, `--json [FILE]` and others may be left out:
-the word after such an option is its value if it looks like one: a kind of device with or without a number, or a name
-with the format's ending. Anything else is the next argument. With an equals sign, `--device=NAME`, it is always the
-value.
+A number outside the range in which it means something is a usage error. The value of `--device [NAME]`, `--json [FILE]`
+and others may be left out: the word after such an option is its value if it looks like one: a kind of device with or
+without a number, or a name with the format's ending. Anything else is the next argument. With an equals sign,
+`--device=NAME`, it is always the value.
 """
 
 from __future__ import annotations

@@ -11,12 +11,11 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import typer.main
 
 from photometer.cli import build_app
 from photometer.cli.help_page import EXAMPLES, EntryHelp, describe, render_help
-from tests.guards.sources import ROOT
+from tests.guards.sources import ROOT, check_each
 
 PAGE = ROOT / "docs" / "options.md"
 # Those whose words in the help differ from command to command, and the one thing that they mean in all of them.
@@ -140,8 +139,11 @@ def test_every_command_that_uses_a_suite_has_the_option() -> None:
     assert with_suites <= set(options()["--suite"]["SUITE"])
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_is_plain(name: str) -> None:
+def test_help_is_plain() -> None:
+    check_each(COMMANDS, check_help)
+
+
+def check_help(name: str) -> None:
     about = describe(COMMANDS[name], f"photometer {name}")
     assert about.summary.endswith(("?", "."))
     for entry in (*about.arguments, *about.all_options):
@@ -155,14 +157,17 @@ def test_help_is_plain(name: str) -> None:
     assert not [line for line in text.partition("Examples:")[0].splitlines() if len(line) > 80 and "|" not in line]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_examples_are_accepted(name: str) -> None:
+def test_examples_are_accepted() -> None:
+    check_each(COMMANDS, check_examples)
+
+
+def check_examples(name: str) -> None:
     assert EXAMPLES.get(name), f"photometer {name} has no example: photometer/cli/help_page.py"
     for example in EXAMPLES[name]:
         program, *words = shlex.split(example)
         assert program == "photometer"
         assert words[: len(name.split())] == name.split()
-        # Parsed, not run: an unknown option or a value out of range raises here.
+        # Parsed, not run: an unknown option or a value out of range raises here, with its own words.
         COMMANDS[name].make_context(name, words[len(name.split()) :])
 
 

@@ -9,11 +9,11 @@ import timeit
 import types
 from typing import Any
 
-import pytest
 import torch
 import torch.utils.benchmark as torch_benchmark
 
 import photometer
+from tests.guards.sources import check_each
 
 PUBLIC = sorted(
     name
@@ -48,8 +48,11 @@ def test_the_walk_finds_what_it_should() -> None:
     assert ("Measurement", "median") in MEMBERS
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_name_is_here(name: str) -> None:
+def test_names_are_here() -> None:
+    check_each(PUBLIC, check_name)
+
+
+def check_name(name: str) -> None:
     value = ours(name)
     theirs = getattr(torch_benchmark, name)
     assert inspect.isclass(value) == inspect.isclass(theirs)
@@ -57,8 +60,12 @@ def test_name_is_here(name: str) -> None:
         same_signature(value, theirs)
 
 
-@pytest.mark.parametrize(("name", "member"), MEMBERS, ids=lambda part: str(part))
-def test_member_is_here(name: str, member: str) -> None:
+def test_members_are_here() -> None:
+    check_each(MEMBERS, check_member)
+
+
+def check_member(named: tuple[str, str]) -> None:
+    name, member = named
     cls = ours(name)
     theirs = inspect.getattr_static(getattr(torch_benchmark, name), member)
     assert hasattr(cls, member) or has_when_made(cls, member)
@@ -66,16 +73,22 @@ def test_member_is_here(name: str, member: str) -> None:
         same_signature(getattr(cls, member), getattr(getattr(torch_benchmark, name), member))
 
 
-@pytest.mark.parametrize("name", [n for n in PUBLIC if dataclasses.is_dataclass(getattr(torch_benchmark, n))])
-def test_fields_of_records_are_here(name: str) -> None:
+def test_fields_of_records_are_here() -> None:
+    check_each([name for name in PUBLIC if dataclasses.is_dataclass(getattr(torch_benchmark, name))], check_fields)
+
+
+def check_fields(name: str) -> None:
     cls = ours(name)
     wanted = [field.name for field in dataclasses.fields(getattr(torch_benchmark, name))]
     annotated = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
     assert [field for field in wanted if field not in annotated and not hasattr(cls, field)] == []
 
 
-@pytest.mark.parametrize("name", ["Language", "Colorize"])
-def test_members_of_enums_have_the_same_values(name: str) -> None:
+def test_members_of_enums_have_the_same_values() -> None:
+    check_each(("Language", "Colorize"), check_values)
+
+
+def check_values(name: str) -> None:
     theirs = {member.name: member.value for member in getattr(torch_benchmark, name)}
     assert {member.name: member.value for member in ours(name)} == theirs
 

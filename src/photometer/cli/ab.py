@@ -32,8 +32,8 @@ from photometer.cli.code_options import (
     read_setup,
 )
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.measuring_options import Device, Limit, LockClocks, Memory, Ranks, Seed
-from photometer.cli.option_values import LEFT_OUT, margin_share, seconds
+from photometer.cli.measuring_options import Device, Limit, LockClocks, Margin, Memory, Ranks, Seed, budget_option
+from photometer.cli.option_values import LEFT_OUT
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
 from photometer.cli.printing import say_aside, show_rendered, terminal_width
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
@@ -81,25 +81,11 @@ def ab(
         ),
     ] = True,
     budget: Annotated[
-        float | None,
-        typer.Option(
-            "--budget",
-            metavar="S",
-            callback=seconds,
-            help="Maximum seconds to measure (default: 10 per statement after the first).",
-        ),
+        float | None, budget_option("Maximum seconds to measure (default: 10 per statement after the first).")
     ] = None,
     limit: Limit = None,
     timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            "--margin",
-            metavar="P",
-            parser=margin_share,
-            help="Relative change that does not matter, such as 1% or 0.01 (default: 0.3%; 2% with several threads).",
-        ),
-    ] = None,
+    margin: Margin = None,
     device: Device = None,
     cold: Annotated[bool, typer.Option("--cold", help="Flush the cache of the device before each run.")] = False,
     instructions: Annotated[

@@ -10,8 +10,7 @@ import typer
 from photometer.cli.cluster_option import Nodes, On, commit_nodes
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.measuring_options import Install
-from photometer.cli.option_values import seconds
+from photometer.cli.measuring_options import Install, budget_option
 from photometer.cli.printing import complain, say_aside, show_rendered
 from photometer.cli.store_option import WriteStore, store_of, store_to_write
 from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, chosen_suite
@@ -42,12 +41,7 @@ def bisect(
         typer.Option("--metric", help="What changed (default: instructions if they differ, otherwise time)."),
     ] = None,
     install: Install = None,
-    compare_seconds: Annotated[
-        float,
-        typer.Option(
-            "--budget", metavar="S", callback=seconds, help="Maximum seconds to measure in each comparison by time."
-        ),
-    ] = 20.0,
+    compare_seconds: Annotated[float, budget_option("Maximum seconds to measure in each comparison by time.")] = 20.0,
     timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
     store: WriteStore = None,
     on: On = None,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photometer.cli.measuring_options import Install
-from photometer.cli.option_values import margin_share, seconds
+from photometer.cli.measuring_options import Install, Margin, budget_option
 from photometer.cli.printing import show_text
 from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, chosen_suite
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
@@ -29,20 +28,9 @@ def calibrate(
     suite: OneSuite = None,
     expression: Expression = None,
     tags: Tags = None,
-    budget: Annotated[
-        float | None,
-        typer.Option("--budget", metavar="S", callback=seconds, help="Seconds to measure (default: 120)."),
-    ] = None,
+    budget: Annotated[float | None, budget_option("Seconds to measure (default: 120).")] = None,
     timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            "--margin",
-            metavar="P",
-            parser=margin_share,
-            help="Relative change that does not matter, such as 1% (default: 0.3%; 2% with several threads).",
-        ),
-    ] = None,
+    margin: Margin = None,
     install: Install = None,
 ) -> None:
     chosen = chosen_suite(suite, tags)

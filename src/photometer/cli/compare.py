@@ -30,8 +30,8 @@ from photometer.cli.ci_output import (
 from photometer.cli.cluster_option import Nodes, On, compare_on, refuse_on_cluster
 from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.instrument_options import is_comparable, with_instruments
-from photometer.cli.measuring_options import Install, Limit, LockClocks, Seed
-from photometer.cli.option_values import MOST_REPEATS, seconds, share
+from photometer.cli.measuring_options import Install, Limit, LockClocks, Seed, budget_option
+from photometer.cli.option_values import MOST_REPEATS, share
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
 from photometer.cli.printing import complain, say_aside, show_rendered, terminal_width
 from photometer.cli.store_option import WriteStore, hidden, store_of, store_to_write
@@ -100,13 +100,7 @@ def compare(
     tags: Tags = None,
     output: Annotated[Path | None, folder_option("Folder for samples, report and bundle.")] = None,
     budget: Annotated[
-        float | None,
-        typer.Option(
-            "--budget",
-            metavar="S",
-            callback=seconds,
-            help="Maximum seconds to measure (default: 10 per timed benchmark, at least 20).",
-        ),
+        float | None, budget_option("Maximum seconds to measure (default: 10 per timed benchmark, at least 20).")
     ] = None,
     limit: Limit = None,
     timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,

@@ -18,7 +18,7 @@ import typer
 
 from photometer.cli.ending import limited
 from photometer.cli.help_page import FOR_EXPERTS
-from photometer.cli.option_values import MOST_RANKS, MOST_REPEATS, seconds
+from photometer.cli.option_values import MOST_RANKS, MOST_REPEATS, margin_share, seconds
 from photometer.worker.seeds import LARGEST_SEED
 
 Python = Annotated[
@@ -78,6 +78,15 @@ Limit = Annotated[
         help="Maximum seconds in all, including startup and creating environments (default: no limit).",
     ),
 ]
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        "--margin",
+        metavar="P",
+        parser=margin_share,
+        help="Relative change that does not matter, such as 1% or 0.01 (default: 0.3%; 2% with several threads).",
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -92,6 +101,13 @@ Install = Annotated[
     str | None,
     typer.Option("--install", metavar="CMD", help="Command that installs a commit into a fresh environment."),
 ]
+
+
+def budget_option(about: str) -> typer.models.OptionInfo:
+    """Return --budget with the help of a command, which says its default."""
+    option = typer.Option("--budget", metavar="S", callback=seconds, help=about)
+    assert isinstance(option, typer.models.OptionInfo)
+    return option
 
 
 # By the name that is typed after `photometer`, and after `photometer history`.

@@ -150,16 +150,18 @@ def comparison_progress() -> Iterator[Observer]:
     if not sys.stderr.isatty():
         yield ComparisonLines()
         return
+    with _bar_with_note() as bar:
+        yield ComparisonBar(bar, bar.add_task("starting", total=None, note=""))
+
+
+def _bar_with_note(*, redraws_itself: bool = True) -> Progress:
+    """Return a bar between what is done and a note, neither of which is markup."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield ComparisonBar(bar, bar.add_task("starting", total=None, note=""))
+    description, note = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}"))
+    console = Console(stderr=True)
+    return Progress(description, BarColumn(), note, console=console, transient=True, auto_refresh=redraws_itself)
 
 
 _STYLES = {
@@ -255,16 +257,8 @@ def ab_progress(budget_seconds: float, *, quiet: bool) -> Iterator[AbObserver]:
     elif not sys.stderr.isatty():
         yield AbLines(budget_seconds)
     else:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            TextColumn("{task.fields[note]}", markup=False),
-        )
         # Drawn between replicates only: a thread that redraws would take time from what is measured.
-        with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        with _bar_with_note(redraws_itself=False) as bar:
             yield AbBar(bar, bar.add_task("starting", total=budget_seconds, note=""))
 
 

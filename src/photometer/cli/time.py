@@ -24,7 +24,7 @@ from photometer.cli.code_options import (
     read_setup,
 )
 from photometer.cli.ending import check_address_space
-from photometer.cli.measuring_options import Device, LockClocks, Memory, Ranks, Seed
+from photometer.cli.measuring_options import Device, LockClocks, Memory, Ranks, Seed, budget_option
 from photometer.cli.option_values import LEFT_OUT, seconds, share
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
 from photometer.cli.printing import say_aside, show_rendered, show_text, terminal_width
@@ -68,13 +68,7 @@ def time_statements(
         ),
     ] = None,
     budget: Annotated[
-        float | None,
-        typer.Option(
-            "--budget",
-            metavar="S",
-            callback=seconds,
-            help="Maximum seconds to measure (default: 10 per statement, with --precision).",
-        ),
+        float | None, budget_option("Maximum seconds to measure (default: 10 per statement, with --precision).")
     ] = None,
     label: Annotated[str | None, typer.Option("--label", metavar="TEXT", help="Title of the table.")] = None,
     device: Device = None,

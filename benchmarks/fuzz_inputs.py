@@ -65,7 +65,7 @@ from photometer.cli.help_page import EXAMPLES
 from photometer.definition.loading import load_suite
 from photometer.errors import PhotometerError
 from photometer.history.connection import make_engine
-from photometer.history.migrate import known_revisions
+from photometer.history.schema import known_revisions
 from photometer.history.store import open_store
 from photometer.instruments.callgrind.parser import parse_text
 from photometer.model.visible_text import visible
@@ -528,7 +528,7 @@ def confined(folder: Path) -> Iterator[None]:
         # So would every store its queries and its list of schemas, and every page its template.
         for target, make in (
             ("photometer.history.store.make_engine", make_engine),
-            ("photometer.history.migrate.known_revisions", known_revisions),
+            ("photometer.history.schema.known_revisions", known_revisions),
         ):
             stack.enter_context(mock.patch(target, functools.cache(make)))
         stack.enter_context(

@@ -12,8 +12,7 @@ from sqlalchemy import text
 
 from photometer.errors import StoreError
 from photometer.history.connection import make_engine, parse_place
-from photometer.history.migrate import known_revisions, upgrade
-from photometer.history.schema import REVISION, metadata
+from photometer.history.schema import REVISION, known_revisions, metadata, upgrade
 from photometer.history.store import open_store
 from tests.history.records import counts, header, origin, times
 

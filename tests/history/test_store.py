@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
 from photometer.errors import StoreError
-from photometer.history import connection, migrate
+from photometer.history import connection, schema
 from photometer.history.contents import unpack
 from photometer.history.nouns import Added
 from photometer.history.store import Store, open_store
@@ -70,8 +70,6 @@ def test_two_runs_of_one_commit_are_two(store: Store) -> None:
 
 def test_equal_contents_are_kept_once(store: Store) -> None:
     from sqlalchemy import func, select
-
-    from photometer.history import schema
 
     for number in range(5):
         store.add_run(header(str(number)), [counts("work", 12_000)], origin(number))
@@ -275,7 +273,7 @@ def test_a_store_that_cannot_be_made_leaves_no_file(
                 connection.exec_driver_sql("CREATE TABLE runs (id INTEGER)")
             raise OperationalError("", {}, sqlite3.OperationalError("database or disk is full"))
 
-    monkeypatch.setattr(migrate, "upgrade", fail)
+    monkeypatch.setattr(schema, "upgrade", fail)
     with pytest.raises(StoreError, match="full"):
         open_store(tmp_path / "history.sqlite", create=True)
     assert list(tmp_path.iterdir()) == []

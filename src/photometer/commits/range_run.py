@@ -20,8 +20,8 @@ from photometer.errors import DefinitionError, EnvironmentSpecError, NodesGone, 
 from photometer.execution.observer import RunObserver
 from photometer.execution.run_file import RESULTS_NAME
 from photometer.execution.run_settings import RunSettings
-from photometer.history.measured import has_all
 from photometer.history.nouns import Commit
+from photometer.history.recorder import has_all
 from photometer.history.repository import Repository
 from photometer.history.store import open_store
 from photometer.history.writing import Origin

@@ -50,14 +50,12 @@ def open_store(place: str | Path, *, create: bool = False, read_only: bool = Fal
         _see_to_file(path, create=create)
         new_file = path if url.database and not path.exists() else None
     with guarded(url):
-        from photometer.history.migrate import check, check_or_upgrade
-
         engine = make_engine(url, read_only=read_only)
         try:
             if read_only:
-                check(engine)
+                schema.check(engine)
             else:
-                check_or_upgrade(engine, create=create)
+                schema.check_or_upgrade(engine, create=create)
         except BaseException:
             engine.dispose()
             if new_file is not None:

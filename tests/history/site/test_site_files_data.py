@@ -13,10 +13,9 @@ from photometer.errors import StoreError
 from photometer.history.nouns import Commit
 from photometer.history.site.benchmark_data import EXACT_DIGITS, TIME_DIGITS, packed
 from photometer.history.site.commit_data import read_commit
-from photometer.history.site.document import data_script
 from photometer.history.site.index_data import SiteOptions, checked_commit_url, spark
 from photometer.history.site.names import SiteNames
-from photometer.history.site.site_files import Published, publish_site
+from photometer.history.site.site_files import Published, data_script, publish_site
 from photometer.history.store import Store, open_store
 from photometer.history.writing import Origin
 from tests.history.site.conftest import COMMITS, OPTIONS

@@ -1,4 +1,4 @@
-"""Run by Alembic: carries out the migrations on the connection that `history/migrate.py` hands over."""
+"""Run by Alembic: carries out the migrations on the connection that `history/schema.py` hands over."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     names = SiteNames.read(store)              # names.py: who is who, by small numbers
     index_data(...), benchmark_data(...)       # what each data file says, as plain values
     publish_site(store, folder, options)       # site_files.py: all of it as files
-    LiveSite(store, options)                   # live_site.py: the same files, made when they are asked for
+    LiveSite(store, options)                   # local_server.py: the same files, made when they are asked for
 
 The page itself is one document with hash addresses, so that it opens from disk; its data are scripts for that reason.
 """

@@ -29,9 +29,9 @@ from photometer.history.repository import Repository
 from photometer.history.site.benchmark_data import benchmark_data
 from photometer.history.site.changes import site_changes
 from photometer.history.site.commit_data import read_commit
-from photometer.history.site.document import POLICY, data_script, document, script, style
 from photometer.history.site.index_data import Latest, SiteOptions, commits_data, index_data
 from photometer.history.site.names import SiteNames
+from photometer.history.site.site_files import POLICY, data_script, document, script, style
 from photometer.history.store import Store
 
 _BENCHMARK = re.compile(r"/data/benchmark-(\d{1,12})\.js")

@@ -16,7 +16,7 @@ from typing import Any
 
 from photometer.analysis.cause import FunctionChange, function_changes
 from photometer.analysis.verdict import CHANGED_WORDS
-from photometer.history.nouns import Benchmark, Commit, Curve, CurvePoint, Machine, Metric, StoredComparison
+from photometer.history.nouns import Benchmark, Curve, CurvePoint, Machine, Metric, StoredComparison
 from photometer.history.points import INSTRUCTIONS
 from photometer.history.reading import functions_of
 from photometer.history.repository import Repository
@@ -29,7 +29,7 @@ def changed_functions(store: Store, change: Change) -> tuple[FunctionChange, ...
     """Return the functions whose own instructions changed; none for a metric that is not counted by function."""
     if change.metric.name != INSTRUCTIONS.name:
         return ()
-    return between_counts(store.record(change.last.point.result_id), store.record(change.first.point.result_id))
+    return between_counts(store.record(change.last.result_id), store.record(change.first.result_id))
 
 
 def between_counts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FunctionChange, ...]:
@@ -116,21 +116,6 @@ class Cause(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Level:
-    """The value of a metric at one commit: the median of several runs, with the interval that covers all of theirs."""
-
-    commit: Commit
-    value: float
-    low: float
-    high: float
-    point: CurvePoint
-
-    def is_apart_from(self, other: Level) -> bool:
-        """Whether no repeat of one equals any of the other."""
-        return self.high < other.low or other.high < self.low
-
-
-@dataclasses.dataclass(frozen=True)
 class Change:
     """A step between two measured commits.
 
@@ -142,8 +127,8 @@ class Change:
     metric: Metric
     machine: Machine
     project: str
-    last: Level
-    first: Level
+    last: CurvePoint
+    first: CurvePoint
     before: float
     after: float
     cause: Cause
@@ -185,15 +170,20 @@ def find_all(curves: Iterable[Curve], *, between: Between, compared: Compared) -
     return sorted(found, key=lambda change: (change.first.commit.place, abs(change.relative)), reverse=True)
 
 
-def levels_of(curve: Curve) -> list[Level]:
-    """Return one level per commit, oldest first."""
+def levels_of(curve: Curve) -> list[CurvePoint]:
+    """Return one point per commit, oldest first.
+
+    Of a commit that was measured several times it is the median, with an interval that covers those of all runs.
+    """
+    if len({point.commit.sha for point in curve.points}) == len(curve.points):
+        return list(curve.points)
     by_commit: dict[str, list[CurvePoint]] = {}
     for point in curve.points:
         by_commit.setdefault(point.commit.sha, []).append(point)
-    return [_level(points) for points in by_commit.values()]
+    return [points[0] if len(points) == 1 else _level(points) for points in by_commit.values()]
 
 
-def steps_of(curve: Curve) -> Iterator[tuple[Level, Level]]:
+def steps_of(curve: Curve) -> Iterator[tuple[CurvePoint, CurvePoint]]:
     """Yield the steps of an exact metric: neighbours that have no repeat in common."""
     levels = levels_of(curve)
     for last, first in itertools.pairwise(levels):
@@ -201,18 +191,15 @@ def steps_of(curve: Curve) -> Iterator[tuple[Level, Level]]:
             yield last, first
 
 
-def _level(points: Sequence[CurvePoint]) -> Level:
-    if len(points) == 1:
-        only = points[0]
-        return Level(only.commit, only.value, only.low, only.high, only)
+def _level(points: Sequence[CurvePoint]) -> CurvePoint:
     value = statistics.median_low(point.value for point in points)
     chosen = next(point for point in reversed(points) if point.value == value)
-    return Level(chosen.commit, value, min(point.low for point in points), max(point.high for point in points), chosen)
+    return chosen._replace(low=min(point.low for point in points), high=max(point.high for point in points))
 
 
 def _of_benchmark(curves: Sequence[Curve], compared: Compared) -> Iterator[Change]:
     wanted = [curve for curve in curves if curve.metric.name not in FOLLOWING]
-    steps: dict[tuple[str, int, int], list[tuple[Level, Level]]] = {}
+    steps: dict[tuple[str, int, int], list[tuple[CurvePoint, CurvePoint]]] = {}
     for curve in wanted:
         if curve.metric.is_exact:
             found = list(steps_of(curve))
@@ -229,7 +216,9 @@ def _series(curve: Curve) -> tuple[str, int, int]:
     return curve.project, curve.machine.id, curve.environment.id
 
 
-def _of_noisy(curve: Curve, counted: Sequence[tuple[Level, Level]] | None, compared: Compared) -> Iterator[Change]:
+def _of_noisy(
+    curve: Curve, counted: Sequence[tuple[CurvePoint, CurvePoint]] | None, compared: Compared
+) -> Iterator[Change]:
     from photometer.history.change_points import find_changes
 
     levels = levels_of(curve)
@@ -243,7 +232,7 @@ def _of_noisy(curve: Curve, counted: Sequence[tuple[Level, Level]] | None, compa
 
 
 def _cause_of(
-    counted: Sequence[tuple[Level, Level]] | None,
+    counted: Sequence[tuple[CurvePoint, CurvePoint]] | None,
     nearby: tuple[tuple[int, int, str], tuple[int, int, str]],
     ratio: float,
     comparison: StoredComparison | None,

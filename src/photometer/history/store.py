@@ -13,28 +13,38 @@ Reading returns the frozen records of nouns.py. Errors of the database are Store
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
-
-from photometer.errors import StoreError
-from photometer.history.connection import guarded, make_engine, parse_place, shown
-from photometer.history.nouns import Added, Benchmark, Curve, Metric, StoredComparison, StoredRun
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
-
-    from photometer.history.writing import Origin, RunWriter
-    from photometer.model.instruction_counts import FunctionCounts
-from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, Select, select
 
+from photometer.errors import StoreError
 from photometer.history import schema
-from photometer.history.nouns import Commit, CurvePoint, Machine, StoredEnvironment
+from photometer.history.connection import guarded, make_engine, parse_place, shown
+from photometer.history.nouns import (
+    Added,
+    Benchmark,
+    Commit,
+    Curve,
+    CurvePoint,
+    Machine,
+    Metric,
+    StoredComparison,
+    StoredEnvironment,
+    StoredRun,
+)
 from photometer.history.reading import Names, Rows, read_benchmarks, read_metrics
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from photometer.history.writing import Origin, RunWriter
+    from photometer.model.instruction_counts import FunctionCounts
 
 
 def open_store(place: str | Path, *, create: bool = False, read_only: bool = False) -> Store:
@@ -255,12 +265,21 @@ def _remove_empty(path: Path) -> None:
 _FETCH = 20_000
 
 
-class _Series(NamedTuple):
-    """The properties of runs that share one curve."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Series:
+    """The properties of runs that share one curve. There is one object of each, which is its own key."""
 
     project: str
     machine: Machine
     environment: StoredEnvironment
+
+
+class _Run(NamedTuple):
+    """A run that belongs to a curve: its series, its commit, and its place among the runs, from old to new."""
+
+    series: _Series
+    commit: Commit
+    place: int
 
 
 def read_curves(
@@ -270,25 +289,27 @@ def read_curves(
     *,
     project: str | None = None,
 ) -> Iterator[Curve]:
-    names = Names.read(connection)
-    series_of, commit_of = _runs(connection, names, project)
+    runs = _runs(connection, Names.read(connection), project)
     benchmarks = Rows((benchmark.id, benchmark) for benchmark in read_benchmarks(connection))
     known = Rows(read_metrics(connection))
     wanted = None if metrics is None else [number for number, metric in known.items() if metric.name in metrics]
-    gathered: dict[_Series, list[CurvePoint]] = {}
-    current: tuple[int, int] | None = None
-    rows = connection.execution_options(yield_per=_FETCH).execute(_query(benchmark_ids, wanted))
-    for benchmark_id, metric_id, run_id, result_id, value, low, high in rows:
-        if (benchmark_id, metric_id) != current:
-            if current is not None:
-                yield from _finished(benchmarks[current[0]], known[current[1]], gathered)
-            current, gathered = (benchmark_id, metric_id), {}
-        series = series_of.get(run_id)
-        if series is not None:
-            point = CurvePoint(commit_of[run_id], value, low, high, run_id, result_id)
-            gathered.setdefault(series, []).append(point)
-    if current is not None:
-        yield from _finished(benchmarks[current[0]], known[current[1]], gathered)
+    found = connection.execution_options(yield_per=_FETCH).execute(_query(benchmark_ids, wanted))
+    for (benchmark_id, metric_id), rows in itertools.groupby(found, itemgetter(0, 1)):
+        gathered: dict[_Series, list[CurvePoint]] = {}
+        for _, _, run_id, result_id, value, low, high in rows:
+            run = runs.get(run_id)
+            if run is not None:
+                gathered.setdefault(run.series, []).append(CurvePoint(run.commit, value, low, high, run_id, result_id))
+        for series, points in gathered.items():
+            points.sort(key=lambda point: (runs[point.run_id].place, point.result_id))
+            yield Curve(
+                benchmarks[benchmark_id],
+                known[metric_id],
+                series.project,
+                series.machine,
+                series.environment,
+                tuple(points),
+            )
 
 
 def _query(benchmark_ids: Collection[int] | None, metric_ids: Sequence[int] | None) -> Select[Any]:
@@ -309,29 +330,22 @@ def _query(benchmark_ids: Collection[int] | None, metric_ids: Sequence[int] | No
     return query
 
 
-def _runs(connection: Connection, names: Names, project: str | None) -> tuple[dict[int, _Series], dict[int, Commit]]:
-    """Return the series and commit of each run that belongs to a curve."""
+def _runs(connection: Connection, names: Names, project: str | None) -> dict[int, _Run]:
+    """Return the runs that belong to curves, by number."""
     table = schema.runs
     query = select(table.c.id, table.c.project_id, table.c.machine_id, table.c.environment_id, table.c.commit_id).where(
         table.c.commit_id.is_not(None), table.c.is_dirty.is_(False)
     )
-    series, commits = {}, {}
+    found: dict[int, tuple[_Series, Commit]] = {}
     made: dict[tuple[int, int, int], _Series] = {}
     for run_id, project_id, machine_id, environment_id, commit_id in connection.execute(query):
         if project is not None and names.projects[project_id] != project:
             continue
-        place = (project_id, machine_id, environment_id)
-        if place not in made:
-            made[place] = _Series(
+        key = (project_id, machine_id, environment_id)
+        if key not in made:
+            made[key] = _Series(
                 names.projects[project_id], names.machines[machine_id], names.environments[environment_id]
             )
-        series[run_id] = made[place]
-        commits[run_id] = names.commits[commit_id]
-    return series, commits
-
-
-def _finished(benchmark: Benchmark, metric: Metric, gathered: dict[_Series, list[CurvePoint]]) -> Iterator[Curve]:
-    place = attrgetter("commit.committed_at", "commit.generation", "commit.sha", "run_id", "result_id")
-    for series, points in gathered.items():
-        points.sort(key=place)
-        yield Curve(benchmark, metric, series.project, series.machine, series.environment, tuple(points))
+        found[run_id] = made[key], names.commits[commit_id]
+    oldest_first = sorted(found, key=lambda run_id: (found[run_id][1].place, run_id))
+    return {run_id: _Run(*found[run_id], place) for place, run_id in enumerate(oldest_first)}

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from photometer.analysis.cause import FunctionChange, short_functions
-from photometer.history.changes import Cause, Change, Level, levels_of
-from photometer.history.nouns import Commit, Curve, Metric, StoredRun
+from photometer.history.changes import Cause, Change, levels_of
+from photometer.history.nouns import Commit, Curve, CurvePoint, Metric, StoredRun
 from photometer.model.units import format_bytes, format_count, format_seconds, percent
 from photometer.model.visible_text import visible_line
 from photometer.report.tables.as_text import render_text
@@ -140,11 +140,11 @@ def table_of_curves(curves: Sequence[Curve], with_points: int) -> Table:
     return table_of(CURVE_COLUMNS, rows)
 
 
-def _level_row(level: Level, metric: Metric) -> Row:
+def _level_row(level: CurvePoint, metric: Metric) -> Row:
     return row_of(_level_cells(level, metric))
 
 
-def _level_cells(level: Level, metric: Metric) -> dict[str, Cell | Value]:
+def _level_cells(level: CurvePoint, metric: Metric) -> dict[str, Cell | Value]:
     interval = _interval(level, metric)
     return {
         "commit": level.commit.short,
@@ -155,11 +155,11 @@ def _level_cells(level: Level, metric: Metric) -> dict[str, Cell | Value]:
     }
 
 
-def _at(level: Level, metric: Metric) -> str:
+def _at(level: CurvePoint, metric: Metric) -> str:
     return f"{format_value(level.value, metric)} ({level.commit.short})"
 
 
-def _interval(level: Level, metric: Metric) -> str:
+def _interval(level: CurvePoint, metric: Metric) -> str:
     if level.low == level.high:
         return "exact" if metric.is_exact else ""
     return f"{format_value(level.low, metric)} to {format_value(level.high, metric)}"

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from photometer.analysis.cause import FunctionChange
 from photometer.errors import EnvironmentSpecError, StoreError
-from photometer.history.changes import FOLLOWING, Level, between_counts, levels_of
-from photometer.history.nouns import Curve, Machine, StoredEnvironment
+from photometer.history.changes import FOLLOWING, between_counts, levels_of
+from photometer.history.nouns import Curve, CurvePoint, Machine, StoredEnvironment
 from photometer.history.points import INSTRUCTIONS, TIME, UNDISTURBED
 from photometer.history.repository import Repository
 from photometer.history.store import Store
@@ -38,8 +38,8 @@ class ComparedRow:
     """One metric of one benchmark at both commits."""
 
     curve: Curve
-    base: Level
-    branch: Level
+    base: CurvePoint
+    branch: CurvePoint
     functions: tuple[FunctionChange, ...] = ()
     # Of a time: whether both commits execute the same instructions.
     has_same_instructions: bool = False
@@ -121,7 +121,7 @@ def _with_cause(
         return dataclasses.replace(row, has_same_instructions=_place(row) in alike)
     if row.curve.metric.name != INSTRUCTIONS.name or not row.has_changed:
         return row
-    records = store.record(row.base.point.result_id), store.record(row.branch.point.result_id)
+    records = store.record(row.base.result_id), store.record(row.branch.result_id)
     return dataclasses.replace(row, functions=between_counts(*records))
 
 

@@ -40,7 +40,7 @@ class SiteChange:
         named = self.functions[:FUNCTIONS_NAMED]
         return {
             "benchmark": benchmark,
-            "series": names.series_of_run[change.first.point.run_id],
+            "series": names.series_of_run[change.first.run_id],
             "metric": names.metrics.index(change.metric),
             "last": commit_number(change.project, change.last.commit),
             "first": commit_number(change.project, change.first.commit),
@@ -67,7 +67,7 @@ def site_changes(
     return [
         SiteChange(change, _functions(store, change))
         for change in found
-        if change.first.point.run_id in names.series_of_run and change.metric in names.metrics
+        if change.first.run_id in names.series_of_run and change.metric in names.metrics
     ]
 
 

@@ -19,7 +19,7 @@ from photometer.comparing.kept_counts import KeptCounts, SideCount, prune
 from photometer.comparing.source import CheckedPlan, Contest, StartedSide
 from photometer.errors import PhotometerError, ToolMissing, WorkerError, WorkerStartError
 from photometer.instruments.callgrind.count_order import count_task_of
-from photometer.instruments.callgrind.counter import SHOWS_FRAMES, InstructionCounter, count_in_time
+from photometer.instruments.callgrind.counter import SHOWS_FRAMES, InstructionCounter, count_in_time, counter_of
 from photometer.instruments.callgrind.figures import exclusive_counts
 from photometer.instruments.callgrind.python_frames import fitted_stacks
 from photometer.instruments.ready_order import ReadyOrder, task_spec_of
@@ -236,9 +236,12 @@ def _count_some(
 
     def count_side(place: int) -> None:
         kept = KeptCounts.of(sides[place].resolved) if is_frozen_layout else KeptCounts(None)
+        session = sides[place].session
         # Servers of the frozen layout stay: they count what changed once more, with Python's functions.
-        counter = InstructionCounter(
-            sides[place].session, layout=layout, python_frames=python_frames and is_frozen_layout
+        counter = (
+            counter_of(session, python_frames=python_frames)
+            if is_frozen_layout
+            else InstructionCounter(session, layout=layout)
         )
         try:
             for order_id in order_ids:

@@ -27,7 +27,7 @@ from photometer.comparing.source import CheckedPlan, Observer, StartedSide
 from photometer.errors import PhotometerError, ToolMissing, WorkerError
 from photometer.instruments.callgrind.call_tree import SMALLEST_SHARE
 from photometer.instruments.callgrind.count_order import count_task_of
-from photometer.instruments.callgrind.counter import InstructionCounter
+from photometer.instruments.callgrind.counter import InstructionCounter, counter_of
 from photometer.instruments.callgrind.python_frames import NO_FRAMES, CallSite, FramedSide, fitted_stacks
 from photometer.instruments.ready_order import ReadyOrder
 from photometer.model.code_folder import make_code_folder
@@ -55,7 +55,7 @@ def framed_counts(
     observer.stage("finding the code that changed")
 
     def frame_side(place: int) -> None:
-        counter = InstructionCounter(sides[place].session, python_frames=True)
+        counter = counter_of(sides[place].session, python_frames=True)
         kept = KeptCounts.of(sides[place].resolved)
         for order_id in [order_id for order_id, where in wanted if where == place]:
             found = _framed(counter, checked.ready[order_id][place], counted.counts[order_id, place].counts, kept)

@@ -11,6 +11,7 @@ import contextlib
 import gc
 import importlib.util
 import os
+import signal
 import sys
 import time
 from collections import deque
@@ -33,6 +34,8 @@ from .stop_messages import FORK, GO_ON, Ended, SideSettings, Stopped
 
 # Kept from the end of a report, which says what failed.
 MOST_CHARACTERS = 20_000
+# Of the processor: after so much of a test under Valgrind, turning instrumentation off and on again is quicker.
+LONG_SECONDS = 2.0
 # In the place of descriptors that this process has left to its parent.
 GONE = -1
 # Options that the near side has already handled, or that must not take effect twice.
@@ -42,7 +45,7 @@ NEUTRAL_OPTIONS = {"xmlpath": None, "maxfail": 0, "usepdb": False, "trace": Fals
 def main(channel: int, lifeline: int, folder: str) -> None:
     """Run the server for these descriptors and this folder. Never return."""
     sys.argv[:] = ["pytest"]
-    gc.unfreeze()
+    # What the zygote has imported stays frozen: collecting it again at each stop would take a tenth of a second.
     gc.enable()
     send_message(channel, encode_reply(greeting()))
     try:
@@ -82,6 +85,7 @@ class Line:
         self.channel, self.lifeline = out_of_reach(channel), out_of_reach(lifeline)
         self._watch = contextlib.ExitStack()
         self._is_forking = False
+        self._instrumented = Instrumentation().needed if running_on_valgrind() else contextlib.nullcontext
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def _leave_to_parent(self) -> None:
@@ -114,7 +118,7 @@ class Line:
         """Serve requests about a stopped test. Return whether it may go on; False if the near side is gone."""
         # A child moves the lifeline's signal to itself.
         self._watch.close()
-        with _collector_frozen(), _instrumented():
+        with _collector_off(), self._instrumented():
             self.send(stopped)
             while True:
                 asked = os.read(self.control, 1)
@@ -135,6 +139,8 @@ class Line:
         pid = fork_with_threads()
         self._is_forking = False
         if pid == 0:
+            # Nobody traverses what the session has created.
+            gc.freeze()
             live_as_child(self._take_line, names)
         _, status = os.waitpid(pid, 0)
         os.write(self.control, STATUS.pack(pid, status, 0))
@@ -146,29 +152,43 @@ class Line:
 
 
 @contextlib.contextmanager
-def _collector_frozen() -> Any:
-    """Keep the collector of every fork from traversing what the session has created."""
+def _collector_off() -> Any:
+    """Collect what is garbage now, and nothing until the test goes on: every fork starts without garbage."""
     gc.collect()
-    gc.freeze()
     gc.disable()
     try:
         yield
     finally:
-        gc.unfreeze()
         gc.enable()
 
 
-@contextlib.contextmanager
-def _instrumented() -> Any:
-    """Under Callgrind, instrument forks from their start, but not the tests around them, which would be slow."""
-    counts = running_on_valgrind()
-    if counts:
-        start_instrumentation()
-    try:
-        yield
-    finally:
-        if counts:
-            stop_instrumentation()
+class Instrumentation:
+    """Callgrind's instrumentation: on where a test has stopped, and off in a test that takes long to get there.
+
+    Each switch forgets all translated code, which takes half a second and has to be translated again; code that is
+    instrumented is several times slower. So it stays on between tests, and only a timer turns it off.
+    """
+
+    def __init__(self) -> None:
+        self._is_on = False
+
+    @contextlib.contextmanager
+    def needed(self) -> Any:
+        """Have it on during the block."""
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+        if not self._is_on:
+            start_instrumentation()
+            self._is_on = True
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGVTALRM, self._turn_off)
+            signal.siginterrupt(signal.SIGVTALRM, False)
+            signal.setitimer(signal.ITIMER_VIRTUAL, LONG_SECONDS)
+
+    def _turn_off(self, *_: object) -> None:
+        stop_instrumentation()
+        self._is_on = False
 
 
 def must_not_fork(threads: int) -> bool:

@@ -30,8 +30,9 @@ from typing import Any
 
 from photometer.analysis.judge import Criteria
 from photometer.comparing.calibrate import false_alarm_rate
-from photometer.comparing.fork_sampler import Contestants, ForkSampler
+from photometer.comparing.fork_sampler import ForkSampler
 from photometer.comparing.verdict_loop import Sample, verdict_of_one
+from photometer.instruments.contest import Contestants
 from photometer.instruments.replicate import Side
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare

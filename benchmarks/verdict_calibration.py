@@ -29,8 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from photometer.analysis.judge import DEFAULT_MARGIN, Criteria
 from photometer.comparing.calibrate import false_alarm_rate
-from photometer.comparing.fork_sampler import Contestants, ForkSampler
+from photometer.comparing.fork_sampler import ForkSampler
 from photometer.comparing.verdict_loop import Sample, verdict_of_one
+from photometer.instruments.contest import Contestants
 from photometer.instruments.replicate import Side
 from photometer.session.cores import usable_cores
 from photometer.session.session import Session

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from photometer.analysis.check_results import CheckedBenchmark, check_results
-from photometer.analysis.ladder import Ladder
+from photometer.analysis.ladder import Ladder, ladder_of
 from photometer.analysis.run_table import RunTable, tabulate_run
-from photometer.analysis.speedup import runtime_groups
-from photometer.comparing.ladder import counted_instructions, is_ladder, measure_ladder
-from photometer.comparing.runtimes import measure_speedups, not_to_speed_up
 from photometer.definition import load_suite
 from photometer.definition.axes import with_axes
 from photometer.definition.suite import Suite
 from photometer.execution.executor import describe
 from photometer.execution.import_check import check_imports
 from photometer.execution.local_executor import LocalExecutor
-from photometer.execution.observer import NullObserver, RunObserver, RunState
+from photometer.execution.observer import NullObserver, RunObserver
 from photometer.execution.probe_plan import probe_plan
 from photometer.execution.record_writer import RecordWriter
 from photometer.execution.run_file import RunFile, kept_visits, open_run_file
@@ -52,7 +48,7 @@ OnPlan = Callable[[WorkOrders, WorkOrders], object]
 
 
 class ClusterPlace(Workplace, Protocol):
-    """A workplace on other machines, with the stages of a run that need a session: remote/ray_workplace.py."""
+    """A workplace on other machines: remote/ray_workplace.py."""
 
     @property
     def facts(self) -> TorchFacts:
@@ -67,17 +63,6 @@ class ClusterPlace(Workplace, Protocol):
 
     def check_imports(self, plan: WorkOrders) -> None:
         """Raise if a module is missing and nothing in the plan can run without it."""
-
-    def measure_stages(
-        self,
-        plan: WorkOrders,
-        settings: RunSettings,
-        facts: TorchFacts,
-        results: Path,
-        keep: Callable[[Any], object],
-        observer: RunObserver,
-    ) -> Ladder | None:
-        """Measure the stages after the orders, rungs and speed-ups; return the ladder if there is one."""
 
 
 OpenPlace = Callable[[], contextlib.AbstractContextManager[ClusterPlace]]
@@ -271,15 +256,9 @@ def run_suite(
                         )
                     except KeyboardInterrupt as stop:
                         raise RunStopped(file.path) from stop
-                if settings.quick:
-                    # What is compared with each other after the orders is for whole measurements.
-                    ladder = None
-                elif place is None:
-                    ladder = _stages(plan, settings, executor.session, facts, file, keep, observer)
-                else:
-                    ladder = place.measure_stages(plan, settings, facts, file.path, keep, observer)
             results = with_unfinished(load_results(file.path))
-    return RunReport(plan, file.path, tabulate_run(results, {order.id for order in plan}, plan.suite), ladder)
+    table = tabulate_run(results, {order.id for order in plan}, plan.suite)
+    return RunReport(plan, file.path, table, ladder_of(results.records_by_suite))
 
 
 def _with_code(settings: RunSettings, suite: Suite) -> RunSettings:
@@ -302,51 +281,6 @@ def _nothing_selected(
     return selected
 
 
-def _stages(
-    plan: WorkOrders,
-    settings: RunSettings,
-    session: Session,
-    facts: TorchFacts,
-    file: RunFile,
-    keep: Keep,
-    observer: RunObserver,
-) -> Ladder | None:
-    """Measure the stages after the orders: rungs and speed-ups. remote/stages.py does so on a cluster."""
-    climbs = settings.measures_ladder and is_ladder(plan)
-    ladder = climb(plan, session, file, keep, observer) if climbs else None
-    if settings.measures_speedups:
-        _speed_up(plan, session, facts, file, keep, observer)
-    return ladder
-
-
-def _speed_up(
-    plan: WorkOrders, session: Session, facts: TorchFacts, file: RunFile, keep: Keep, observer: RunObserver
-) -> None:
-    """Measure compiled variants beside eager ones, in pairs, except those that failed or are measured already."""
-    records = load_results(file.path).records if runtime_groups(plan) else ()
-    if records:
-        measure_speedups(
-            plan,
-            session,
-            facts,
-            keep=keep,
-            failed=not_to_speed_up(records),
-            on_problem=observer.gave_up,
-            on_benchmark=_progress(observer, "comparing compiled variants with eager ones"),
-        )
-
-
-def _progress(observer: RunObserver, stage: str) -> Callable[[float, int, str], None]:
-    """Return a callback that shows the progress of a stage after the orders, and the time left."""
-    start = time.monotonic()
-
-    def on_benchmark(done: float, total: int, title: str) -> None:
-        left = (time.monotonic() - start) / done * (total - done) if done else 0.0
-        observer.progressed(RunState(int(done), total, 0, left, (title,), done / total, stage=stage))
-
-    return on_benchmark
-
-
 @contextlib.contextmanager
 def _keeping(file: RunFile, store: str | None, origin: Origin | None) -> Iterator[Keep]:
     """Yield a function that keeps a record: in the file, and then in the store, which also gets earlier records."""
@@ -364,15 +298,6 @@ def _keeping(file: RunFile, store: str | None, origin: Origin | None) -> Iterato
             recorder.add(record)
 
         yield keep
-
-
-def climb(plan: WorkOrders, session: Session, file: RunFile, keep: Keep, observer: RunObserver) -> Ladder:
-    """Measure each rung of a suite of rungs beside the one below it, and keep the steps in the file."""
-    counts = counted_instructions(load_results(file.path))
-    ladder = measure_ladder(plan, session, instructions=counts, on_rung=observer.climbed)
-    for step in ladder:
-        keep(step)
-    return ladder
 
 
 def check_suite(

@@ -210,10 +210,10 @@ def record_types() -> dict[str, type]:
     """Return the type of each kind of record, except "failure", which has no fixed type."""
     from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
     from photometer.analysis.figure_change import MetricChange
-    from photometer.analysis.ladder import LadderStep
     from photometer.analysis.ranking import Ranking
-    from photometer.analysis.speedup import Speedup
+    from photometer.instruments.ladder import LadderStep
     from photometer.instruments.registry import INSTRUMENTS
+    from photometer.instruments.speedup import Speedup
     from photometer.model.comparison_replicate import ComparisonReplicate
     from photometer.model.compile_report import CompileReport
     from photometer.model.device_measurement import DeviceMeasurement

@@ -1,77 +1,76 @@
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import Any
 
 import pytest
 
-from photometer.analysis.judge import judge_replicates
-from photometer.analysis.ladder import (
-    Ladder,
-    LadderStep,
-    build_ladder,
-    check_expectations,
-    rung_pairs,
-)
-from photometer.analysis.verdict import Verdict
-from photometer.definition import load_suite
+from photometer.analysis.ladder import Ladder, check_expectations, ladder_of
+from photometer.instruments.ladder import LadderStep
+from photometer.model.instruction_counts import InstructionCounts, InstructionFigures
 from photometer.model.records import to_record
 from photometer.model.results_format import encode_record
-from photometer.plan import materialize, select
-from photometer.stats.replicate import ReplicateEstimate
-from photometer.suites.overrides import CALLS, RUNGS, ladder
+from photometer.model.task import TaskSpec
 
-PLAN = materialize(ladder(RUNGS, CALLS[:1]))
-IDS = {order.label[-1]: order.id for order in PLAN}
+TEXT = "y = x + 1"
 
 
-def verdict(base_seconds: float, ratio: float) -> Verdict:
-    logs = [math.log(ratio) + wobble for wobble in (0.001, -0.001, 0.0005, -0.0005, 0.0, 0.001, -0.001, 0.0)]
-    estimates = [ReplicateEstimate(log, log, 0.001, base_seconds, base_seconds * ratio, 100) for log in logs]
-    return judge_replicates(estimates, forecast=False)
+def counted(order_id: str, instructions: int) -> dict[str, Any]:
+    count = InstructionFigures(instructions, instructions, 0)
+    counts = InstructionCounts(TaskSpec(TEXT), 1, (count,), frozen_layout=True)
+    return {**to_record(counts), "order": {"id": order_id}}
 
 
-def test_every_rung_stands_on_the_one_it_names() -> None:
-    below = {pair.rung: None if pair.below is None else pair.below.label[-1] for pair in rung_pairs(PLAN)}
-    assert below == {rung.name: rung.over for rung in RUNGS}
+def step_record(rung: str, below: str, base: float, seconds: float) -> dict[str, Any]:
+    ends = (seconds - base - 1e-8, seconds - base + 1e-8)
+    step = LadderStep("add", rung, below, seconds, seconds - base, ends, order_id=rung, below_id=below)
+    return to_record(dataclasses.replace(step, below_seconds=base))
 
 
-def test_rungs_of_one_call_do_not_stand_on_those_of_another() -> None:
-    for pair in rung_pairs(materialize(load_suite("overrides"))):
-        assert pair.below is None or pair.below.label[:-1] == pair.order.label[:-1]
+def test_a_ladder_is_made_of_steps_and_counts() -> None:
+    records = [
+        counted("ground", 4000),
+        step_record("first", "ground", 1.0e-6, 1.5e-6),
+        counted("first", 4010),
+        step_record("second", "first", 1.5e-6, 4.5e-6),
+        counted("second", 20_000),
+        step_record("other", "ground", 1.2e-6, 2e-6),
+    ]
+    ladder = ladder_of(records)
+    assert ladder is not None
+    assert [step.rung for step in ladder] == ["ground", "first", "second", "other"]
+    ground, second, other = (ladder.step("add", rung) for rung in ("ground", "second", "other"))
+    # It has no step of its own: its time is that of the comparisons with it.
+    assert ground is not None
+    assert ground.seconds == pytest.approx(1.1e-6)
+    assert ground == LadderStep("add", "ground", None, ground.seconds, instructions=4000.0, order_id="ground")
+    assert second is not None
+    assert second.added_seconds == pytest.approx(3e-6)
+    assert (second.instructions, second.added_instructions) == (20_000.0, 15_990.0)
+    assert other is not None
+    assert (other.instructions, other.added_instructions) == (None, None)
 
 
-def test_a_rung_whose_lower_one_is_not_selected_is_a_ground() -> None:
-    (pair,) = rung_pairs(select(PLAN, "SubWithTorchFunction"))
-    assert (pair.rung, pair.below) == ("SubWithTorchFunction", None)
-
-
-def test_a_suite_without_rungs_has_no_pairs() -> None:
-    assert rung_pairs(materialize(load_suite("standard"))) == ()
-
-
-def test_what_is_added_is_over_the_rung_below() -> None:
-    verdicts = {IDS["Tensor"]: verdict(1e-6, 1.0), IDS["SubTensor"]: verdict(1e-6, 4.0)}
-    instructions = {IDS["TorchFunctionOff"]: 4000.0, IDS["Tensor"]: 4010.0, IDS["SubTensor"]: 20_000.0}
-    built = build_ladder(rung_pairs(PLAN), verdicts, instructions)
-    sub = built.step("torch.add", "SubTensor")
-    assert sub is not None
-    assert sub.below == "Tensor"
-    assert sub.seconds == pytest.approx(4e-6, rel=0.01)
-    assert sub.added_seconds == pytest.approx(3e-6, rel=0.01)
-    assert sub.added_interval_seconds is not None
-    assert sub.added_interval_seconds[0] < 3e-6 < sub.added_interval_seconds[1]
-    assert sub.added_instructions == 15_990.0
-    ground = built.step("torch.add", "TorchFunctionOff")
-    assert ground == LadderStep(
-        "torch.add", "TorchFunctionOff", None, seconds=1e-6, instructions=4000.0, order_id=IDS["TorchFunctionOff"]
+def test_a_ladder_that_has_its_counts_keeps_them() -> None:
+    steps = (
+        LadderStep("add", "ground", None, 1e-6, instructions=10.0, order_id="g"),
+        LadderStep("add", "first", "ground", 2e-6, 1e-6, None, 30.0, 20.0, order_id="f"),
+        LadderStep("add", "broken", "first", order_id="b"),
     )
+    ladder = ladder_of([*map(to_record, steps), counted("f", 99)])
+    assert ladder == Ladder(steps)
 
 
-def test_what_was_not_measured_is_none_and_not_nothing() -> None:
-    built = build_ladder(rung_pairs(PLAN), {}, {})
-    assert len(built.steps) == len(RUNGS)
-    assert all(step.seconds is None and step.added_seconds is None for step in built)
-    assert built.step("torch.add", "nobody") is None
+def test_a_rung_measured_again_has_its_last_step() -> None:
+    ladder = ladder_of([step_record("first", "ground", 1e-6, 2e-6), step_record("first", "ground", 1e-6, 3e-6)])
+    assert ladder is not None
+    assert [step.rung for step in ladder] == ["ground", "first"]
+    assert ladder.steps[1].added_seconds == pytest.approx(2e-6)
+
+
+def test_a_run_without_rungs_has_no_ladder() -> None:
+    assert ladder_of([counted("a", 1)]) is None
 
 
 def test_a_step_can_stand_in_a_results_file() -> None:

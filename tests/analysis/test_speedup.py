@@ -6,10 +6,12 @@ import math
 
 import pytest
 
-from photometer.analysis.speedup import RuntimeRow, Speedup, runtime_groups, runtime_rows
+from photometer.analysis.speedup import RuntimeRow, runtime_rows
 from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.execution.order_record import identified
+from photometer.instruments.contest import PairedTimes
 from photometer.instruments.ready_order import task_spec_of
+from photometer.instruments.speedup import Speedup, runtime_groups
 from photometer.model.compile_report import CompileReport, GraphBreak, Recompilation
 from photometer.model.measurement import Measurement
 from photometer.model.records import from_record, to_record
@@ -17,7 +19,6 @@ from photometer.model.task import TaskSpec
 from photometer.plan import materialize
 from photometer.report.page.view_figures import compile_table
 from photometer.report.runtime_text import render_compile_report, render_runtimes, speedup_text
-from tests.analysis.verdicts import verdict
 from tests.report.table_texts import heads, texts
 
 PLAN = materialize(
@@ -47,7 +48,7 @@ REPORT = CompileReport(
 
 
 def test_half_the_time_is_twice_as_fast() -> None:
-    found = Speedup.of(COMPILED, EAGER, verdict("faster", 0.5, interval=(0.4, 0.625)))
+    found = Speedup.of(COMPILED, EAGER, PairedTimes(1e-6, 0.5, (0.4, 0.625), 5))
     assert found.speedup == pytest.approx(2.0)
     assert found.interval == pytest.approx((1.6, 2.5))
     assert found.seconds == pytest.approx(0.5e-6)
@@ -55,7 +56,7 @@ def test_half_the_time_is_twice_as_fast() -> None:
 
 
 def test_an_open_interval_stays_open() -> None:
-    found = Speedup.of(COMPILED, EAGER, verdict("undecided", 1.0, interval=(0.0, math.inf)))
+    found = Speedup.of(COMPILED, EAGER, PairedTimes(1e-6, 1.0, (0.0, math.inf), 1))
     assert found.interval == (0.0, math.inf)
     assert from_record(Speedup, to_record(found)) == found
     assert "any" in speedup_text(found)
@@ -70,7 +71,7 @@ def test_groups_have_an_eager_and_a_compiled_variant() -> None:
 def records() -> list[dict[str, object]]:
     times = {EAGER: 2e-6, SCRIPTED: 4e-6, COMPILED: 9e-6}
     measured = [identified(to_record(Measurement(1, [time], task_spec_of(o))), o) for o, time in times.items()]
-    speedup = to_record(Speedup.of(COMPILED, EAGER, verdict("faster", 0.5)))
+    speedup = to_record(Speedup.of(COMPILED, EAGER, PairedTimes(1e-6, 0.5, (0.498, 0.502), 5)))
     return [*measured, identified(to_record(REPORT), COMPILED), speedup]
 
 

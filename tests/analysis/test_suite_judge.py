@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from photometer.analysis.judge import Criteria
-from photometer.analysis.suite_judge import FEWEST_REPLICATES, Question, SuiteJudge
+from photometer.analysis.suite_judge import Question, SuiteJudge
 from photometer.analysis.verdict import Verdict
-from photometer.stats.replicate import ReplicateEstimate
+from photometer.stats.replicate import FEWEST_REPLICATES, ReplicateEstimate
 
 SECONDS = 0.15
 FLOAT = np.random.Generator

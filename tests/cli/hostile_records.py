@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from photometer.analysis.comparison_result import ComparisonFailure
-from photometer.analysis.ladder import LadderStep
+from photometer.instruments.ladder import LadderStep
 from photometer.model.records import to_record
 from tests.model.test_device_measurement import measurement
 from tests.report.page.fake_results import (

@@ -28,12 +28,11 @@ def test_the_ladder_and_its_expectations(tmp_path: Path) -> None:
     steps = [
         record for record in load_results(tmp_path / "out" / "results.json").records if record["kind"] == "ladder_step"
     ]
-    assert [(step["rung"], step["below"]) for step in steps] == [
-        ("TorchFunctionOff", None),
-        ("Tensor", "TorchFunctionOff"),
-        ("SubTensor", "Tensor"),
-    ]
-    assert steps[2]["added_seconds"] > 0
+    added = {(step["rung"], step["below"]): step["added_seconds"] for step in steps}
+    assert added.keys() == {("Tensor", "TorchFunctionOff"), ("SubTensor", "Tensor")}
+    assert added["SubTensor", "Tensor"] > 0
+    again = photometer("run", "overrides", "-k", case, *QUICK, "-o", "out", "--resume", cwd=tmp_path)
+    assert again.stdout.splitlines()[-8:] == done.stdout.splitlines()[-8:]
 
 
 def test_the_classic_four_lines(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.comparing.fork_sampler import Contestants, ForkSampler
+from photometer.comparing.fork_sampler import ForkSampler
 from photometer.errors import SnippetError
 from photometer.instruments import replicate
+from photometer.instruments.contest import Contestants
 from photometer.instruments.replicate import Side
 from photometer.session.session import COMPILING, compiling
 from photometer.worker.messages import Prepare
@@ -16,7 +17,7 @@ from tests.session.fake_session import Behaviour, FakeServers
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replicate, "DEVICE_REPLICATE_SECONDS", 0.01)
-    monkeypatch.setattr("photometer.comparing.fork_sampler.DEVICE_REPLICATE_SECONDS", 0.01)
+    monkeypatch.setattr("photometer.instruments.contest.DEVICE_REPLICATE_SECONDS", 0.01)
 
 
 def graphs_asked_for(behaviours: dict[str, Behaviour], *, device_time: bool = True, replicates: int = 2) -> list[bool]:

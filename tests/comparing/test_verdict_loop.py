@@ -8,11 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from photometer.analysis.judge import Criteria
-from photometer.analysis.suite_judge import FEWEST_REPLICATES, SuiteJudge
+from photometer.analysis.suite_judge import SuiteJudge
 from photometer.analysis.verdict import Verdict
 from photometer.comparing.fork_sampler import estimated
 from photometer.comparing.verdict_loop import NoGate, Sample, run_to_verdicts, verdict_of_one
 from photometer.errors import DefinitionError, PhotometerError, SnippetError, WorkerCrashed
+from photometer.stats.replicate import FEWEST_REPLICATES
 
 SECONDS = 0.15
 

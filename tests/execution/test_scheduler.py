@@ -43,7 +43,7 @@ def _many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(
-    benchmarks: dict[str, Any],
+    benchmarks: dict[Any, Any],
     executor: FakeExecutor,
     cores: int = 2,
     *,
@@ -210,9 +210,6 @@ def test_the_observer_sees_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
         def gave_up(self, title: str, reason: str) -> None:
             self.given_up.append(f"{title}: {reason}")
 
-        def climbed(self, title: str, problem: str | None) -> None:
-            raise AssertionError("there is no ladder")
-
     notes = Notes()
     executor = FakeExecutor(lambda work: error() if step_of(work) == COUNT else None)
     run({"a": TimerArgs("pass")}, executor, observer=notes)
@@ -322,3 +319,78 @@ def test_what_fails_at_a_figure_leaves_the_other_steps_of_its_order() -> None:
 def test_a_step_has_the_name_of_an_instrument() -> None:
     with pytest.raises(DefinitionError, match="no step 'weigh'"):
         Step("weigh")
+
+
+RUNGS: dict[Any, Any] = {
+    ("call", "ground"): GroupedStmts("0", tags=("ladder:0",)),
+    ("call", "middle"): GroupedStmts("1", tags=("ladder:1>0",)),
+    ("call", "top"): GroupedStmts("2", tags=("ladder:2>1",)),
+}
+CLIMB = Step("ladder")
+STEP = {"kind": "ladder_step", "call": "call", "rung": "a", "below": "b"}
+
+
+def climbing(work: Work) -> Done | None:
+    return Done(STEP) if step_of(work) == CLIMB else None
+
+
+@pytest.mark.parametrize("cores", [1, 2, 16])
+def test_what_is_measured_against_another_order_waits_for_it(cores: int) -> None:
+    executor = FakeExecutor(climbing, seconds=0.001)
+    records, failed = run(RUNGS, executor, cores)
+    assert failed == 0
+    assert labels_of(records, "ladder_step") == ["middle", "top"]
+    for work in executor.works:
+        if isinstance(work, MeasureOrder) and work.step == CLIMB:
+            timed = {label_of(each) for each in executor.works[: executor.works.index(work)] if step_of(each) == TIME}
+            (below,) = work.against
+            assert {label_of(work), below.order.label[-1]} <= timed
+    pairs = [(label_of(each), each.against[0].order.label[-1]) for each in executor.works if step_of(each) == CLIMB]  # type: ignore[union-attr]
+    assert sorted(pairs) == [("middle", "ground"), ("top", "middle")]
+
+
+def test_nothing_is_measured_against_an_order_that_was_given_up() -> None:
+    def decide(work: Work) -> Done | Failure | None:
+        return error() if step_of(work) == TIME and label_of(work) == "ground" else climbing(work)
+
+    executor = FakeExecutor(decide)
+    records, failed = run(RUNGS, executor)
+    assert failed == 1
+    assert labels_of(records, "ladder_step") == ["top"]
+    assert labels_of(records, "instruction_counts") == ["middle", "top"]
+    # Nor when the run is continued.
+    again = FakeExecutor(climbing)
+    rest, _ = run(RUNGS, again, finished=finished_steps(records))
+    assert (rest, again.works) == ([], [])
+
+
+def test_a_pair_that_fails_for_a_moment_is_tried_again_and_leaves_the_other_steps() -> None:
+    tries: list[str] = []
+
+    def decide(work: Work) -> Done | Failure | None:
+        if step_of(work) == CLIMB:
+            tries.append(label_of(work))
+            return error(may_pass=label_of(work) == "middle")
+        return None
+
+    records, failed = run(RUNGS, FakeExecutor(decide))
+    assert failed == 2
+    assert sorted(tries) == ["middle", "middle", "top"]
+    assert labels_of(records, "failure") == ["middle", "top"]
+    assert labels_of(records, "instruction_counts") == ["ground", "middle", "top"]
+    assert run(RUNGS, FakeExecutor(climbing), finished=finished_steps(records)) == ([], 0)
+
+
+def test_a_run_that_was_stopped_measures_the_pairs_that_are_left() -> None:
+    whole, _ = run(RUNGS, FakeExecutor(climbing))
+    rest, _ = run(
+        RUNGS, FakeExecutor(climbing), finished=finished_steps(each for each in whole if each["kind"] != "ladder_step")
+    )
+    assert labels_of(rest, "ladder_step") == ["middle", "top"]
+    assert len(rest) == 2
+
+
+def test_a_quick_run_measures_no_pairs() -> None:
+    executor = FakeExecutor(climbing)
+    run(RUNGS, executor, quick=True)
+    assert executor.done(CLIMB) == []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from photometer.analysis.ladder import Expectation, Ladder, LadderStep
+from photometer.analysis.ladder import Expectation, Ladder
+from photometer.instruments.ladder import LadderStep
 from photometer.report.run_text import render_expectations, render_ladder
 
 LADDER = Ladder(

@@ -1,25 +1,21 @@
 """Ladder: what each way of overriding a call adds to the one below it, in time with an interval and in instructions.
 
-In: a plan whose orders have a tag such as `ladder:3>1` (rung 3 stands on rung 1), verdicts of each rung against the one
-below it, and instruction counts. Out: a Ladder, a frozen record in which unknown values are None; and how it compares
-with what is expected.
+In: the records of a run: steps (instruments/ladder.py) and instruction counts. Out: a Ladder, in which unknown values
+are None; and how it compares with what is expected.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
-from typing import ClassVar
+from typing import Any
 
-from photometer.analysis.verdict import Verdict
-from photometer.model.order_name import label_text
-from photometer.model.records import HighEnd, LowEnd
+from photometer.instruments.ladder import LadderStep
+from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.records import from_record
 from photometer.model.units import format_difference, format_seconds
-from photometer.plan.work_order import WorkOrder, WorkOrders
 
-_PLACE = re.compile(r"ladder:(\d+)(?:>(\d+))?")
 # The expectations are those that torch's own README of these benchmarks states, for this call.
 EXPECTED_CALL = "torch.add"
 # "On the order of 2 us": nearer to 2 us than to a tenth or to ten times that.
@@ -31,39 +27,6 @@ NOTHING_SECONDS = 50e-9
 SMALL_SECONDS = 1e-6
 # "A couple of microseconds": one to four, a factor of two on either side of two.
 COUPLE_SECONDS = (1e-6, 4e-6)
-
-
-@dataclasses.dataclass(frozen=True)
-class RungPair:
-    """A rung's order and the order of the rung below, which is None for the lowest rung."""
-
-    order: WorkOrder
-    below: WorkOrder | None
-
-    @property
-    def call(self) -> str:
-        return label_text(self.order.label[:-1])
-
-    @property
-    def rung(self) -> str:
-        return self.order.label[-1]
-
-
-@dataclasses.dataclass(frozen=True)
-class LadderStep:
-    """One rung for one call. `added_…` are over the rung `below`; the lowest rung has none."""
-
-    KIND: ClassVar[str] = "ladder_step"
-
-    call: str
-    rung: str
-    below: str | None
-    seconds: float | None = None
-    added_seconds: float | None = None
-    added_interval_seconds: tuple[LowEnd, HighEnd] | None = None
-    instructions: float | None = None
-    added_instructions: float | None = None
-    order_id: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,54 +46,44 @@ class Ladder:
         return next((step for step in self.steps if (step.call, step.rung) == (call, rung)), None)
 
 
-def rung_pairs(plan: WorkOrders) -> tuple[RungPair, ...]:
-    """Return the plan's orders that are rungs, each with the rung below it if the plan has that too."""
-    places = {order.id: place for order in plan if (place := _place(order)) is not None}
-    rungs = [order for order in plan if order.id in places]
-    at = {(order.label[:-1], places[order.id][1]): order for order in rungs}
-    return tuple(RungPair(order, at.get((order.label[:-1], places[order.id][2] or ""))) for order in rungs)
+def ladder_of(records: Sequence[Mapping[str, Any]]) -> Ladder | None:
+    """Return the ladder of a run's records, which are in the order of the suite; None if it has no rungs."""
+    found: dict[tuple[str, str], LadderStep] = {}
+    for record in records:
+        if record["kind"] == LadderStep.KIND:
+            step = from_record(LadderStep, record)
+            found[step.call, step.rung] = step
+    if not found:
+        return None
+    counts = {
+        str(order["id"]): from_record(InstructionCounts, record).outside_allocator_per_run
+        for record in records
+        if record["kind"] == InstructionCounts.KIND and isinstance(order := record.get("order"), Mapping)
+    }
+    steps: list[LadderStep] = []
+    for step in found.values():
+        if step.below is not None and (step.call, step.below) not in found:
+            steps += [ground for ground in (_ground(step, found.values()),) if ground not in steps]
+        steps.append(step)
+    return Ladder(tuple(_counted(step, counts) for step in steps))
 
 
-def build_ladder(
-    pairs: tuple[RungPair, ...], verdicts: Mapping[str, Verdict], instructions: Mapping[str, float]
-) -> Ladder:
-    """Build the ladder from verdicts against the rung below and instructions per run, both by the id of the rung."""
-    return Ladder(tuple(_step(pair, pairs, verdicts, instructions) for pair in pairs))
+def _ground(above: LadderStep, steps: Iterable[LadderStep]) -> LadderStep:
+    """Return the step of a rung that was not compared with one below it: its time is known from those above it."""
+    assert above.below is not None
+    on_it = [step for step in steps if (step.call, step.below) == (above.call, above.below)]
+    times = [step.below_seconds for step in on_it if step.below_seconds is not None]
+    return LadderStep(above.call, above.below, None, seconds=median(times) if times else None, order_id=above.below_id)
 
 
-def _step(
-    pair: RungPair, pairs: tuple[RungPair, ...], verdicts: Mapping[str, Verdict], instructions: Mapping[str, float]
-) -> LadderStep:
-    below = None if pair.below is None else pair.below.label[-1]
-    step = LadderStep(pair.call, pair.rung, below, order_id=pair.order.id)
-    counted = instructions.get(pair.order.id)
-    step = dataclasses.replace(step, instructions=counted, seconds=_own_seconds(pair, pairs, verdicts))
-    if pair.below is None:
+def _counted(step: LadderStep, counts: Mapping[str, float]) -> LadderStep:
+    """Return the step with the counts of its run, unless the record has them: early files do."""
+    if step.instructions is not None or step.order_id not in counts:
         return step
-    verdict, counted_below = verdicts.get(pair.order.id), instructions.get(pair.below.id)
-    if verdict is not None:
-        step = dataclasses.replace(
-            step,
-            added_seconds=verdict.difference_seconds,
-            added_interval_seconds=verdict.difference_interval_seconds,
-        )
-    if counted is not None and counted_below is not None:
-        step = dataclasses.replace(step, added_instructions=counted - counted_below)
-    return step
-
-
-def _own_seconds(pair: RungPair, pairs: tuple[RungPair, ...], verdicts: Mapping[str, Verdict]) -> float | None:
-    """Return the rung's time from its own comparison; for the lowest rung, from the comparisons of those above."""
-    own = verdicts.get(pair.order.id)
-    if own is not None:
-        return own.base_seconds * own.ratio
-    above = [other.order.id for other in pairs if other.below is not None and other.below.id == pair.order.id]
-    times = [verdicts[rung].base_seconds for rung in above if rung in verdicts]
-    return median(times) if times else None
-
-
-def _place(order: WorkOrder) -> re.Match[str] | None:
-    return next((place for tag in order.tags if (place := _PLACE.fullmatch(tag))), None)
+    counted, below = counts[step.order_id], counts.get(step.below_id)
+    return dataclasses.replace(
+        step, instructions=counted, added_instructions=None if below is None else counted - below
+    )
 
 
 @dataclasses.dataclass(frozen=True)

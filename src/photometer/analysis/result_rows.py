@@ -12,11 +12,11 @@ from typing import Any
 
 from photometer.analysis.comparison_result import ComparisonResult
 from photometer.analysis.declared_figures import by_order, values_of
-from photometer.analysis.ladder import LadderStep
 from photometer.analysis.order_facts import OrderFacts, collect_facts
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.rates import Rate, peaks_in, rates_of
 from photometer.analysis.verdict import Verdict
+from photometer.instruments.ladder import LadderStep
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.instruction_counts import CallgrindStats, InstructionCounts

@@ -23,10 +23,7 @@ from photometer.analysis.judge import (
     times_to_certain,
 )
 from photometer.analysis.verdict import Verdict, reason_for_too_few
-from photometer.stats.replicate import ReplicateEstimate
-
-# A verdict rests on at least so many pairs of forks: one whose threads were kept waiting looked 25 times slower.
-FEWEST_REPLICATES = 4
+from photometer.stats.replicate import FEWEST_REPLICATES, ReplicateEstimate
 
 # Replicates everyone gets before anyone is judged hopeful or hopeless: what a gross change needs to be called.
 FIRST_REPLICATES = 4
@@ -150,26 +147,6 @@ class SuiteJudge:
         return dataclasses.replace(
             self._criteria, margin=self._questions[index].margin, log_evidence_needed=self._needed()
         )
-
-
-class PrecisionJudge(SuiteJudge):
-    """Follows benchmarks whose difference is known to exist, until its size is known to `precision`, relative."""
-
-    def __init__(self, count: int, criteria: Criteria, *, precision: float, most_replicates: int) -> None:
-        super().__init__(count, criteria, seconds_per_replicate=0.0)
-        self._precision = precision
-        self._most_replicates = most_replicates
-
-    def next(self, seconds_left: float, held: frozenset[int] = frozenset()) -> int | None:
-        """Return a benchmark whose size is not precise enough; None if all are, or have had all replicates."""
-        wanted = (index for index in range(len(self._verdicts)) if index not in self._given_up | held)
-        return next((index for index in wanted if not self._is_known(self._verdicts[index])), None)
-
-    def _is_known(self, verdict: Verdict | None) -> bool:
-        if verdict is None or verdict.replicates < min(FEWEST_REPLICATES, self._most_replicates):
-            return False
-        low, high = verdict.interval
-        return verdict.replicates >= self._most_replicates or (high - low) / 2.0 <= self._precision * verdict.ratio
 
 
 def held_back(verdict: Verdict) -> Verdict:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from photometer.analysis.comparison_result import SIDE_NAMES, ComparisonResult, EnvironmentComparison
-from photometer.analysis.ladder import LadderStep
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.table import (
     COUNT_UNIT,
@@ -31,6 +30,7 @@ from photometer.analysis.table import (
 )
 from photometer.analysis.verdict import Verdict
 from photometer.errors import DefinitionError
+from photometer.instruments.ladder import LadderStep
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.diagnosis import Suspicion
 from photometer.model.fuzz_trial import FuzzTrial

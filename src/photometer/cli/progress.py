@@ -72,7 +72,7 @@ class RunBar:
     def progressed(self, state: RunState) -> None:
         self._progress.update(
             self._task,
-            description=_in_bar(state.stage or self._suite),
+            description=_in_bar(self._suite),
             completed=state.share_done,
             total=1.0,
             count=state.words,
@@ -86,13 +86,6 @@ class RunBar:
 
         self._progress.console.print(Text(on_screen(f"failed: {title}: {reason}"), style="red"))
 
-    def climbed(self, title: str, problem: str | None) -> None:
-        if problem is not None:
-            self.gave_up(title, problem)
-        self._progress.update(
-            self._task, description="comparing each rung with the one below it", count="", left="", now=_in_bar(title)
-        )
-
 
 class RunLines:
     def __init__(self, suite: str) -> None:
@@ -105,8 +98,7 @@ class RunLines:
             return
         self._last = now
         failed = f", {state.failed_orders} failed" if state.failed_orders else ""
-        stage = f"{state.stage}, " if state.stage else ""
-        done = f"{stage}{int(100 * state.share_done)} %, {state.words}{failed}"
+        done = f"{int(100 * state.share_done)} %, {state.words}{failed}"
         busy = f"; now {state.now[-1]}" if state.now else ""
         busy = f"; {'; '.join(node_lines(state.nodes))}" if state.nodes else busy
         say_aside(f"{self._suite}: {done}, about {left_words(state)}{busy}")
@@ -117,10 +109,6 @@ class RunLines:
 
     def gave_up(self, title: str, reason: str) -> None:
         say_aside(f"{self._suite}: failed: {visible_line(title)}: {reason}")
-
-    def climbed(self, title: str, problem: str | None) -> None:
-        if problem is not None:
-            self.gave_up(title, problem)
 
 
 def _in_bar(text: str) -> str:

@@ -46,7 +46,8 @@ def _figures(results: Results, width: int) -> str:
 def _runtimes(results: Results, width: int) -> str:
     """Return the variants side by side, if any are compiled."""
     from photometer.analysis.run_table import recorded_plan
-    from photometer.analysis.speedup import runtime_groups, runtime_rows
+    from photometer.analysis.speedup import runtime_rows
+    from photometer.instruments.speedup import runtime_groups
     from photometer.report.runtime_text import render_runtimes
 
     plan = recorded_plan(results)
@@ -54,12 +55,11 @@ def _runtimes(results: Results, width: int) -> str:
 
 
 def _ladder(results: Results, width: int) -> str:
-    from photometer.analysis.ladder import Ladder, LadderStep, check_expectations
+    from photometer.analysis.ladder import check_expectations, ladder_of
     from photometer.report.run_text import render_expectations, render_ladder
 
-    steps = tuple(results.of(LadderStep))
-    if not steps:
+    ladder = ladder_of(results.records_by_suite)
+    if ladder is None:
         return ""
-    ladder = Ladder(steps)
     text = "\nEach rung compared with the one below it:\n" + render_ladder(ladder, width)
     return text + ("\n" + render_expectations(check_expectations(ladder)) if "torch.add" in ladder.by_call() else "")

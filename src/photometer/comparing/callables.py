@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from photometer.comparing.contenders import Contender
-from photometer.comparing.fork_sampler import Contestants, ForkSampler
+from photometer.comparing.fork_sampler import ForkSampler
 from photometer.comparing.rank import ReplicateSource
 from photometer.errors import SnippetError, WorkerError, WorkerTimeout
 from photometer.instruments.clock import choose_clock, timer
+from photometer.instruments.contest import Contestants
 from photometer.instruments.replicate import Replicate, Side, alternate
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.cores import on_cores, quietest_core

@@ -15,12 +15,12 @@ from typing import Any, Protocol
 
 from photometer.analysis.comparison_result import ComparisonFailure, side_label
 from photometer.analysis.verdict import Verdict
-from photometer.comparing.fork_sampler import Contestants
 from photometer.comparing.request import ComparisonSettings
 from photometer.environments.resolved import ResolvedEnvironment
 from photometer.environments.worktree import project_of
 from photometer.errors import PhotometerError
 from photometer.execution.executor import Failure
+from photometer.instruments.contest import Contestants
 from photometer.instruments.ready_order import ReadyOrder, preparation_of
 from photometer.instruments.replicate import Side
 from photometer.model.comparison_replicate import HEADER_NAME, described

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from photometer.analysis.judge import DEFAULT_FALSE_DISCOVERY_RATE, Criteria
-from photometer.analysis.suite_judge import PrecisionJudge, SuiteJudge
+from photometer.analysis.suite_judge import SuiteJudge
 from photometer.analysis.verdict import Verdict
 from photometer.errors import DefinitionError, PhotometerError, WorkerCrashed, WorkerTimeout
 from photometer.instruments.replicate import REPLICATE_SECONDS
@@ -172,34 +172,6 @@ def verdict_of_one(
     (verdict,) = judge.verdicts()
     assert verdict is not None
     return verdict
-
-
-def verdicts_to_precision(
-    sampler: Sampler,
-    others: int,
-    criteria: Criteria,
-    *,
-    precision: float,
-    most_replicates: int,
-    on_replicate: Callable[[int], object] = lambda _: None,
-) -> tuple[Verdict, ...]:
-    """Return the verdicts of one benchmark's other sides against the first, to estimate their ratios.
-
-    Stop if all intervals are within `precision` of their ratios, or after `most_replicates`; `on_replicate` gets the
-    number taken so far. Raise the error if the benchmark fails.
-    """
-    judge = PrecisionJudge(others, criteria, precision=precision, most_replicates=most_replicates)
-    outcome = run_to_verdicts(
-        1,
-        sampler,
-        judge,
-        budget_seconds=math.inf,
-        others=others,
-        on_verdict=lambda _, verdict, __: on_replicate(verdict.replicates),
-    )
-    if outcome.failed:
-        raise outcome.failed[0]
-    return tuple(verdict for verdict in judge.verdicts() if verdict is not None)
 
 
 def check_budget(budget: float) -> None:

@@ -1,8 +1,9 @@
 """Agenda: which steps of a plan are ready to run, which wait for others, and which are left. Nothing is run here.
 
 An order waits for its scripted model and, in C++, for the build. It is timed first, in several visits, and counted only
-if that succeeded, so that code that crashes or hangs does so once, and not under Valgrind. A large plan is done in
-groups of orders (rounds.py), one after the other, so that the first groups are complete early.
+if that succeeded, so that code that crashes or hangs does so once, and not under Valgrind. What measures it against
+other orders waits until these have been timed, too. A large plan is done in groups of orders (rounds.py), one after the
+other, so that the first groups are complete early.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 
 from photometer.execution.rounds import Rounds, VisitBook, groups_of
-from photometer.execution.steps import BUILD, SCRIPT, TIME, Step
+from photometer.execution.steps import BUILD, GIVEN_UP, SCRIPT, TIME, Step
 from photometer.model.task import Language
 from photometer.plan.work_order import ScriptingJob, WorkOrder, WorkOrders
 
@@ -65,6 +66,16 @@ class Agenda:
         orders_per_group: int | None = None,
     ) -> None:
         self._options = options or {}
+        self._steps = tuple(steps)
+        # By step: for each order that it measures against others, those.
+        self._against = {
+            step: step.instrument.against(plan)
+            for step in steps
+            if step.instrument is not None and step.instrument.against is not None
+        }
+        # Orders that wait until another one has been timed, by the id of that.
+        self._followers: dict[str, list[WorkOrder]] = {}
+        self._given_up = {order_id for order_id, step in finished if step == GIVEN_UP}
         self._cores = cores
         self._book = book
         self._visits: dict[str, int] = {}
@@ -95,7 +106,17 @@ class Agenda:
             self._release(order)
 
     def _unfinished(self, order: WorkOrder, steps: Sequence[Step], finished: Collection[tuple[str, str]]) -> list[Step]:
-        return [step for step in steps if (order.id, step.name) not in finished and step.applies(order, self._options)]
+        return [
+            step
+            for step in steps
+            if (order.id, step.name) not in finished
+            and step.applies(order, self._options)
+            and (step not in self._against or self.against(order, step))
+        ]
+
+    def against(self, order: WorkOrder, step: Step) -> tuple[WorkOrder, ...]:
+        """Return the orders that this step measures an order against."""
+        return self._against[step].get(order.id, ()) if step in self._against else ()
 
     def _enter(self, order: WorkOrder, todo: list[Step]) -> None:
         self._todo[order.id] = todo
@@ -198,16 +219,14 @@ class Agenda:
             self._visits[job.order.id] = more
         else:
             self._strike(job.order, 1)
-        if job.order.id in self._todo:
-            self._release(job.order)
+        self._release(job.order)
         return []
 
     def failed(self, job: Job) -> list[WorkOrder]:
         """Note that a job failed for good; return the orders that it concerns. Some steps end their order."""
         if job.order is not None:
             self._strike(job.order, None if job.step.ends_order else 1)
-            if job.order.id in self._todo:
-                self._release(job.order)
+            self._release(job.order)
             return [job.order]
         self.left[job.step] -= 1
         return self._settle(job, [order.id for order in self._waiting.get(job.makes, ())])
@@ -237,6 +256,10 @@ class Agenda:
             self._todo[order.id] = rest
         else:
             del self._todo[order.id], self._needs[order.id], self._visits[order.id]
+        if count is None:
+            self._given_up.add(order.id)
+        for follower in self._followers.pop(order.id, ()):
+            self._release(follower)
 
     def _weights(self, order: WorkOrder, steps: Sequence[Step]) -> dict[Step, int]:
         """Return how often each step is to be done: a timing once per visit."""
@@ -247,11 +270,25 @@ class Agenda:
         return self._groups[order.id], self._width(order) == 1
 
     def _release(self, order: WorkOrder) -> None:
-        if not self._needs[order.id]:
-            step = self._todo[order.id][0]
+        if order.id not in self._todo or self._needs[order.id]:
+            return
+        step = self._todo[order.id][0]
+        others = self.against(order, step)
+        if any(each.id in self._given_up for each in others):
+            # The failure of the other one is reported, and is the reason for both.
+            self._strike(order, 1)
+            self._release(order)
+        elif (first := next((each for each in others if self._is_behind(each, step)), None)) is not None:
+            self._followers.setdefault(first.id, []).append(order)
+        else:
             visit = self._book.taken(order.id) if self._book is not None and step == TIME else 0
             cores = self._width(order) if step.is_quiet or step.is_alone else 1
             self._put(Job(step, order, cores=cores, visit=visit, group=self._groups[order.id]))
+
+    def _is_behind(self, order: WorkOrder, step: Step) -> bool:
+        """Return whether steps of the order are left that come before this one."""
+        todo = self._todo.get(order.id)
+        return todo is not None and self._steps.index(todo[0]) < self._steps.index(step)
 
     def _add(self, job: Job) -> None:
         self.left[job.step] += 1
@@ -267,8 +304,9 @@ class Agenda:
         return self._wide if cores > 1 else self._narrow
 
     def _width(self, order: WorkOrder) -> int:
-        """Return a core per thread and rank, as far as there are any."""
-        return min(order.processors, self._cores)
+        """Return a core per thread and rank, or per order whose device opens at once, as far as there are any."""
+        sides = max((len(self.against(order, step)) for step in self._against), default=0) + 1
+        return min(max(order.processors, sides if order.auto.on_device else 1), self._cores)
 
 
 def _timings_in(steps: Sequence[Step]) -> int:

@@ -36,10 +36,7 @@ class NodeState:
 
 @dataclasses.dataclass(frozen=True)
 class RunState:
-    """The progress of a run: how many of its variants are finished, and how much of the work is done, from 0 to 1.
-
-    With a `stage`, both are of that stage, which comes after the variants, and benchmarks are counted.
-    """
+    """The progress of a run: how many of its variants are finished, and how much of the work is done, from 0 to 1."""
 
     finished: int
     total: int
@@ -50,12 +47,11 @@ class RunState:
     nodes: tuple[NodeState, ...] = ()
     # What has run for much longer than was expected.
     overdue: tuple[str, ...] = ()
-    stage: str = ""
 
     @property
     def words(self) -> str:
         """Return `3 of 14 variants`."""
-        return f"{self.finished:,} of {self.total:,} {'benchmarks' if self.stage else 'variants'}"
+        return f"{self.finished:,} of {self.total:,} variants"
 
 
 class RunObserver(Protocol):
@@ -68,9 +64,6 @@ class RunObserver(Protocol):
     def gave_up(self, title: str, reason: str) -> None:
         """Note that an order failed finally."""
 
-    def climbed(self, title: str, problem: str | None) -> None:
-        """Note that a rung of a ladder was compared with the one below, or could not be."""
-
 
 class NullObserver:
     """An observer that shows nothing."""
@@ -82,9 +75,6 @@ class NullObserver:
         pass
 
     def gave_up(self, title: str, reason: str) -> None:
-        pass
-
-    def climbed(self, title: str, problem: str | None) -> None:
         pass
 
 

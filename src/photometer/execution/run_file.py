@@ -27,6 +27,7 @@ from photometer.execution.steps import TIME, finished_steps
 from photometer.instruments.cpp.torch_build import build_fingerprint
 from photometer.instruments.machine_facts import gather_machine, short_flags
 from photometer.instruments.ready_order import task_spec_of
+from photometer.instruments.registry import BY_KIND
 from photometer.model.machine import Machine, TorchBuild
 from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
@@ -180,8 +181,8 @@ def machine_of(facts: TorchFacts) -> Machine:
 def renamed_records(records: Sequence[Mapping[str, Any]], plan: WorkOrders) -> list[dict[str, Any]]:
     """Return the records of the plan's orders; those of others are left out.
 
-    Records without an order (peaks, ladder steps, speed-ups) name ids or pairs of the former plan, and are measured
-    again. Two orders with the same code cannot be distinguished by it, so their results are not kept.
+    Records without an order (peaks), or of several (ladder steps, speed-ups), name ids of the former plan: they are
+    measured again. Two orders with the same code cannot be distinguished by it, so their results are not kept.
     """
     codes = Counter(_code_of_order(order) for order in plan)
     by_code = {code: order for order in plan if codes[code := _code_of_order(order)] == 1}
@@ -196,7 +197,8 @@ def renamed_records(records: Sequence[Mapping[str, Any]], plan: WorkOrders) -> l
         order = record.get("order")
         identity = str(order.get("id")) if isinstance(order, Mapping) else ""
         now = by_id.get(identity) or by_code.get(former.get(identity, ""))
-        if now is not None:
+        instrument = BY_KIND.get(str(record["kind"]))
+        if now is not None and (instrument is None or instrument.against is None):
             kept.append(_renamed(record, now))
     return kept
 

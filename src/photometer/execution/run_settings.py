@@ -24,9 +24,9 @@ class RunSettings:
     repeats: int = DEFAULT_REPEATS
     cores: tuple[int, ...] = ()
     environment: Environment = dataclasses.field(default_factory=Environment.current)
-    # Of a suite of rungs: each measured live beside the one it stands on, after all else.
+    # Of a suite of rungs: each measured in the same moments as the one it stands on.
     ladder: bool = True
-    # Of compiled variants: their report, and how they compare with the eager one, measured in pairs.
+    # Of compiled variants: their report, and their speed-up over the eager one.
     compiled: bool = True
     # Values in place of a suite's own sizes, and a filter of the points.
     axes: tuple[SweepAxis, ...] = ()
@@ -59,15 +59,6 @@ class RunSettings:
     @property
     def steps(self) -> tuple[str, ...]:
         """Return the steps of every order, in the order in which they are measured."""
-        chosen = self.options if self.compiled else {**self.options, "compile_report": False}
-        return tuple(each.name for each in asked_for(chosen))
-
-    @property
-    def measures_speedups(self) -> bool:
-        """Return whether compiled variants are compared with eager ones."""
-        return self.asks("wall") and self.compiled
-
-    @property
-    def measures_ladder(self) -> bool:
-        """Return whether the rungs of a ladder are compared with each other."""
-        return self.asks("wall") and self.ladder
+        chosen = {**self.options, "ladder": self.ladder, "compiled": self.compiled}
+        # What is measured against other orders is for whole measurements.
+        return tuple(each.name for each in asked_for(chosen) if each.against is None or not self.quick)

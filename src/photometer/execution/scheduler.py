@@ -82,7 +82,8 @@ def run_plan(  # noqa: PLR0913 - a run has many parts, and one caller
         work = preparation.measuring(
             job.step, job.order, min_run_time=settings.min_run_time, repeats=settings.repeats, cores=cores
         )
-        work = dataclasses.replace(work, options=settings.options)
+        against = tuple(preparation.ready(each) for each in agenda.against(job.order, job.step))
+        work = dataclasses.replace(work, against=against, options=settings.options)
         if job.step != TIME:
             return work
         visit = book.next_visit(job.order.id)

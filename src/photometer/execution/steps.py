@@ -73,12 +73,14 @@ class Step:
         return self.instrument is None or self.instrument.applies(order, options)
 
 
+# In place of a step: the order was given up.
+GIVEN_UP = "given up"
 SCRIPT, BUILD, PROBE = Step("script"), Step("build"), Step("probe")
 TIME, COUNT = Step("time"), Step("count")
 
 
 def finished_steps(records: Iterable[Mapping[str, object]]) -> set[tuple[str, str]]:
-    """Return the steps in a results file, by order. A failure that ended its order counts for all of them."""
+    """Return the steps in a results file, by order. A failure that ended its order counts for all, and as GIVEN_UP."""
     finished = set()
     for record in records:
         order, kind = record.get("order"), str(record["kind"])
@@ -87,6 +89,6 @@ def finished_steps(records: Iterable[Mapping[str, object]]) -> set[tuple[str, st
         names = [BY_KIND[kind].name] if kind in BY_KIND else []
         if kind == "failure":
             failed = BY_NAME.get(str(record.get("step")))
-            names = list(BY_NAME) if failed is None or failed.ends_order else [failed.name]
+            names = [GIVEN_UP, *BY_NAME] if failed is None or failed.ends_order else [failed.name]
         finished |= {(str(order.get("id")), name) for name in names}
     return finished

@@ -83,7 +83,7 @@ COMPILE_REPORT = Instrument(
     record=CompileReport,
     measure=compile_order,
     option=Option("compile_report", "Report what torch.compile took and met, for compiled variants.", default=True),
-    needs=("wall",),
+    needs=("wall", "compiled"),
     applies=lambda order, options: is_compiled(order) and not order.auto.ranks,
     ends_order=True,
     first_guess_seconds=15.0,

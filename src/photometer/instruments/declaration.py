@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from photometer.instruments.callgrind.python_frames import FramedSide
     from photometer.instruments.ready_order import ReadyOrder
-    from photometer.plan.work_order import WorkOrder
+    from photometer.plan.work_order import WorkOrder, WorkOrders
     from photometer.session.session import Session
 
 # torch's default for blocked_autorange.
@@ -60,6 +60,8 @@ class Asked:
     runs_per_block: int = 0
     seed: int | None = None
     seconds_per_run: float | None = None
+    # The orders that it is measured against, in the same moments.
+    against: tuple[ReadyOrder, ...] = ()
     # The options of the run that differ from their default.
     options: Mapping[str, bool] = dataclasses.field(default_factory=dict)
 
@@ -129,6 +131,9 @@ class Instrument:
     needs: tuple[str, ...] = ()
     # Whether it says anything about this order, if it is asked for; the second argument is as that of `is_asked`.
     applies: Callable[[WorkOrder, Mapping[str, bool]], bool] = lambda order, options: True
+    # If an order is measured against others of its plan, in the same moments: those of each order, by its id. It comes
+    # when they have been timed, and not for orders that have none.
+    against: Callable[[WorkOrders], Mapping[str, tuple[WorkOrder, ...]]] | None = None
     beside: Beside = Beside.ANYTHING
     # Whether its servers run under Valgrind: each takes a gigabyte and 15 s to start.
     under_valgrind: bool = False

@@ -16,15 +16,19 @@ from photometer.instruments.compile_report import COMPILE_REPORT
 from photometer.instruments.declaration import Instrument, Option
 from photometer.instruments.device.energy import ENERGY
 from photometer.instruments.device.in_child import DEVICE_MODES
+from photometer.instruments.ladder import LADDER
 from photometer.instruments.memory import MEMORY
 from photometer.instruments.observed import METRICS, PHASES
 from photometer.instruments.ranks import RANKS
+from photometer.instruments.speedup import SPEEDUP
 from photometer.instruments.visit import WALL_TIME
 from photometer.instruments.work import PEAK, WORK
 
 INSTRUMENTS: tuple[Instrument, ...] = (
     COMPILE_REPORT,
     WALL_TIME,
+    LADDER,
+    SPEEDUP,
     DEVICE_MODES,
     RANKS,
     PHASES,

@@ -2,5 +2,5 @@
 
 `node_worker.py` runs on each node, `cluster.py` starts or joins Ray, `node_actors.py` keeps one actor per node,
 `node_slots.py` decides which job may run where, and `ray_workplace.py` combines them behind the scheduler's interface
-(execution/workplace.py). `stages.py`, `commits.py` and `comparisons.py` are larger units. Ray is imported where used.
+(execution/workplace.py). `commits.py` and `comparisons.py` are larger units. Ray is imported where used.
 """

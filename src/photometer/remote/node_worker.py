@@ -154,7 +154,7 @@ class NodeWorker:
         return NodeOutcome(outcome, _made(work, outcome), control)
 
     def call(self, function: Callable[..., Any], files: Mapping[str, Any], *arguments: Any) -> Any:
-        """Run `function(session, *arguments)`, a stage of a run, and return its result."""
+        """Run `function(session, *arguments)` and return its result."""
         for path, content in files.items():
             self._put(Path(path), content)
         return function(self.session, *arguments)

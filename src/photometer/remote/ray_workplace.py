@@ -11,15 +11,13 @@ import dataclasses
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from photometer.analysis.ladder import Ladder
 from photometer.execution.agenda import Job
 from photometer.execution.executor import BuildSnippets, Done, Failure, Work
-from photometer.execution.observer import NodeState, RunObserver
-from photometer.execution.run_settings import RunSettings
+from photometer.execution.import_check import check_imports
+from photometer.execution.observer import NodeState
 from photometer.execution.workplace import Slot
 from photometer.model.machine import Machine, Node
 from photometer.plan.work_order import WorkOrders
@@ -29,7 +27,6 @@ from photometer.remote.node_slots import NodeSlots
 from photometer.remote.node_worker import NodeFacts, NodeOutcome, ShippedCommits
 from photometer.remote.same_software import differing_counts
 from photometer.remote.shared_files import SharedFiles
-from photometer.remote.stages import import_stage, stages_elsewhere
 from photometer.worker.messages import TorchFacts
 
 
@@ -169,18 +166,7 @@ class RayWorkplace:
                 self.actors.report(names[0], actor)
 
     def check_imports(self, plan: WorkOrders) -> None:
-        self.call(import_stage, plan)
-
-    def measure_stages(
-        self,
-        plan: WorkOrders,
-        settings: RunSettings,
-        facts: TorchFacts,
-        results: Path,
-        keep: Callable[[Any], object],
-        observer: RunObserver,
-    ) -> Ladder | None:
-        return stages_elsewhere(self, plan, settings, facts, results, keep, observer)
+        self.call(lambda session: check_imports(plan, session))
 
     def enter_commit(self, commits: ShippedCommits, pack: list[Any], sha: str) -> Failure | None:
         """Switch the only node of this workplace to a commit; return why it cannot be measured, if so."""
@@ -214,7 +200,7 @@ class RayWorkplace:
         return contextlib.nullcontext()
 
     def end(self) -> None:
-        """Do nothing: the nodes are also needed for the stages after a plan."""
+        """Do nothing: this workplace has its nodes until it is left."""
 
     def _send(self, work: Work, name: str) -> Future[Done | Failure]:
         made: Future[Done | Failure] = Future()

@@ -31,7 +31,8 @@ class SharedFiles:
         """Return references to the files that the work needs, in lists: Ray does not resolve references inside one."""
         if isinstance(work, MeasureOrder):
             library = None if work.ready.built is None else str(work.ready.built.library)
-            wanted = [path for path in (work.ready.model_path, library) if path is not None]
+            models = [ready.model_path for ready in (work.ready, *work.against)]
+            wanted = [path for path in (*models, library) if path is not None]
         else:
             # C++ may load any of the models when it is built or run.
             wanted = [path for path in (*self._made, *self._refs) if path.endswith(".pt")]

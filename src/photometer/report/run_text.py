@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from photometer.analysis.failing_line import with_failing_line
-from photometer.analysis.ladder import Expectation, Ladder, LadderStep
+from photometer.analysis.ladder import Expectation, Ladder
 from photometer.analysis.run_table import RunCell, RunFailure, RunRow, RunTable
+from photometer.instruments.ladder import LadderStep
 from photometer.instruments.registry import INSTRUMENTS
 from photometer.model.measurement import PERCENTILES, Measurement
 from photometer.model.order_name import label_text

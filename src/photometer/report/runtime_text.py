@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from photometer.analysis.speedup import RuntimeRow, Speedup
+from photometer.analysis.speedup import RuntimeRow
 from photometer.instruments.callgrind.compile_counts import CompileCounts
+from photometer.instruments.speedup import Speedup
 from photometer.model.compile_report import CompileReport
 from photometer.model.units import format_count, format_interval, format_ratio, format_seconds
 from photometer.model.visible_text import visible_line

@@ -32,6 +32,10 @@ TRIMMED_SHARE = 0.25
 # interruption.
 JACKKNIFE_GROUPS = 10
 
+# What is said of a benchmark rests on at least so many pairs of forks: one whose threads were kept waiting looked 25
+# times slower.
+FEWEST_REPLICATES = 4
+
 # Fewer blocks per side than this have no meaningful 5 % quantile.
 MINIMUM_BLOCKS = 5
 

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from photometer.analysis.ladder import Ladder, LadderStep
+from photometer.analysis.ladder import Ladder
+from photometer.instruments.ladder import LadderStep
 from photometer.model.records import to_record
 from photometer.report.page.overview_figures import ladder_figure, rung_note
 from photometer.report.page.view_ladder import ladder_views, ladders_of_records

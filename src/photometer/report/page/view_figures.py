@@ -15,8 +15,8 @@ from photometer.analysis.declared_figures import kinds_with_table
 from photometer.analysis.figure_change import MetricChange
 from photometer.analysis.order_facts import collect_facts
 from photometer.analysis.rates import peaks_in, rates_of
-from photometer.analysis.speedup import Speedup
 from photometer.analysis.sweep_summary import JudgedPoint, summaries
+from photometer.instruments.speedup import Speedup
 from photometer.model.compile_report import CompileReport
 from photometer.model.measurement import Measurement
 from photometer.model.memory_measurement import MemoryMeasurement

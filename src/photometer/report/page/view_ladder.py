@@ -11,9 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.analysis.ladder import Ladder, LadderStep
+from photometer.analysis.ladder import Ladder, ladder_of
 from photometer.model.order_name import label_text
-from photometer.model.records import from_record
 from photometer.report.page.view_run import BenchmarkView
 
 SUITE = "overrides"
@@ -52,6 +51,7 @@ def ladder_views(ladder: Ladder) -> tuple[LadderView, ...]:
                 start = step.seconds - step.added_seconds
             elif step.below is not None:
                 start = seconds.get(step.below) or 0.0
+            ends = step.added_interval_seconds
             rungs.append(
                 RungView(
                     "",
@@ -59,7 +59,8 @@ def ladder_views(ladder: Ladder) -> tuple[LadderView, ...]:
                     step.seconds,
                     start,
                     step.added_seconds,
-                    step.added_interval_seconds,
+                    # An end that is not known is infinite; half an interval cannot be drawn.
+                    ends if ends is not None and all(map(math.isfinite, ends)) else None,
                     step.added_instructions,
                 )
             )
@@ -69,16 +70,9 @@ def ladder_views(ladder: Ladder) -> tuple[LadderView, ...]:
 
 
 def ladders_of_records(records: Sequence[Mapping[str, Any]]) -> tuple[LadderView, ...]:
-    """Return the ladders from records of kind "ladder_step", which have the fields of a LadderStep."""
-    steps = []
-    for record in records:
-        if record["kind"] == LadderStep.KIND:
-            step = from_record(LadderStep, record)
-            ends = step.added_interval_seconds
-            # An end that is not known is infinite; half an interval cannot be drawn.
-            known = ends if ends is not None and all(map(math.isfinite, ends)) else None
-            steps.append(dataclasses.replace(step, added_interval_seconds=known))
-    return ladder_views(Ladder(tuple(steps)))
+    """Return the ladders of a run's records, if it has rungs."""
+    ladder = ladder_of(records)
+    return () if ladder is None else ladder_views(ladder)
 
 
 def ladders_of_benchmarks(benchmarks: Sequence[BenchmarkView]) -> tuple[LadderView, ...]:

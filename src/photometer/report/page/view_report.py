@@ -14,10 +14,10 @@ from typing import Any
 
 from photometer.analysis.comparison_reader import read_comparison
 from photometer.analysis.figure_change import MetricChange
-from photometer.analysis.ladder import LadderStep
 from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS
 from photometer.environments.spec import MERGE_BASE, WORKTREE
 from photometer.errors import ResultsFileError
+from photometer.instruments.ladder import LadderStep
 from photometer.model.comparison_replicate import HEADER_NAME, records_of_side, sides_in
 from photometer.model.diagnosis import Conditions
 from photometer.model.fuzz_trial import FuzzTrial

@@ -8,8 +8,10 @@ import pytest
 
 from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.execution.agenda import Job
+from photometer.execution.executor import MeasureOrder
 from photometer.execution.steps import Step
 from photometer.execution.workplace import DevicePool, Slot
+from photometer.instruments.ready_order import ReadyOrder
 from photometer.plan import materialize
 from tests.session.fake_session import FACTS
 
@@ -40,6 +42,15 @@ def test_each_job_has_one_of_those_that_are_alike() -> None:
     assert slots[1].hides_devices
     devices.give_back(wanted, slots[1])
     assert devices.take(wanted, Slot(())).devices == (1,)
+
+
+def test_an_order_and_what_it_is_measured_against_have_the_same_one() -> None:
+    order = job("cuda").order
+    assert order is not None
+    work = MeasureOrder(ReadyOrder(order), against=(ReadyOrder(order),), step=Step("speedup"))
+    given = Slot((5,), devices=(2,), hides_devices=True).give(work)
+    assert isinstance(given, MeasureOrder)
+    assert [each.visible_devices for each in (given.ready, *given.against)] == [(2,), (2,)]
 
 
 def test_ranks_have_one_each() -> None:

@@ -39,7 +39,10 @@ class Slot:
         """Return the work with the accelerators of this slot."""
         if not self.hides_devices or not isinstance(work, MeasureOrder):
             return work
-        return dataclasses.replace(work, ready=dataclasses.replace(work.ready, visible_devices=self.devices))
+        ready, *against = (
+            dataclasses.replace(each, visible_devices=self.devices) for each in (work.ready, *work.against)
+        )
+        return dataclasses.replace(work, ready=ready, against=tuple(against))
 
 
 def on_device(job: Job) -> bool:

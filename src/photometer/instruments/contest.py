@@ -28,7 +28,6 @@ from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.cores import quietest_core
 from photometer.session.layout import Layout
 from photometer.session.session import ServerKind, Session, compiling
-from photometer.stats.replicate import FEWEST_REPLICATES, estimate_replicate, hodges_lehmann, replicate_interval
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,6 +153,9 @@ def time_against(
 
     Both are known to differ: the question is by how much, so that a narrow interval ends it, and no verdict is called.
     """
+    # They import numpy, which a command that only lists its options does without.
+    from photometer.stats.replicate import FEWEST_REPLICATES, estimate_replicate, hodges_lehmann, replicate_interval
+
     (base,) = asked.against
     sides = tuple(_side(session, ready, asked.cores) for ready in (base, asked.ready))
     contestants = Contestants(sides, max(base.order.timeout_seconds, asked.order.timeout_seconds))

@@ -57,11 +57,6 @@ def headline(matrix: EnvironmentComparison) -> str:
     }.get(matrix.outcome, "Nothing is slower.")
 
 
-def count_on(matrix: EnvironmentComparison, word: str, side: int) -> int:
-    """Return how many benchmarks have this verdict on a side."""
-    return sum(result.side == side and result.verdict == word for result in matrix.results)
-
-
 def side_counts(matrix: EnvironmentComparison, side: int) -> str:
     """Return the verdicts of one side in words: 2 slower, 30 same."""
     parts = count_parts(matrix.of_side(side))

@@ -8,7 +8,7 @@ import pytest
 
 from photometer.ci.default_sides import default_sides, with_python
 from photometer.ci.project import ProjectSettings
-from photometer.cli.store_option import store_of
+from photometer.ci.project_store import store_of
 from photometer.cli.suite_options import chosen_suites
 from photometer.errors import DefinitionError
 from tests.repositories import git

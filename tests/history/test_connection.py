@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 
-from photometer.cli.store_option import hidden
+from photometer.cli.output_options import hidden
 from photometer.errors import PhotometerError, StoreError
 from photometer.history.connection import parse_place, shown, without_secrets
 from photometer.history.store import open_store

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.cli.store_option import store_to_write
+from photometer.cli.output_options import store_to_write
 from photometer.comparing.ab_findings import comparisons_of
 from photometer.comparing.environments import live_comparison
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.ci.project import ProjectSettings
+from photometer.ci.project_store import store_of
 from photometer.cli.ab_output import (
     MARKDOWN_WIDTH,
     beside_text,
@@ -34,9 +35,18 @@ from photometer.cli.code_options import (
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.measuring_options import Device, Limit, LockClocks, Margin, Memory, Ranks, Seed, budget_option
 from photometer.cli.option_values import LEFT_OUT
-from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
+from photometer.cli.output_options import (
+    Csv,
+    Json,
+    Markdown,
+    Shape,
+    Wanted,
+    WriteStore,
+    folder_option,
+    store_to_write,
+    wanted,
+)
 from photometer.cli.printing import say_aside, show_rendered, terminal_width
-from photometer.cli.store_option import WriteStore, store_of, store_to_write
 from photometer.cli.suite_options import Timeout
 from photometer.cli.sweep_options import Axes, Where, chosen_points, show_point, show_summaries, sizes_code
 from photometer.model.fail_rules import NEVER

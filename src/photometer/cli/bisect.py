@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.ci.project_store import store_of
 from photometer.cli.cluster_option import Nodes, On, commit_nodes
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.measuring_options import Install, budget_option
+from photometer.cli.output_options import WriteStore, store_to_write
 from photometer.cli.printing import complain, say_aside, show_rendered
-from photometer.cli.store_option import WriteStore, store_of, store_to_write
 from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, chosen_suite
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from photometer.ci.project_store import store_of
 from photometer.cli.ci_output import (
     EXIT_OF,
     CiFiles,
@@ -32,9 +33,19 @@ from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.instrument_options import is_comparable, with_instruments
 from photometer.cli.measuring_options import Install, Limit, LockClocks, Seed, budget_option
 from photometer.cli.option_values import MOST_REPEATS, share
-from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
+from photometer.cli.output_options import (
+    Csv,
+    Json,
+    Markdown,
+    Shape,
+    Wanted,
+    WriteStore,
+    folder_option,
+    hidden,
+    store_to_write,
+    wanted,
+)
 from photometer.cli.printing import complain, say_aside, show_rendered, terminal_width
-from photometer.cli.store_option import WriteStore, hidden, store_of, store_to_write
 from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, load_if_named
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 

@@ -17,9 +17,8 @@ import typer
 from photometer.cli import history_measure
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.help_page import PhotometerGroup
-from photometer.cli.output_options import Csv, Json, Markdown, Shape, folder_option, in_shape, wanted
+from photometer.cli.output_options import Csv, Json, Markdown, ReadStore, Shape, folder_option, in_shape, wanted
 from photometer.cli.printing import complain, say_aside, say_progress, show_rendered, show_text, terminal_width
-from photometer.cli.store_option import ReadStore
 from photometer.cli.suite_options import Expression, Tags
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from photometer.cli.measuring_options import (
     Python,
     Repeats,
 )
-from photometer.cli.output_options import Json, give_lines
+from photometer.cli.output_options import Json, ReadStore, give_lines
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
-from photometer.cli.store_option import ReadStore
 from photometer.cli.suite_options import Cores, Expression, OneSuite, Tags, Timeout, chosen_suite
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 

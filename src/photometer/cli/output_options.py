@@ -1,6 +1,7 @@
 """Where results go and in which format, for all commands: `-o DIR`, `--json [FILE]`, `--csv`, `--markdown`, `--html`.
 
-Without a file's name, such an option prints instead of the table; with one, it writes a file besides.
+Without a file's name, such an option prints instead of the table; with one, it writes a file besides. `--store` is the
+history store that a command writes to; `none` turns a project's own store off.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.ci.project_store import place_to_write
 from photometer.cli.option_values import LEFT_OUT
-from photometer.cli.printing import say_aside, show_rendered, show_text, terminal_width
+from photometer.cli.printing import complain, say_aside, show_rendered, show_text, terminal_width
 from photometer.model.results_format import FORMAT
 
 if TYPE_CHECKING:
@@ -144,3 +146,40 @@ def _check_no_results(path: Path) -> None:
         with path.open("rb") as file:
             if FORMAT.encode() in file.read(_FIRST_BYTES):
                 raise typer.BadParameter(f"{path} is a results file; name another to write to")
+
+
+WriteStore = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="PLACE",
+        help="History store to write to: a path, a URL, or none (default: PHOTOMETER_STORE, then the project's).",
+    ),
+]
+ReadStore = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="PLACE", help="History store: a path or URL (default: PHOTOMETER_STORE, then the project's)."
+    ),
+]
+
+
+def store_to_write(given: str | None) -> str | None:
+    """Return the store for results, which can be opened. Print a warning if the project's own cannot be used."""
+    return place_to_write(given, complain)
+
+
+def hidden(arguments: list[str]) -> list[str]:
+    """Return a command line without the secrets of its store."""
+    if not any("://" in argument for argument in arguments):
+        return arguments
+    from photometer.history.connection import without_secrets
+
+    shown = []
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if name == "--store" and equals:
+            shown.append(f"{name}={without_secrets(value, value)}")
+        else:
+            shown.append(without_secrets(argument, argument))
+    return shown

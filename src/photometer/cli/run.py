@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.ci.project_store import store_of
 from photometer.cli.cluster_option import Nodes, On, joined, place_on
 from photometer.cli.code_options import make_own_code_importable
 from photometer.cli.compile_report import FailOnCompile, compile_gate, exit_status
@@ -25,11 +26,12 @@ from photometer.cli.output_options import (
     Service,
     Shape,
     Wanted,
+    WriteStore,
     folder_option,
+    store_to_write,
     wanted,
 )
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
-from photometer.cli.store_option import WriteStore, store_of, store_to_write
 from photometer.cli.suite_options import (
     Cores,
     Expression,

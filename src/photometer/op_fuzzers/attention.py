@@ -46,13 +46,11 @@ class AttentionFuzzer(PresetFuzzer):
         kv_heads: dict[Any, float] = {ParameterAlias("heads"): 1.0}
         if grouped_queries:
             kv_heads = {ParameterAlias("heads"): 0.4, 1: 0.2, 4: 0.2, 8: 0.2}
-        shared: dict[str, Any] = {
-            "probability_contiguous": 0.6,
-            "max_allocation_bytes": max_allocation_bytes,
-            "dtype": dtype,
-            "cuda": cuda,
-            "device": device,
-        }
+        shared = {"dtype": dtype, "cuda": cuda, "device": device, "max_allocation_bytes": max_allocation_bytes}
+
+        def tensor(name: str, heads: str, length: str) -> FuzzedTensor:
+            return FuzzedTensor(name, ("batch", heads, length, "head_size"), probability_contiguous=0.6, **shared)
+
         super().__init__(
             parameters=[
                 FuzzedParameter("batch", 1, MAX_BATCH, "loguniform"),
@@ -69,18 +67,11 @@ class AttentionFuzzer(PresetFuzzer):
                 FuzzedParameter("is_causal", distribution={False: 0.5, True: 0.5}),
             ],
             tensors=[
-                FuzzedTensor("q", ("batch", "heads", "q_length", "head_size"), **shared),
-                FuzzedTensor("k", ("batch", "kv_heads", "kv_length", "head_size"), **shared),
-                FuzzedTensor("v", ("batch", "kv_heads", "kv_length", "head_size"), **shared),
+                tensor("q", "heads", "q_length"),
+                tensor("k", "kv_heads", "kv_length"),
+                tensor("v", "kv_heads", "kv_length"),
             ],
             constraints=[heads_divide, enough_keys_and_affordable],
             seed=seed,
-            arguments={
-                "dtype": dtype,
-                "cuda": cuda,
-                "grouped_queries": grouped_queries,
-                "device": device,
-                "max_scores": max_scores,
-                "max_allocation_bytes": max_allocation_bytes,
-            },
+            arguments={"grouped_queries": grouped_queries, "max_scores": max_scores, **shared},
         )

@@ -51,12 +51,7 @@ class ConvolutionFuzzer(PresetFuzzer):
             outputs = params["batch"] * params["c_out"] * high * wide
             return bool(2 * outputs * params["c_in_of_group"] * params["kernel"] ** 2 <= max_flops)
 
-        shared: dict[str, Any] = {
-            "max_allocation_bytes": max_allocation_bytes,
-            "dtype": dtype,
-            "cuda": cuda,
-            "device": device,
-        }
+        shared = {"dtype": dtype, "cuda": cuda, "device": device, "max_allocation_bytes": max_allocation_bytes}
         super().__init__(
             parameters=[
                 FuzzedParameter("batch", 1, MAX_BATCH, "loguniform"),
@@ -86,11 +81,5 @@ class ConvolutionFuzzer(PresetFuzzer):
             ],
             constraints=[groups_fit, filter_fits_and_affordable],
             seed=seed,
-            arguments={
-                "dtype": dtype,
-                "cuda": cuda,
-                "device": device,
-                "max_flops": max_flops,
-                "max_allocation_bytes": max_allocation_bytes,
-            },
+            arguments={"max_flops": max_flops, **shared},
         )

@@ -35,15 +35,10 @@ class MatmulFuzzer(PresetFuzzer):
         def affordable(params: dict[str, Any]) -> bool:
             return bool(2 * params.get("batch", 1) * params["m"] * params["n"] * params["k"] <= max_flops)
 
+        shared = {"dtype": dtype, "cuda": cuda, "device": device, "max_allocation_bytes": max_allocation_bytes}
+
         def matrix(name: str, *size: str) -> FuzzedTensor:
-            return FuzzedTensor(
-                name,
-                size if batched else size[1:],
-                max_allocation_bytes=max_allocation_bytes,
-                dtype=dtype,
-                cuda=cuda,
-                device=device,
-            )
+            return FuzzedTensor(name, size if batched else size[1:], **shared)
 
         batch = [
             FuzzedParameter("batch", 2, MAX_BATCH, "loguniform"),
@@ -62,12 +57,5 @@ class MatmulFuzzer(PresetFuzzer):
             tensors=[matrix("x", "batch", "m", "k"), matrix("y", "y_batch", "k", "n")],
             constraints=[affordable],
             seed=seed,
-            arguments={
-                "dtype": dtype,
-                "cuda": cuda,
-                "batched": batched,
-                "device": device,
-                "max_flops": max_flops,
-                "max_allocation_bytes": max_allocation_bytes,
-            },
+            arguments={"batched": batched, "max_flops": max_flops, **shared},
         )

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from photometer.model.order_name import UNNAMED, compile_words, sizes_of_record, split_title
+from photometer.model.order_name import UNNAMED, compile_words, name_below_group, sizes_of_record, split_title
 from photometer.model.records import from_record
 from photometer.model.task import TaskSpec
 
@@ -33,12 +33,26 @@ class CodeView:
 
 
 @dataclasses.dataclass(frozen=True)
-class Identity:
+class Named:
     """`path` is the label from the group down; `words` name the variant and are what tags filter by."""
 
     id: str
     path: tuple[str, ...]
     words: tuple[str, ...]
+
+    @property
+    def group(self) -> str:
+        return self.path[0] if len(self.path) > 1 else ""
+
+    @property
+    def name(self) -> str:
+        return name_below_group(self.path)
+
+
+@dataclasses.dataclass(frozen=True)
+class Identity(Named):
+    """What a record is of, with its code."""
+
     code: CodeView
 
 

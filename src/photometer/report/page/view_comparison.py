@@ -16,11 +16,10 @@ from photometer.analysis.comparison_result import ComparisonFailure, ComparisonR
 from photometer.analysis.failing_line import with_failing_line
 from photometer.analysis.verdict import VERDICT_WORDS, VerdictWord
 from photometer.model.comparison_replicate import ComparisonReplicate
-from photometer.model.order_name import name_below_group
 from photometer.model.packed_stacks import ComparisonStacks
 from photometer.model.records import from_record
 from photometer.model.units import change, format_count, format_seconds
-from photometer.report.page.record_identity import LANGUAGES, USUAL_WORDS, CodeView, identity_of
+from photometer.report.page.record_identity import LANGUAGES, USUAL_WORDS, CodeView, Named, identity_of
 from photometer.report.page.view_run import FunctionRow, SkipView, Stack, sentence_case, thinned
 
 KINDS = (
@@ -52,12 +51,9 @@ class SideView:
 
 
 @dataclasses.dataclass(frozen=True)
-class ComparisonView:
+class ComparisonView(Named):
     """`ratio` 1.01 is one per cent slower. An end of `interval` is 0 or infinite if too little is known."""
 
-    id: str
-    path: tuple[str, ...]
-    words: tuple[str, ...]
     verdict: VerdictWord
     ratio: float
     interval: tuple[float, float]
@@ -100,14 +96,6 @@ class ComparisonView:
     def telling_words(self) -> tuple[str, ...]:
         """Return the words of its variant that most benchmarks do not have."""
         return tuple(word for word in self.words if word not in (*USUAL_WORDS, *LANGUAGES))
-
-    @property
-    def group(self) -> str:
-        return self.path[0] if len(self.path) > 1 else ""
-
-    @property
-    def name(self) -> str:
-        return name_below_group(self.path)
 
     @property
     def rank(self) -> tuple[int, float]:

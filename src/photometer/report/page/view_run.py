@@ -17,11 +17,11 @@ from photometer.errors import MeasurementError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.measurement import PERCENTILES, Measurement
-from photometer.model.order_name import UNNAMED, name_below_group, title_text
+from photometer.model.order_name import UNNAMED, title_text
 from photometer.model.packed_stacks import unpack_stacks
 from photometer.model.records import from_record
 from photometer.model.visit import UNFINISHED
-from photometer.report.page.record_identity import CodeView, Identity, identity_of
+from photometer.report.page.record_identity import Identity, identity_of
 
 _TIMES: dict[str, type[Measurement | DeviceMeasurement]] = {
     Measurement.KIND: Measurement,
@@ -106,13 +106,9 @@ class DeviceView:
 
 
 @dataclasses.dataclass(frozen=True)
-class BenchmarkView:
-    """One benchmark; `path` and `words` are those of its Identity."""
+class BenchmarkView(Identity):
+    """One benchmark with what was measured of it."""
 
-    id: str
-    path: tuple[str, ...]
-    words: tuple[str, ...]
-    code: CodeView
     time: TimeView | None = None
     counts: CountView | None = None
     device: DeviceView | None = None
@@ -122,14 +118,6 @@ class BenchmarkView:
     is_doubtful: bool = False
     # What failed of it, though something was measured.
     failures: tuple[SkipView, ...] = ()
-
-    @property
-    def group(self) -> str:
-        return self.path[0] if len(self.path) > 1 else ""
-
-    @property
-    def name(self) -> str:
-        return name_below_group(self.path)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -35,6 +35,7 @@ SIBLINGS = (
     "preload",
     "work_counter",
     "ranks",
+    "rank_guests",
     "child",
     "child_life",
     "server",

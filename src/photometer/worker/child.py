@@ -51,6 +51,7 @@ from .native_loop import NativeLoop
 from .preload import imports_of
 from .python_frames import PythonFrames
 from .python_loop import PythonLoop
+from .rank_guests import HostRanks, Invitations, wait_for_guests
 from .ranks import RankGroup, reply_of_group
 from .scatter import call_deeper, make_room_for, move_end, scatter_memory, stack_levels
 from .seeds import seed_everything
@@ -109,6 +110,7 @@ class Child:
             LookAround: look_around,
             MeasureDevice: measure_modes,
             ReportCompile: self._report_compile,
+            HostRanks: self._host_ranks,
         }
         if (numbers := getattr(request, "visible_devices", ())) and not self._sees_only:
             see_only(cast(Any, request).device.partition(":")[0], numbers, os.environ)
@@ -152,8 +154,15 @@ class Child:
         """Fork the ranks, before any of the user's code runs here, and have each prepare."""
         self.close()
         names = self._names
-        self._group = RankGroup(request.ranks, lambda own: Child({**names, **own}), before_block=BEFORE_BLOCK)
+        guests = Invitations(request.guests_address, request.guests, request.guests_key) if request.guests else None
+        self._group = RankGroup(
+            request.ranks, lambda own: Child({**names, **own}), before_block=BEFORE_BLOCK, guests=guests
+        )
         return reply_of_group(self._group, request)
+
+    def _host_ranks(self, request: HostRanks) -> Reply:
+        names = self._names
+        return wait_for_guests(request, lambda own: Child({**names, **own}), before_block=BEFORE_BLOCK)
 
     def _prepare(self, request: Prepare) -> Prepared:
         self.close()

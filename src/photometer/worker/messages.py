@@ -255,6 +255,11 @@ class Prepare(Request[Prepared]):
     seed: int | None = None
     # How many processes run it together (see ranks.py); 0 is the child alone.
     ranks: int = 0
+    # The last of them may be on other machines (see rank_guests.py): where those wait and how many, the address of this
+    # machine, and the word by which they are known.
+    guests: tuple[tuple[str, int], ...] = ()
+    guests_address: str = ""
+    guests_key: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,23 +3,28 @@
 In: a Prepare with `ranks`, then requests for the group. Each rank is a fork of the child, joins torch.distributed's
 default group, and does what a child does; a block begins when all ranks have reached it, outside their clocks. Out: one
 reply for all: the time of a block is that of its slowest rank. The first rank that fails, or dies, ends the group.
+Ranks on other machines (`guests`) are forks of a child there (rank_guests.py), and are asked over a connection.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime
 import faulthandler
+import fcntl
+import functools
 import mmap
 import os
 import re
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from .accelerators import NoDevice, default_kind, find_backend, open_device
 from .figure_messages import CountWork, Observe
@@ -54,8 +59,12 @@ WRITING_SECONDS = 0.2
 MOST_BYTES = 1 << 16
 # What is asked of all ranks at the same time must run the statement equally often in each.
 FOR_RANKS = (Prepare, Time, TimeBlocks, MeasureMemory, Observe, CountWork)
-# gloo and NCCL talk over the machine's own network, whatever its name resolves to.
-LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo"}
+# gloo and NCCL talk over the interface that these name: the machine's own network, whatever its name resolves to, or
+# that on which it reaches the other machines.
+INTERFACES, LOOPBACK = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"), "lo"
+# Longer than any measurement: it is the request's own time limit that ends a group.
+STORE_PATIENCE = datetime.timedelta(hours=24)
+_ADDRESS_OF_INTERFACE = 0x8915  # SIOCGIFADDR of <linux/sockios.h>
 
 _FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$')
 
@@ -70,6 +79,20 @@ class Serves(Protocol):
     def reply_to(self, request: Request[Any]) -> Reply: ...
 
 
+class Guests(Protocol):
+    """Ranks on other machines, which are the last of a group."""
+
+    @property
+    def address(self) -> str:
+        """The address by which they reach this machine."""
+
+    @property
+    def count(self) -> int: ...
+
+    def invite(self, first_rank: int, world_size: int, meeting: str) -> list[socket.socket]:
+        """Connect to each, and tell it its rank and where the group meets. Return the lines to them."""
+
+
 class RankGroup:
     """The processes of a group, as seen by the child that forked them."""
 
@@ -80,33 +103,49 @@ class RankGroup:
         *,
         before_block: str,
         patience_seconds: float = PATIENCE_SECONDS,
+        guests: Guests | None = None,
     ) -> None:
-        """Fork the ranks. `before_block` is the name under which a child finds what runs before each block."""
+        """Fork the ranks, of which the last ones may be guests of other machines.
+
+        `before_block` is the name under which a child finds what runs before each block.
+        """
         if sys.platform != "linux":
             raise RankFailed("a group of ranks needs Linux: elsewhere a process that has imported torch is not forked")
         self._count = count
         self._patience_seconds = patience_seconds
+        here = count - (0 if guests is None else guests.count)
         # Files without a name: nobody else can open them, and nobody has to remove them. One is torch's store; into the
         # others each rank writes where it is.
         store = os.memfd_create("photometer-ranks")
-        self._whereabouts = [os.memfd_create("photometer-rank") for _ in range(count)]
-        barrier = Barrier(count)
+        self._whereabouts = [os.memfd_create("photometer-rank") for _ in range(here)]
+        self._store_host = 0
+        meeting = ""
+        if guests is not None:
+            self._store_host, port = host_store()
+            meeting = f"{guests.address}:{port}"
         self._lines: list[socket.socket] = []
         self._pids: list[int] = []
         parent = os.getpid()
-        for rank in range(count):
+        barrier = Barrier(count)
+        for rank in range(here):
             ours, its = socket.socketpair()
             pid = os.fork()
             if pid == 0:
                 for line in (*self._lines, ours):
                     line.close()
-                names = {RANK: rank, WORLD_SIZE: count, before_block: lambda _, rank=rank: barrier.wait(rank)}
                 faulthandler.register(signal.SIGUSR1, file=self._whereabouts[rank], all_threads=False)
-                _live_as_rank(parent, its.detach(), _Joining(rank, count, store), make_child, names)
+                joining = Joining(rank, count, rank, here, store, meeting, before_block, barrier)
+                live_as_rank(parent, its.detach(), joining, make_child)
             its.close()
             self._lines.append(ours)
             self._pids.append(pid)
         os.close(store)
+        if guests is not None:
+            try:
+                self._lines += guests.invite(here, count, meeting)
+            except BaseException:
+                self.end()
+                raise
 
     def ask(self, request: Request[Any]) -> Reply:
         """Have all ranks do it at the same time; return one reply. A rank that fails ends all."""
@@ -118,7 +157,7 @@ class RankGroup:
             raise RankFailed("the ranks have ended")
         try:
             for line in self._lines:
-                with contextlib.suppress(BrokenPipeError):  # its end is noticed when its reply is missing
+                with contextlib.suppress(ConnectionError):  # its end is noticed when its reply is missing
                     send_message(line.fileno(), encode_request(request))
             return merged(request, list(self._replies(request)))
         except BaseException:
@@ -147,7 +186,7 @@ class RankGroup:
     def _reply_of(self, rank: int, request: Request[Any]) -> Reply:
         try:
             reply = decode_reply(request.reply, receive_message(self._lines[rank].fileno()))
-        except Disconnected:
+        except (Disconnected, ConnectionError):
             raise RankFailed(f"rank {rank} of {self._count} {self._end_of(rank)}") from None
         if isinstance(reply, Failed):
             raise _InRank(rank, self._count, reply)
@@ -155,6 +194,8 @@ class RankGroup:
 
     def _end_of(self, rank: int) -> str:
         """Return how a rank ended after its line was closed."""
+        if rank >= len(self._pids):
+            return "on another machine ended, or its machine is gone"
         _, status = os.waitpid(self._pids[rank], 0)
         self._pids[rank] = 0
         if os.WIFSIGNALED(status):
@@ -163,7 +204,7 @@ class RankGroup:
 
     def _have_them_say_where_they_are(self, replies: dict[int, Reply]) -> None:
         """Write the places of ranks without a reply into the output that a time-out shows."""
-        late = [rank for rank in range(self._count) if rank not in replies]
+        late = [rank for rank in range(len(self._pids)) if rank not in replies]
         for rank in late:
             os.ftruncate(self._whereabouts[rank], 0)
             os.lseek(self._whereabouts[rank], 0, os.SEEK_SET)
@@ -184,6 +225,10 @@ class RankGroup:
         while self._whereabouts:
             os.close(self._whereabouts.pop())
         deadline = time.monotonic() + LEAVING_SECONDS
+        if self._store_host:
+            os.kill(self._store_host, signal.SIGKILL)
+            self._pids.append(self._store_host)
+            self._store_host = 0
         for pid in filter(None, self._pids):
             while os.waitpid(pid, os.WNOHANG) == (0, 0):
                 if time.monotonic() < deadline:
@@ -250,16 +295,72 @@ class Barrier:
             os.sched_yield()
 
 
+class StoreBarrier:
+    """The same for ranks of several machines, through torch's store: they leave it within a round trip of the network.
+
+    The last one to come opens the gate; all of them, also the last, learn from the store that it is open.
+    """
+
+    def __init__(self, store: Any, count: int) -> None:
+        self._store, self._count = store, count
+        self._turn = 0
+
+    def wait(self) -> None:
+        before, self._turn = self._turn, self._turn + 1
+        if self._store.add(_gate(self._turn), 1) == self._count:
+            # All have left the one before.
+            self._store.delete_key(_gate(before))
+            self._store.delete_key(f"{_gate(before)}-open")
+            self._store.set(f"{_gate(self._turn)}-open", b"1")
+        self._store.wait([f"{_gate(self._turn)}-open"])
+
+
+def _gate(turn: int) -> str:
+    return f"photometer-block-{turn}"
+
+
+def host_store() -> tuple[int, int]:
+    """Fork a process that has a store for ranks of several machines. Return its id and its port."""
+    parent = os.getpid()
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            die_with_parent(parent)
+            torch = needed_torch("a group of ranks")
+            store = torch.distributed.TCPStore("0.0.0.0", 0, None, True, STORE_PATIENCE, wait_for_workers=False)
+            os.write(writing, f"{store.port}\n".encode())
+            while True:
+                signal.pause()
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with open(reading, encoding="ascii") as said:  # noqa: PTH123 - a pipe
+        port = said.readline().strip()
+    if not port:
+        os.waitpid(pid, 0)
+        raise RankFailed("no store could be opened in which ranks of several machines meet")
+    return pid, int(port)
+
+
 @dataclasses.dataclass(frozen=True)
-class _Joining:
-    """How a rank joins torch's group: by a file that all have inherited open."""
+class Joining:
+    """How a rank joins torch's group: by a file that all have inherited open, or by a store that is `meeting`.
+
+    Of `count` ranks, `local_count` are on its machine.
+    """
 
     rank: int
     count: int
+    local_rank: int
+    local_count: int
     store: int
+    meeting: str
+    before_block: str
+    barrier: Barrier | None
 
-    def join(self, prepare: Prepare) -> Prepare:
-        """Make torch's default group. Return the Prepare of this rank."""
+    def join(self, prepare: Prepare, names: dict[str, Any]) -> Prepare:
+        """Make torch's default group, and fill in the names of this rank. Return its Prepare."""
         torch = needed_torch("a group of ranks")
         distributed = torch.distributed
         if not distributed.is_available():
@@ -267,26 +368,54 @@ class _Joining:
         kind = prepare.device or (default_kind(torch) or "" if prepare.synchronize else "")
         if ":" in kind:
             raise RankFailed(f"each rank has a device of its own: name {kind.partition(':')[0]!r}, not {kind!r}")
-        os.environ.update(LOOPBACK)
-        os.environ.update({"RANK": str(self.rank), "LOCAL_RANK": str(self.rank)})
-        os.environ.update({"WORLD_SIZE": str(self.count), "LOCAL_WORLD_SIZE": str(self.count)})
+        host, _, port = self.meeting.rpartition(":")
+        os.environ.update(dict.fromkeys(INTERFACES, interface_towards(host) if host else LOOPBACK))
+        os.environ.update({"RANK": str(self.rank), "LOCAL_RANK": str(self.local_rank)})
+        os.environ.update({"WORLD_SIZE": str(self.count), "LOCAL_WORLD_SIZE": str(self.local_count)})
         device = ""
         backends = "cpu:gloo"
         if kind and kind != "cpu":
-            device = f"{kind}:{self.rank}"
+            device = f"{kind}:{self.local_rank}"
             self._check_devices(torch, kind)
             open_device(torch, device)
             known = getattr(distributed.Backend, "default_device_backend_map", {})
             backends += f",{kind}:{known.get(kind, 'gloo')}"
-        store = distributed.FileStore(f"/proc/self/fd/{self.store}", self.count)
+        own_cores(self.local_rank, self.local_count, prepare.num_threads)
+        if host:
+            store = distributed.TCPStore(host, int(port), None, False, STORE_PATIENCE)
+            own = StoreBarrier(distributed.TCPStore(host, int(port), None, False, STORE_PATIENCE), self.count)
+            wait = own.wait
+        else:
+            store = distributed.FileStore(f"/proc/self/fd/{self.store}", self.count)
+            wait = functools.partial(cast(Barrier, self.barrier).wait, self.rank)
         distributed.init_process_group(backends, store=store, rank=self.rank, world_size=self.count)
-        own_cores(self.rank, self.count, prepare.num_threads)
-        return dataclasses.replace(prepare, ranks=0, device=device if prepare.device else "")
+        names[self.before_block] = lambda _: wait()
+        # What this process may see was decided before it was forked.
+        own_device = device if prepare.device else ""
+        return dataclasses.replace(prepare, ranks=0, device=own_device, visible_devices=(), guests=(), guests_key="")
 
     def _check_devices(self, torch: Any, kind: str) -> None:
         devices = getattr(find_backend(kind, torch).module(torch), "device_count", lambda: 1)()
-        if devices < self.count:
-            raise NoDevice(f"{self.count} ranks need {self.count} {kind} devices; there are {devices}")
+        if devices < self.local_count:
+            where = " on each machine" if self.meeting else ""
+            raise NoDevice(
+                f"{self.local_count} ranks need {self.local_count} {kind} devices{where}; there are {devices}"
+            )
+
+
+def interface_towards(host: str) -> str:
+    """Return the network interface over which this machine reaches another, or itself by that address."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        # Nothing is sent.
+        probe.connect((host, 9))
+        own = probe.getsockname()[0]
+        for _, name in socket.if_nameindex():
+            asked = struct.pack("256s", name.encode()[:15])
+            with contextlib.suppress(OSError):  # it has no address
+                if socket.inet_ntoa(fcntl.ioctl(probe, _ADDRESS_OF_INTERFACE, asked)[20:24]) == own:
+                    return name
+    # An address of the loopback interface besides its first.
+    return LOOPBACK
 
 
 def users_frames(stack: str) -> str:
@@ -310,19 +439,21 @@ def own_cores(rank: int, count: int, num_threads: int) -> None:
         os.sched_setaffinity(0, cores[rank * num_threads : (rank + 1) * num_threads])
 
 
-def _live_as_rank(
-    parent: int, line: int, joining: _Joining, make_child: Callable[[dict[str, Any]], Serves], names: dict[str, Any]
-) -> None:
+def live_as_rank(parent: int, line: int, joining: Joining, make_child: Callable[[dict[str, Any]], Serves]) -> NoReturn:
     """Run the whole life of a rank; never return."""
     status = 1
     try:
         die_with_parent(parent)
-        child, joined = make_child(names), False
+        names: dict[str, Any] = {RANK: joining.rank, WORLD_SIZE: joining.count}
+        child: Serves | None = None
         while True:
             request, number = decode_request(receive_message(line))
             try:
-                if isinstance(request, Prepare) and not joined:
-                    request, joined = joining.join(request), True
+                if child is None:
+                    if isinstance(request, Prepare):
+                        request = joining.join(request, names)
+                    # It takes what runs before each block.
+                    child = make_child(names)
                 reply = child.reply_to(request)
             except BaseException as error:
                 reply = Failed(**describe_exception(error))
@@ -330,7 +461,8 @@ def _live_as_rank(
                 with contextlib.suppress(BaseException):  # the user's code may have closed it
                     stream.flush()
             send_message(line, encode_reply(reply, number))
-    except Disconnected:
+    except (Disconnected, OSError):
+        # The group has ended, or its machine is gone.
         status = 0
     finally:
         os._exit(status)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from photometer.definition import TimerArgs
+from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
+from photometer.errors import NodesGone
 from photometer.execution.agenda import Job
 from photometer.execution.steps import COUNT, TIME, Step
 from photometer.model.machine import Machine, Node
@@ -23,9 +24,9 @@ def job(step: Step = COUNT, cores: int = 1, order: Any = ORDER) -> Job:
     return Job(step, order, cores=cores)
 
 
-def slots(**nodes: Any) -> NodeSlots:
+def slots(ranks_per_node: int | None = None, **nodes: Any) -> NodeSlots:
     """Nodes by name: a number of cores, or a Node."""
-    made = NodeSlots()
+    made = NodeSlots(ranks_per_node)
     for name, node in nodes.items():
         node = node if isinstance(node, Node) else Node(name, Machine(cpu_model="A"), node)
         models = {f"cuda:{number}": "Fake 9000" for number in range(node.gpus)} if node.gpus > 1 else {}
@@ -120,6 +121,57 @@ def test_times_on_the_host_leave_no_accelerator_to_others() -> None:
     places = slots(b=Node("b", Machine(cpu_model="A"), 32, gpus=3))
     assert places.take(job(TIME, order=cpu)) is not None
     assert places.take(job(Step("device"), order=device)) is None
+
+
+def group_of(ranks: int, device: str = "cpu") -> Any:
+    setup = GroupedSetup("x = torch.ones(2, device=device)")
+    group = GroupedStmts("torch.distributed.all_reduce(x)", None, setup, devices=(device,), ranks=ranks)
+    (order,) = materialize(
+        {"add": group}, available_devices=[device, *(f"{device}:{number}" for number in range(ranks))]
+    )
+    return order
+
+
+def test_a_group_that_is_spread_takes_idle_nodes_and_gives_them_back() -> None:
+    places = slots(a=4, b=4, c=4, ranks_per_node=2)
+    timing = job(TIME, cores=5, order=group_of(5))
+    count = job()
+    held = places.take(count)
+    assert held is not None
+    assert places.take(timing) is None
+    # Nothing new starts on the three.
+    assert places.take(count) is None
+    places.give_back(count, held)
+    slot = places.take(timing)
+    assert slot is not None
+    assert sorted(slot.nodes) == ["a", "b", "c"]
+    assert places.parts(timing.order) == [2, 2, 1]
+    assert [len(each.cores) for each in (slot, *slot.beside)] == [2, 2, 1]
+    assert places.take(count) is None
+    places.give_back(timing, slot)
+    assert places.take(timing) is not None
+
+
+def test_each_part_of_a_group_has_its_accelerators() -> None:
+    nodes = {name: Node(name, Machine(cpu_model="A"), 8, gpus=2) for name in "ab"}
+    slot = slots(ranks_per_node=2, **nodes).take(job(TIME, cores=4, order=group_of(4, "cuda")))
+    assert slot is not None
+    assert [each.devices for each in (slot, *slot.beside)] == [(0, 1), (0, 1)]
+
+
+def test_a_group_that_fits_one_node_is_on_one() -> None:
+    slot = slots(a=4, b=4, ranks_per_node=2).take(job(TIME, cores=2, order=group_of(2)))
+    assert slot is not None
+    assert slot.beside == ()
+
+
+def test_a_group_for_more_nodes_than_there_are_is_refused_before_and_while_it_runs() -> None:
+    places = slots(a=4, b=Node("b", Machine(cpu_model="A"), 4, is_shared=True), ranks_per_node=1)
+    with pytest.raises(NodesGone, match="2 ranks, 1 per node, need 2 nodes that time and are not shared; there are 1"):
+        places.check_room([group_of(2)])
+    with pytest.raises(NodesGone, match="there are 1"):
+        places.take(job(TIME, cores=2, order=group_of(2)))
+    places.check_room([group_of(1), ORDER])
 
 
 def test_times_come_from_machines_of_one_type() -> None:

@@ -31,6 +31,16 @@ On = Annotated[
 ]
 Nodes = Annotated[int | None, typer.Option("--nodes", metavar="N", min=1, help="Maximum number of nodes, with --on.")]
 
+RanksPerNode = Annotated[
+    int | None,
+    typer.Option(
+        "--ranks-per-node",
+        metavar="N",
+        min=1,
+        help="Maximum number of a group's ranks on one node, with --on; the others are on further nodes.",
+    ),
+]
+
 # More do not fit below a progress bar.
 NODES_SHOWN = 8
 
@@ -49,14 +59,18 @@ def joined(on: str | None, nodes: int | None, importable: Iterable[str] = ()) ->
         yield cluster
 
 
-def place_on(cluster: Cluster | None, nodes: int | None, environment: Environment) -> OpenPlace | None:
+def place_on(
+    cluster: Cluster | None, nodes: int | None, environment: Environment, *, ranks_per_node: int | None = None
+) -> OpenPlace | None:
     """Return a function that opens the cluster's workplace for a run; messages for the user go to the error channel."""
     if cluster is None:
+        if ranks_per_node is not None:
+            raise typer.BadParameter("--ranks-per-node needs --on CLUSTER")
         return None
     from photometer.remote.ray_workplace import RayWorkplace
 
     wanted = _wanted(environment, nodes)
-    return lambda: RayWorkplace(cluster, wanted, on_remark=complain)
+    return lambda: RayWorkplace(cluster, wanted, on_remark=complain, ranks_per_node=ranks_per_node)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from photometer.ci.project_store import store_of
-from photometer.cli.cluster_option import Nodes, On, joined, place_on
+from photometer.cli.cluster_option import Nodes, On, RanksPerNode, joined, place_on
 from photometer.cli.code_options import make_own_code_importable
 from photometer.cli.compile_report import FailOnCompile, compile_gate, exit_status
 from photometer.cli.doctor import say_machine_line
@@ -92,6 +92,7 @@ def run(
     where: Where = None,
     on: On = None,
     nodes: Nodes = None,
+    ranks_per_node: RanksPerNode = None,
     seed: Seed = None,
     lock_clocks: LockClocks = False,
     json: Json = None,
@@ -136,7 +137,7 @@ def run(
     reports = []
     try:
         with joined(on, nodes, settings.environment.importable) as cluster:
-            open_place = place_on(cluster, nodes, settings.environment)
+            open_place = place_on(cluster, nodes, settings.environment, ranks_per_node=ranks_per_node)
             for suite, defined in zip(suites, loaded, strict=True):
                 # Of another tool's suite, `asv:benchmarks`, the first part is the tool.
                 name = defined.name if defined.folders else Path(suite.partition(":")[0]).stem

@@ -281,8 +281,7 @@ class Scheduler:
         if job.order is None:
             return
         nodes = self._visited.setdefault(job.order.id, []) if slot.node else []
-        if slot.node and slot.node not in nodes:
-            nodes.append(slot.node)
+        nodes += [node for node in slot.nodes if node not in nodes]
         if record is not None:
             self._visited.pop(job.order.id, None)
             named = identified(record, job.order)

@@ -34,14 +34,24 @@ class Slot:
     devices: tuple[int, ...] = ()
     # Whether the node has others of the kind, which it must not see.
     hides_devices: bool = False
+    # For the other ranks of a group that is spread over several nodes, in their order.
+    beside: tuple[Slot, ...] = ()
+
+    @property
+    def visible_devices(self) -> tuple[int, ...]:
+        """Return the accelerators that a process here may see; nothing for all."""
+        return self.devices if self.hides_devices else ()
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(each.node for each in (self, *self.beside) if each.node)
 
     def give(self, work: Work) -> Work:
         """Return the work with the accelerators of this slot."""
-        if not self.hides_devices or not isinstance(work, MeasureOrder):
+        if not self.visible_devices or not isinstance(work, MeasureOrder):
             return work
-        ready, *against = (
-            dataclasses.replace(each, visible_devices=self.devices) for each in (work.ready, *work.against)
-        )
+        seen = self.visible_devices
+        ready, *against = (dataclasses.replace(each, visible_devices=seen) for each in (work.ready, *work.against))
         return dataclasses.replace(work, ready=ready, against=tuple(against))
 
 
@@ -73,13 +83,16 @@ class DevicePool:
         """Return how many jobs for one device can run at the same time."""
         return max(map(len, self._alike.values()), default=1)
 
-    def has_room(self, job: Job) -> bool:
-        """Return whether the accelerators that a job needs are free; one for the CPU needs none."""
-        return self._wanted(job) is not None
+    def has_room(self, job: Job, ranks: int | None = None) -> bool:
+        """Return whether the accelerators that a job needs are free; one for the CPU needs none.
 
-    def take(self, job: Job, slot: Slot) -> Slot:
+        `ranks` are those of its ranks that are on this machine, if not all of them.
+        """
+        return self._wanted(job, ranks) is not None
+
+    def take(self, job: Job, slot: Slot, ranks: int | None = None) -> Slot:
         """Return the slot with the job's accelerators, which are then in use. There must be room."""
-        wanted = self._wanted(job)
+        wanted = self._wanted(job, ranks)
         assert wanted is not None
         if not wanted:
             return slot
@@ -92,7 +105,7 @@ class DevicePool:
         if slot.devices:
             self._of_kind(_device_of(job)[0]).update(slot.devices)
 
-    def _wanted(self, job: Job) -> tuple[int, ...] | None:
+    def _wanted(self, job: Job, ranks: int | None) -> tuple[int, ...] | None:
         if not on_device(job):
             return ()
         assert job.order is not None
@@ -103,7 +116,7 @@ class DevicePool:
             return (0,) if free else None
         if named is not None:
             return (named,) if named in free else None
-        wanted = max(job.order.auto.ranks, 1)
+        wanted = max(job.order.auto.ranks if ranks is None else ranks, 1)
         alike = sorted(free & self._alike[kind])
         return tuple(alike[:wanted]) if len(alike) >= wanted else None
 

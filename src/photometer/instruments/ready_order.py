@@ -20,6 +20,7 @@ from photometer.plan.work_order import WorkOrder
 from photometer.session.child_process import ChildProcess
 from photometer.session.session import ServerKind, Session, compiling
 from photometer.worker.messages import Prepare, Time
+from photometer.worker.rank_guests import Invitations
 
 # Compiles what Inductor needs for any function.
 _FIRST = 'torch.compile(lambda x: torch.relu(x) + 1)(torch.ones(64, device="{device}"))'
@@ -37,6 +38,8 @@ class ReadyOrder:
     waits_for_device: bool = False
     # The numbers of the accelerators that it may see, if other orders use others meanwhile; empty for all.
     visible_devices: tuple[int, ...] = ()
+    # Those of its ranks that are on other machines.
+    guests: Invitations | None = None
 
     @property
     def setup(self) -> str:
@@ -55,6 +58,9 @@ class ReadyOrder:
             seed=self.order.seed,
             ranks=auto.ranks,
         )
+        if self.guests is not None:
+            hosts, address, key = self.guests.hosts, self.guests.address, self.guests.key
+            prepare = dataclasses.replace(prepare, guests=hosts, guests_address=address, guests_key=key)
         if self.built is not None:
             return dataclasses.replace(prepare, library=str(self.built.library), symbol=self.built.symbol)
         return dataclasses.replace(prepare, stmt=args.stmt, setup=self.setup, preload=self.order.preload)

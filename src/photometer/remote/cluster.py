@@ -48,6 +48,8 @@ class ClusterNode:
     cpus: int
     gpus: int
     is_shared: bool
+    # By which other nodes reach it.
+    address: str = ""
 
 
 class Cluster:
@@ -124,9 +126,10 @@ class Cluster:
             if not entry.get("Alive") or resources.get("CPU", 0) < 1:
                 continue
             shared = int(resources.get(SHARED, 0))
-            name = f"{entry.get('NodeManagerHostname') or entry['NodeManagerAddress']}-{entry['NodeID'][:6]}"
+            address = str(entry["NodeManagerAddress"])
+            name = f"{entry.get('NodeManagerHostname') or address}-{entry['NodeID'][:6]}"
             cpus = min(int(resources["CPU"]), shared) if shared else int(resources["CPU"])
-            found.append(ClusterNode(entry["NodeID"], name, cpus, int(resources.get("GPU", 0)), bool(shared)))
+            found.append(ClusterNode(entry["NodeID"], name, cpus, int(resources.get("GPU", 0)), bool(shared), address))
         return sorted(found, key=lambda node: (-node.gpus, -node.cpus, node.name))
 
 

@@ -9,18 +9,22 @@ import contextlib
 import dataclasses
 import os
 import queue
+import secrets
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
 from photometer.errors import NodesGone, WorkerStartError
+from photometer.execution.executor import Failure, MeasureOrder
+from photometer.execution.workplace import Slot
 from photometer.model.machine import Environment
 from photometer.remote.cluster import SHARED, Cluster, ClusterNode, import_ray, unpacked
-from photometer.remote.node_worker import NodeFacts, NodeRequest, NodeWorker, own_code_digest
+from photometer.remote.node_worker import NodeFacts, NodeOutcome, NodeRequest, NodeWorker, own_code_digest
 from photometer.remote.same_software import check_software
 from photometer.worker.messages import TorchFacts
+from photometer.worker.rank_guests import Invitations
 
 # An actor that dies more often on one node is not started there again.
 MOST_RESTARTS = 3
@@ -36,6 +40,10 @@ POLL_SECONDS = 0.02
 IN_CONSTRUCTOR = "error raised in its creation task"
 
 
+# The actor of a node that has ranks of a group that another node leads, its slot, and how many it has.
+_Beside = tuple[Any, Slot, int]
+
+
 class RayNode(NodeWorker):
     """The actor class: a NodeWorker that fetches files from Ray."""
 
@@ -43,6 +51,32 @@ class RayNode(NodeWorker):
         ray = import_ray()
         folders = unpacked(shipped, sys.path)
         super().__init__(dataclasses.replace(request, folders=folders), fetch=lambda refs: bytes(ray.get(refs[0])))
+
+    def lead(self, work: MeasureOrder, files: Mapping[str, Any], beside: Sequence[_Beside]) -> NodeOutcome:
+        """Measure an order whose last ranks are on other nodes."""
+        ray = import_ray()
+        key = secrets.token_hex(16)
+        try:
+            asked = [actor.host_ranks.remote(key, work, slot, files) for actor, slot, _ in beside]
+            places: list[str | Failure] = ray.get(asked)
+            failures = [place for place in places if isinstance(place, Failure)]
+            hosts = [(str(place), count) for place, (_, _, count) in zip(places, beside, strict=True)]
+            guests = Invitations(self._request.address, tuple(hosts), key)
+            ready, *against = (dataclasses.replace(each, guests=guests) for each in (work.ready, *work.against))
+            led = dataclasses.replace(work, ready=ready, against=tuple(against))
+            outcome = NodeOutcome(failures[0]) if failures else self.execute(led, files)
+        except ray.exceptions.RayError as error:
+            return NodeOutcome(lost_node("a node of the group", error))
+        try:
+            ray.get([actor.end_ranks.remote(key) for actor, _, _ in beside])
+        except ray.exceptions.RayError as error:
+            # What was measured says nothing, if the group was broken.
+            return NodeOutcome(lost_node("a node of the group", error))
+        return outcome
+
+
+def lost_node(name: str, why: object) -> Failure:
+    return Failure("NodeLost", f"{name} was lost while measuring", log=str(why)[-2000:], lost=True)
 
 
 @dataclasses.dataclass
@@ -185,6 +219,7 @@ class NodeActors:
             cores=place.cpus,
             gpus=gpus,
             is_shared=place.is_shared,
+            address=place.address,
         )
         resources = {SHARED: place.cpus} if place.is_shared else {}
         options = self._ray.remote(self._wanted.actor_class).options(

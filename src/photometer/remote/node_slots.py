@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from photometer.errors import NodesGone
 from photometer.execution.agenda import Job
 from photometer.execution.observer import NodeState
 from photometer.execution.workplace import DevicePool, Slot, on_device, quiet_lanes_of
 from photometer.model.machine import Node
+from photometer.plan.work_order import WorkOrder
 from photometer.session.cores import CorePool
 from photometer.worker.messages import TorchFacts
 
@@ -61,7 +63,10 @@ class _Place:
 
 
 class NodeSlots:
-    def __init__(self) -> None:
+    """`ranks_per_node`: how many ranks of a group a node may have; the others are on further nodes. None: all."""
+
+    def __init__(self, ranks_per_node: int | None = None) -> None:
+        self._ranks_per_node = ranks_per_node
         self._places: dict[str, _Place] = {}
         self._timing_type: str | None = None
         self._counting_type: str | None = None
@@ -111,6 +116,8 @@ class NodeSlots:
 
     def take(self, job: Job) -> Slot | None:
         """Return where the job can start now; None if it must wait."""
+        if len(parts := self.parts(job.order)) > 1:
+            return self._take_several(job, parts)
         place = self._quiet_place(job) if _is_timing(job) else self._loud_place(job)
         if place is None:
             return None
@@ -130,7 +137,63 @@ class NodeSlots:
         # The highest cores: the first one serves most interrupts.
         return place.devices.take(job, Slot(cores[-job.cores :] if whole else cores, place.node.name))
 
+    def _take_several(self, job: Job, parts: Sequence[int]) -> Slot | None:
+        """Return a node for each part of a group of ranks, all of its cores; None if not all are idle yet."""
+        needed = max(parts)
+        able = [
+            place
+            for place in self._timing_places()
+            if not place.node.is_shared
+            and (not on_device(job) or place.node.gpus)
+            # What an idle node has not, it will never have.
+            and (place.running or place.devices.has_room(job, needed))
+        ]
+        if len(able) < len(parts):
+            assert job.order is not None
+            raise self._too_few(job.order, len(able))
+        able.sort(key=lambda place: len(place.running))
+        chosen = able[: len(parts)]
+        if any(place.running for place in chosen):
+            for place in chosen:
+                place.is_draining = True
+            return None
+        slots = []
+        for place, ranks in zip(chosen, parts, strict=True):
+            cores = place.pool.take(len(place.pool))
+            assert cores is not None
+            place.is_draining = False
+            place.running.append(job)
+            place.tally(job, 1)
+            width = max(ranks * job.cores // sum(parts), 1)
+            slots.append(place.devices.take(job, Slot(cores[-width:], place.node.name), ranks))
+        return dataclasses.replace(slots[0], beside=tuple(slots[1:]))
+
+    def parts(self, order: WorkOrder | None) -> list[int]:
+        """Return how many ranks of an order each of its nodes has; one part if it is on one node."""
+        ranks, most = 0 if order is None else order.auto.ranks, self._ranks_per_node
+        if most is None or ranks <= most:
+            return [ranks]
+        return [most] * (ranks // most) + [ranks % most] * (ranks % most > 0)
+
+    def check_room(self, plan: Iterable[WorkOrder]) -> None:
+        """Raise if an order needs more nodes than there are."""
+        there = sum(not place.node.is_shared for place in self._timing_places())
+        for order in plan:
+            if len(self.parts(order)) > max(there, 1):
+                raise self._too_few(order, there)
+
+    def _too_few(self, order: WorkOrder, there: int) -> NodesGone:
+        return NodesGone(
+            f"{order.auto.ranks} ranks, {self._ranks_per_node} per node, need {len(self.parts(order))} nodes that time "
+            f"and are not shared; there are {there}",
+            remedy="Allow more ranks per node, add nodes, or leave such variants out (-k).",
+        )
+
     def give_back(self, job: Job, slot: Slot) -> None:
+        for each in (slot, *slot.beside):
+            self._give_back_one(job, each, is_whole=bool(slot.beside))
+
+    def _give_back_one(self, job: Job, slot: Slot, *, is_whole: bool) -> None:
         place = self._places.get(slot.node)
         if place is None or job not in place.running:
             # The node was lost meanwhile; another one may have its name by now.
@@ -138,7 +201,8 @@ class NodeSlots:
         place.running.remove(job)
         place.tally(job, -1)
         place.devices.give_back(job, slot)
-        place.pool.give_back(place.pool.cores if _takes_whole(job, place.node) else slot.cores)
+        is_whole = is_whole or _takes_whole(job, place.node)
+        place.pool.give_back(place.pool.cores if is_whole else slot.cores)
 
     def states(self) -> tuple[NodeState, ...]:
         found = []

@@ -22,11 +22,13 @@ from photometer.errors import CacheError, PhotometerError, ToolMissing, WorkerSt
 from photometer.execution.executor import BuildSnippets, Done, Failure, MeasureOrder, ScriptModel, Work
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.run_file import machine_of
+from photometer.execution.workplace import Slot
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.instruments.cpp.compiler import find_compiler
 from photometer.instruments.cpp.snippet import CppOptions
 from photometer.instruments.cpp.torch_build import build_fingerprint
+from photometer.instruments.ready_order import kind_of
 from photometer.model.code_folder import VARIABLE, cache_root, make_code_folder
 from photometer.model.machine import Environment, Node
 from photometer.model.task import TaskSpec
@@ -38,6 +40,7 @@ from photometer.session.policy import simd_variables
 from photometer.session.session import Session
 from photometer.session.valgrind import find_valgrind
 from photometer.worker.messages import TorchFacts
+from photometer.worker.rank_guests import HostRanks
 
 if TYPE_CHECKING:
     from photometer.commits.lane import CommitLane
@@ -64,6 +67,8 @@ class NodeRequest:
     gpus: int = 0
     is_shared: bool = False
     passes_devices: bool = True
+    # By which other nodes reach it.
+    address: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +111,8 @@ class NodeWorker:
         for core in self._cores:
             self._free_cores.put(core)
         self._lane: CommitLane | None = None
+        # Children that host ranks of groups that other nodes lead, by the word of the group.
+        self._hosting: dict[str, contextlib.ExitStack] = {}
         _set_surroundings(request)
         self.environment = environment_here(request)
         self.session = Session(self.environment)
@@ -152,6 +159,26 @@ class NodeWorker:
         control = self._count_control(work.cores) if isinstance(work, MeasureOrder) and work.step.counts else None
         outcome = self._executor.execute(work)
         return NodeOutcome(outcome, _made(work, outcome), control)
+
+    def host_ranks(self, key: str, work: MeasureOrder, slot: Slot, files: Mapping[str, Any]) -> str | Failure:
+        """Have a child wait for ranks of a group that another node leads. Return where it waits."""
+        order = work.order
+        with contextlib.ExitStack() as opening:
+            try:
+                for path, content in files.items():
+                    self._put(Path(path), content)
+                child = opening.enter_context(self.session.child(kind_of(order), slot.cores))
+                asked = HostRanks(key, order.auto.device, slot.visible_devices)
+                port = child.ask(asked, order.timeout_seconds).port
+            except PhotometerError as error:
+                return Failure.of(error)
+            self._hosting[key] = opening.pop_all()
+        return f"{self._request.address}:{port}"
+
+    def end_ranks(self, key: str) -> None:
+        """End the child that hosts the ranks of a group, and with it those that are left."""
+        if (hosting := self._hosting.pop(key, None)) is not None:
+            hosting.close()
 
     def call(self, function: Callable[..., Any], files: Mapping[str, Any], *arguments: Any) -> Any:
         """Run `function(session, *arguments)` and return its result."""

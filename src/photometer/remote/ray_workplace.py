@@ -9,20 +9,21 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any
 
 from photometer.execution.agenda import Job
-from photometer.execution.executor import BuildSnippets, Done, Failure, Work
+from photometer.execution.executor import BuildSnippets, Done, Failure, MeasureOrder, Work
 from photometer.execution.import_check import check_imports
 from photometer.execution.observer import NodeState
 from photometer.execution.workplace import Slot
 from photometer.model.machine import Machine, Node
 from photometer.plan.work_order import WorkOrders
 from photometer.remote.cluster import Cluster, import_ray
-from photometer.remote.node_actors import POLL_SECONDS, NodeActors, Wanted
+from photometer.remote.node_actors import POLL_SECONDS, NodeActors, Wanted, lost_node
 from photometer.remote.node_slots import NodeSlots
 from photometer.remote.node_worker import NodeFacts, NodeOutcome, ShippedCommits
 from photometer.remote.same_software import differing_counts
@@ -41,11 +42,14 @@ class RayWorkplace:
         cluster: Cluster,
         wanted: Wanted,
         on_remark: Callable[[str], object] = lambda text: None,
+        *,
+        ranks_per_node: int | None = None,
     ) -> None:
         self._ray = import_ray()
         self._on_remark = on_remark
         self._keep_node: Callable[[Node], object] | None = None
-        self._slots = NodeSlots()
+        self._slots = NodeSlots(ranks_per_node)
+        self._ranks_per_node = ranks_per_node
         self._files = SharedFiles(self._ray.put)
         self._controls: dict[str, int] = {}
         # Facts of the commit that the only node of this workplace measures now.
@@ -99,7 +103,17 @@ class RayWorkplace:
             return self._commit_facts
         all_facts = [each.facts for each in self.actors.ready.values()]
         devices = {device for facts in all_facts for device in facts.devices}
+        if self._ranks_per_node is not None:
+            # A group may have those of several nodes, so many of each.
+            kinds = Counter(kind for facts in all_facts for kind in self._spread_kinds(facts))
+            devices |= {f"{kind}:{number}" for kind, count in kinds.items() for number in range(count)}
         return dataclasses.replace(all_facts[0], devices=sorted(devices))
+
+    def _spread_kinds(self, facts: TorchFacts) -> Iterator[str]:
+        """Yield the kind of each accelerator of a node that a group of several nodes may use."""
+        numbered = Counter(device.partition(":")[0] for device in facts.devices if ":" in device)
+        for kind, count in numbered.items():
+            yield from [kind] * min(count, self._ranks_per_node or count)
 
     @property
     def timing_machine(self) -> Machine | None:
@@ -142,12 +156,25 @@ class RayWorkplace:
         """Send the work to the slot's node. C++ is built once per toolchain."""
         facts = self.actors.ready.get(slot.node)
         toolchain = "" if facts is None else facts.node.toolchain
+        if slot.beside:
+            return self._lead(work, slot)
         sent = self._send(self._files.as_built_by(toolchain, work), slot.node)
         if not isinstance(work, BuildSnippets):
             return sent
         builders = {node.toolchain: name for name, node in self.nodes.items() if node.toolchain != toolchain}
         others = {other: self._send(work, name) for other, name in builders.items()}
         return self._files.all_built(sent, others) if others else sent
+
+    def _lead(self, work: Work, slot: Slot) -> Future[Done | Failure]:
+        """Send the work of a group of ranks to the node of the first ones, with where the others are."""
+        assert isinstance(work, MeasureOrder)
+        parts = self._slots.parts(work.order)
+        beside = []
+        for each, count in zip(slot.beside, parts[1:], strict=True):
+            if (member := self.actors.members.get(each.node)) is None:
+                return _ended(lost_node(each.node, "it is gone"))
+            beside.append((member.actor, each, count))
+        return self._send(work, slot.node, beside)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run `function(session, *arguments)` on a node for timings, and on another one if that is lost."""
@@ -166,6 +193,7 @@ class RayWorkplace:
                 self.actors.report(names[0], actor)
 
     def check_imports(self, plan: WorkOrders) -> None:
+        self._slots.check_room(plan)
         self.call(lambda session: check_imports(plan, session))
 
     def enter_commit(self, commits: ShippedCommits, pack: list[Any], sha: str) -> Failure | None:
@@ -202,19 +230,17 @@ class RayWorkplace:
     def end(self) -> None:
         """Do nothing: this workplace has its nodes until it is left."""
 
-    def _send(self, work: Work, name: str) -> Future[Done | Failure]:
+    def _send(self, work: Work, name: str, beside: Sequence[tuple[Any, Slot, int]] = ()) -> Future[Done | Failure]:
         made: Future[Done | Failure] = Future()
         member = self.actors.members.get(name)
         if member is None:
-            made.set_result(_lost(name, "it is gone"))
-            return made
-        actor = member.actor
+            return _ended(lost_node(name, "it is gone"))
+        actor, files = member.actor, self._files.needed(work)
         try:
-            sent = actor.execute.remote(work, self._files.needed(work)).future()
+            sent = (actor.lead.remote(work, files, beside) if beside else actor.execute.remote(work, files)).future()
         except self._ray.exceptions.RayError as error:
             self.actors.report(name, actor)
-            made.set_result(_lost(name, str(error)))
-            return made
+            return _ended(lost_node(name, error))
         sent.add_done_callback(lambda future: self._arrived(name, actor, future, made))
         return made
 
@@ -226,7 +252,7 @@ class RayWorkplace:
             made.set_exception(error)
         except BaseException as error:
             self.actors.report(name, actor)
-            made.set_result(_lost(name, str(error)))
+            made.set_result(lost_node(name, error))
         else:
             self._files.add(outcome.files)
             if outcome.control is not None:
@@ -244,5 +270,7 @@ class RayWorkplace:
             self._on_remark(text)
 
 
-def _lost(name: str, why: str) -> Failure:
-    return Failure("NodeLost", f"{name} was lost while measuring", log=why[-2000:], lost=True)
+def _ended(failure: Failure) -> Future[Done | Failure]:
+    made: Future[Done | Failure] = Future()
+    made.set_result(failure)
+    return made

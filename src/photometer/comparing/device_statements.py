@@ -36,6 +36,7 @@ from photometer.instruments.device.statement import Statement, open_native, open
 from photometer.instruments.wall_time import warm_up
 from photometer.model.device_measurement import Source
 from photometer.model.records import from_record
+from photometer.model.units import percent
 from photometer.session.child_process import ChildProcess
 from photometer.session.session import Session
 from photometer.stats.replicate import MINIMUM_BLOCKS, ReplicateEstimate, estimate_replicate, hodges_lehmann
@@ -338,10 +339,10 @@ class DeviceSampler:
         clocks = self._megahertz(pair)
         in_cycles = [each.log_ratio_in_cycles for each in replicates if each.log_ratio_in_cycles is not None]
         if has_changed(clocks) and len(in_cycles) == len(replicates):
-            change = math.expm1(hodges_lehmann(in_cycles))
+            difference = percent(math.expm1(hodges_lehmann(in_cycles)), signed=True)
             yield (
                 f"the clock changed between {min(clocks):,} and {max(clocks):,} MHz: at one clock the difference would "
-                f"be {change:+.2%}, if all of the time follows the clock".replace("%", " %")
+                f"be {difference}, if all of the time follows the clock"
             )
 
     def clock_in_words(self, pair: int) -> str:

@@ -30,10 +30,6 @@ from photometer.instruments.device.torch_accelerator import open_accelerator
 STATEMENTS = {
     "add, 1 GiB": ("torch.add(x, 1.0, out=y)", "x = torch.randn(2**28, device='{kind}'); y = torch.empty_like(x)"),
     "softmax, 8 MB": ("torch.softmax(x, -1)", "x = torch.randn(2048, 1024, device='{kind}')"),
-    "matmul 4096, bf16": (
-        "x @ y",
-        "x, y = (torch.randn(4096, 4096, device='{kind}', dtype=torch.bfloat16) for _ in range(2))",
-    ),
     "matmul 8192, bf16": (
         "x @ y",
         "x, y = (torch.randn(8192, 8192, device='{kind}', dtype=torch.bfloat16) for _ in range(2))",

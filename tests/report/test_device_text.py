@@ -3,8 +3,9 @@ from __future__ import annotations
 import dataclasses
 
 from photometer.model.device_measurement import DeviceMode, KernelTime, ModeName, Source
-from photometer.report.device_text import render_device
+from photometer.report.device_text import render_device, table_of_modes
 from tests.model.test_device_measurement import measurement
+from tests.report.table_texts import texts
 
 
 def test_the_table_says_mode_time_and_source() -> None:
@@ -31,7 +32,9 @@ def test_long_and_many_kernel_names_are_cut() -> None:
 
 def test_one_block_has_no_interval() -> None:
     modes = (DeviceMode(ModeName.HOST, (1e-3,), 1, Source.HOST_CLOCK),)
-    text = render_device(dataclasses.replace(measurement(), modes=modes, kernels=None, memory=None))
-    assert "one block only" in text
-    assert "kernel" not in text
-    assert "memory:" not in text
+    assert texts(table_of_modes(modes)) == [["host", "1.000 ms", "one block only", "host clock"]]
+
+
+def test_what_was_not_measured_is_not_mentioned() -> None:
+    text = render_device(dataclasses.replace(measurement(), kernels=None, memory=None))
+    assert not [line for line in text.splitlines() if "kernels" in line or "memory:" in line]

@@ -12,9 +12,9 @@ from photometer.model.units import format_amount, format_digits
 from photometer.report.figures_text import (
     peak_text,
     render_curves,
-    render_energy,
     render_observed,
     render_rates,
+    table_of_energy,
     table_of_metrics,
     table_of_phases,
     table_of_rates,
@@ -46,7 +46,10 @@ def test_more_than_the_peak_of_compute_is_a_peak_that_was_measured_badly() -> No
     rates = rates_of(
         collect_facts([timed(one, 1e-3), worked(one, 200e6, 1e3, flops_given=True, bytes_given=True)]), [PEAK]
     )
-    assert "`photometer doctor --peaks --again`" in render_rates(rates, [PEAK], 100)
+    *_, note = table_of_rates(rates, [PEAK]).notes
+    assert note == (
+        "More than 100 %: the peak was measured on a busy machine; `photometer doctor --peaks --again` repeats it."
+    )
 
 
 def test_numbers_have_three_digits_and_a_prefix() -> None:
@@ -64,10 +67,9 @@ def test_numbers_have_three_digits_and_a_prefix() -> None:
 def test_energy_has_its_resolution() -> None:
     one = order()
     energy = EnergyOfRun(TaskSpec("x"), 0.6, 0.03, 600.0, 100.0, 2000, 2.0)
-    text = render_energy(collect_facts([timed(one, 1e-3), {**to_record(energy), "order": one}]), 100)
-    assert "600 mJ" in text
-    assert "± 30.0 mJ" in text
-    assert "600 W" in text
+    table = table_of_energy(collect_facts([timed(one, 1e-3), {**to_record(energy), "order": one}]))
+    assert heads(table) == ["benchmark", "per run", "resolution", "drawn", "idle"]
+    assert texts(table) == [["a", "600 mJ", "± 30.0 mJ", "600 W", "100 W"]]
 
 
 def test_metrics_and_phases_are_tables() -> None:
@@ -89,7 +91,4 @@ def test_metrics_and_phases_are_tables() -> None:
 
 def test_curves_are_sentences_below_their_benchmark() -> None:
     sets = curve_sets(collect_facts(curve("a\x1b[31m", {n: 1e-9 * n for n in (16, 64, 256, 1024)})))
-    text = render_curves(sets)
-    assert "over n:\n" in text
-    assert "grows as n" in text
-    assert "\x1b" not in text
+    assert render_curves(sets) == "\na\\x1b[31m, over n:\n  a\\x1b[31m grows as n\n"

@@ -9,8 +9,9 @@ from typing import Any
 
 from photometer.analysis.fuzz_map import FuzzMap, make_map
 from photometer.model.fuzz_trial import FuzzTrial, TensorFacts, TrialFailure
-from photometer.report.fuzz_text import render_fuzz_text
+from photometer.report.fuzz_text import render_fuzz_text, table_of_trials
 from photometer.report.page.page import render_fuzz_page
+from tests.report.table_texts import heads, texts
 
 EVIL = "</script><script>alert(1)</script><b onmouseover=alert(2)>&\x1b[31m"
 
@@ -74,6 +75,6 @@ def test_the_text_shows_both_ends_and_what_failed() -> None:
 
 def test_the_text_of_one_statement() -> None:
     trials = [FuzzTrial(i, {}, (TensorFacts("x", (1000,), "f", True),), "", (1e-6,)) for i in range(3)]
-    text = render_fuzz_text(make_map(("f(x)",), trials))
-    assert "1.00 ns" in text
-    assert "against" not in text
+    table = table_of_trials(make_map(("f(x)",), trials))
+    assert heads(table) == ["input", "per element", "time", "what it is"]
+    assert texts(table) == [[f"#{i}", "1.00 ns", "1.00 µs", "x 1000"] for i in range(3)]

@@ -105,10 +105,9 @@ def test_a_pipe_table_with_its_unit() -> None:
 def test_blocks_and_envs() -> None:
     measurements = [made(1e-6, env=env, num_threads=n) for env in ("e", None) for n in (1, 4)]
     [table] = tabulate(measurements)
-    text = render_markdown(table)
-    assert "**1 thread**" in text
-    assert "**4 threads**" in text
-    assert "| env |  | c |" in text
+    lines = render_markdown(table).splitlines()
+    assert [line for line in lines if line.startswith("**")] == ["**1 thread**", "**4 threads**"]
+    assert lines.count("| env |  | c |") == 2
 
 
 def test_the_best_is_bold() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from photometer.history.changes import Cause, changed_functions, changes_in, find_all
-from photometer.history.ingest import origin_of
 from photometer.history.nouns import Benchmark, StoredComparison
+from photometer.history.recorder import origin_of
 from photometer.history.store import Store, open_store
 from photometer.history.text import render_change
 from tests.history.records import comparison, comparison_header, counts, header, origin, sha, times

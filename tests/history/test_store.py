@@ -138,7 +138,7 @@ def test_benchmarks_are_selected_as_orders_are(store: Store) -> None:
 
 
 def test_verdicts_of_a_comparison_have_both_commits(store: Store) -> None:
-    from photometer.history.ingest import origin_of
+    from photometer.history.recorder import origin_of
 
     replicate = {"kind": "comparison_replicate", "order_id": "id-work", "number": 1}
     head = comparison_header(sha(0), sha(1))

@@ -16,7 +16,7 @@ from photometer.cli import main
 from photometer.errors import DefinitionError, StoreError
 from photometer.history import schema
 from photometer.history.connection import make_store
-from photometer.history.ingest import add_file
+from photometer.history.recorder import add_file
 from photometer.history.store import Store, open_store
 from photometer.history.two_commits import compare_commits, render_comparison
 from photometer.history.upkeep import Pruning, choose, curves_text, delete_runs, examine, export_runs

@@ -80,7 +80,7 @@ def add(
     recover: Annotated[bool, typer.Option("--recover", help="Use the intact records of a damaged file.")] = False,
 ) -> None:
     from photometer.errors import PhotometerError
-    from photometer.history.ingest import add_file
+    from photometer.history.recorder import add_file
 
     failed = 0
     with _opened(store, write=True) as opened:

@@ -270,7 +270,7 @@ def _print(report: RunReport, quiet: bool, devices: Collection[str]) -> None:
         for failure in report.table.failures:
             say_aside(render_failure(failure))
         return
-    from photometer.cli.run_output import run_text
+    from photometer.cli.show import run_text
     from photometer.model.results_reader import load_results
     from photometer.model.visit import with_unfinished
 
@@ -280,7 +280,7 @@ def _print(report: RunReport, quiet: bool, devices: Collection[str]) -> None:
 
 def _print_stopped(stop: RunStopped, quiet: bool) -> None:
     """Print the results of a run that a signal ended: finished ones, and the visits of the others."""
-    from photometer.cli.run_output import run_text
+    from photometer.cli.show import run_text
     from photometer.model.results_reader import load_results
     from photometer.model.visit import with_unfinished
 

@@ -1,7 +1,7 @@
 """History: results of many commits in one database, what changed between them, and which commit changed it.
 
-`store.py` opens a store for reading, `recorder.py` writes results while they are measured, `ingest.py` adds results
-files. SQLAlchemy and Alembic are the extra `photometer[history]`; nothing here is imported before a store is needed.
+`store.py` opens a store for reading; `recorder.py` writes results while they are measured, and adds results files.
+SQLAlchemy and Alembic are the extra `photometer[history]`; nothing here is imported before a store is needed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from photometer.history.change_points import ChangePoint as ChangePoint, find_changes as find_changes
     from photometer.history.changes import Change as Change, changes_in as changes_in
-    from photometer.history.ingest import add_file as add_file
     from photometer.history.nouns import (
         Added as Added,
         Benchmark as Benchmark,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
         StoredComparison as StoredComparison,
         StoredRun as StoredRun,
     )
+    from photometer.history.recorder import add_file as add_file
     from photometer.history.store import Store as Store, open_store as open_store
 
 # Imported when first used: SQLAlchemy is an extra.
@@ -34,7 +34,7 @@ _HOME = {
     "Change": "photometer.history.changes",
     "ChangePoint": "photometer.history.change_points",
     "Store": "photometer.history.store",
-    "add_file": "photometer.history.ingest",
+    "add_file": "photometer.history.recorder",
     "changes_in": "photometer.history.changes",
     "find_changes": "photometer.history.change_points",
     "open_store": "photometer.history.store",

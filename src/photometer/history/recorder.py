@@ -1,13 +1,15 @@
-"""Recorder: writes a run, a comparison or an `ab` into a store while it is measured, one record at a time.
+"""How results come into a store: from results files, or live, while a run, a comparison or an `ab` is measured.
 
-Each record is written to the results file first, and then to the store. If the store fails in the middle (a server that
-goes away, a full disk), the measurement goes on: the failure is reported once, and `photometer history add` adds the
-rest later. `has_all` says which benchmarks of a commit a store has already, so that they are not measured again; only
-results from a machine like this one count.
+`add_file` finds out which commit and project a file belongs to, and adds its records; a commit that git no longer knows
+is kept by its name and the date of the run. A Recorder writes one record at a time, to the results file first, and then
+to the store. If the store fails in the middle (a server that goes away, a full disk), the measurement goes on: the
+failure is reported once, and `photometer history add` adds the rest later. `has_all` says which benchmarks of a commit
+a store has already, so that they are not measured again; only results from a machine like this one count.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,17 +21,98 @@ from sqlalchemy import select
 from photometer.errors import PhotometerError
 from photometer.history import schema
 from photometer.history.connection import guarded
-from photometer.history.identity import machine_fingerprint
-from photometer.history.ingest import origin_of
+from photometer.history.identity import about_of, kind_of, machine_fingerprint, started_at
+from photometer.history.nouns import Added, Commit
 from photometer.history.repository import Repository
 from photometer.history.store import Store, open_store
 from photometer.history.writing import Origin
 from photometer.instruments.machine_facts import gather_machine
 from photometer.instruments.registry import BY_NAME
+from photometer.model.comparison_replicate import header_of_side, records_of_side, sides_in
 from photometer.model.machine import Machine
 from photometer.model.records import to_record
 from photometer.model.results_format import Recordable
+from photometer.model.results_reader import load_results
+from photometer.model.visit import unfinished_in, with_unfinished
 from photometer.plan.work_order import WorkOrder
+
+LIVE = "live"
+
+
+def add_file(
+    store: Store,
+    path: str | Path,
+    *,
+    commit: str | None = None,
+    branch: str = "",
+    recover: bool = False,
+    project: str = "",
+) -> Added:
+    """Add a results file. `commit` replaces the file's own, if it has none or a wrong one."""
+    path = Path(path)
+    results = load_results(path, recover)
+    sides = sides_in(results.header)
+    added = []
+    # A store keeps comparisons of two sides: one of more is kept as several.
+    for place in range(1, max(sides, 2)):
+        header, records = results.header, results.records
+        if sides > 2:
+            header, records = header_of_side(header, place), tuple(records_of_side(records, place))
+        origin = origin_of(header, Repository.find(), commit=commit, branch=branch, source=path.name)
+        if project:
+            origin = dataclasses.replace(origin, project=project)
+        added.append(store.add_run(header, records, origin))
+    return Added(
+        added[0].run_id,
+        sum(each.new for each in added),
+        sum(each.known for each in added),
+        not_final=unfinished_in(with_unfinished(results)),
+    )
+
+
+def origin_of(
+    header: Mapping[str, Any],
+    repository: Repository | None,
+    *,
+    commit: str | None = None,
+    branch: str = "",
+    source: str = LIVE,
+) -> Origin:
+    """Return the origin of a run, from its header and from git."""
+    about, machine = about_of(header), header.get("machine")
+    facts = machine if isinstance(machine, Mapping) else {}
+    date = started_at(header)
+    base: Commit | None = None
+    if commit is not None and repository is not None:
+        own: Commit | None = repository.commit(commit)
+        is_dirty = False
+    elif kind_of(header) == "compare":
+        base = _commit(_side(about, "base").get("commit"), repository, date)
+        side = _side(about, "branch")
+        own, is_dirty = _commit(side.get("commit"), repository, date), side.get("tree") is not None
+    else:
+        named = about.get("commit") or facts.get("commit")
+        own, is_dirty = _commit(named, repository, date), bool(facts.get("commit_is_dirty")) and not about.get("commit")
+    return Origin(
+        project=str(about.get("project") or (repository.project() if repository is not None else "")),
+        commit=own,
+        base_commit=base,
+        branch=branch or str(about.get("branch_name") or (repository.branch() if repository is not None else "")),
+        is_dirty=is_dirty,
+        source=source,
+    )
+
+
+def _commit(name: Any, repository: Repository | None, date: int) -> Commit | None:
+    if not isinstance(name, str) or not name:
+        return None
+    found = None if repository is None else repository.find_commit(name)
+    return found or Commit(name, committed_at=date, authored_at=date)
+
+
+def _side(about: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    side = about.get(name)
+    return side if isinstance(side, Mapping) else {}
 
 
 class StoreWarning(UserWarning):

@@ -117,6 +117,11 @@ def test_values_of_all_kinds(tmp_path: Path) -> None:
             "odd": torch.tensor([math.nan, math.inf]),
             "empty": torch.ones((0, 3)),
             "large": torch.arange(2_000_000.0).reshape(1000, 2000),
+            "quantized": torch.quantize_per_tensor(torch.tensor([0.5, 1.0]), 0.5, 0, torch.quint8),
+            "sparse": torch.tensor([[0.0, 3.0], [4.0, 0.0]]).to_sparse(),
+            "compressed": torch.tensor([[0.0, 3.0], [4.0, 0.0]]).to_sparse_csr(),
+            "jagged": torch.nested.nested_tensor([torch.ones(1), torch.ones(2)], layout=torch.jagged),
+            "meta": torch.ones(3, device="meta"),
         }
         photometer_result.write_result(str(path), values)
         found = json.loads(path.read_text())
@@ -130,6 +135,11 @@ def test_values_of_all_kinds(tmp_path: Path) -> None:
     assert math.isnan(found["odd"][0]["values"][0])
     assert found["odd"][0]["values"][1] == math.inf
     assert found["empty"] == [{"shape": [0, 3], "values": []}]
+    assert found["quantized"] == [{"shape": [2], "values": [0.5, 1.0]}]
+    places = {"shape": [2, 2], "values": [0.0, 1.0, 1.0, 0.0]}
+    assert found["sparse"] == found["compressed"] == [places, {"shape": [2], "values": [3.0, 4.0]}]
+    assert [entry["shape"] for entry in found["jagged"]] == [[1], [2]]
+    assert found["meta"] == [{"shape": [3], "values": []}]
     (large,) = found["large"]
     assert large["shape"] == [1000, 2000]
     assert large["values"] == [float(value) for value in range(0, 2_000_000, 201)]

@@ -42,9 +42,22 @@ class Writer {
   void leaf(const at::Tensor& value) {
     if (!value.defined()) return;
     auto tensor = value.detach();
+    // Only plain arrays of numbers are written, as in photometer_result.py.
+    if (tensor.is_nested()) return each(tensor.unbind());
+    if (tensor.is_quantized()) return leaf(tensor.dequantize());
+    if (tensor.is_mkldnn()) return leaf(tensor.to_dense());
+    if (tensor.layout() != at::kStrided) {
+      tensor = tensor.to_sparse().coalesce();
+      leaf(tensor.indices());
+      return leaf(tensor.values());
+    }
     std::vector<int64_t> shape = tensor.sizes().vec();
     if (tensor.is_complex()) shape.push_back(2);
     begin(shape);
+    if (tensor.is_meta()) {
+      file_ << "]}";
+      return;
+    }
     // Of a large tensor only some values, evenly spread, as in photometer_result.py.
     const int64_t step = ((tensor.numel() + kMostValues - 1) / kMostValues) | 1;
     auto part = tensor.reshape({-1}).slice(0, 0, std::numeric_limits<int64_t>::max(), step).cpu();

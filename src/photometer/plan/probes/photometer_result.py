@@ -24,9 +24,26 @@ def write_result(path: str, named: dict[str, Any]) -> None:
 
 
 def _leaves(value: Any) -> list[Any]:
+    if _is_tensor(value):
+        return _strided_parts(value.detach())
     if isinstance(value, (tuple, list)):
         return [leaf for item in value for leaf in _leaves(item)]
-    return [value] if isinstance(value, (bool, int, float)) or _is_tensor(value) else []
+    return [value] if isinstance(value, (bool, int, float)) else []
+
+
+def _strided_parts(tensor: Any) -> list[Any]:
+    """Return tensors that are plain arrays of numbers, whatever it is: quantized, sparse (which may not fit if dense)."""
+    torch = sys.modules["torch"]
+    if tensor.is_nested:
+        return [part for each in tensor.unbind() for part in _strided_parts(each)]
+    if tensor.is_quantized:
+        return [tensor.dequantize()]
+    if tensor.layout is torch._mkldnn:
+        return [tensor.to_dense()]
+    if tensor.layout is not torch.strided:
+        sparse = tensor.to_sparse().coalesce()
+        return [sparse.indices(), sparse.values()]
+    return [tensor]
 
 
 def _is_tensor(value: Any) -> bool:
@@ -38,8 +55,10 @@ def _is_tensor(value: Any) -> bool:
 def _entry(leaf: Any) -> dict[str, Any]:
     if not _is_tensor(leaf):
         return {"shape": [], "values": [float(leaf)]}
-    tensor = leaf.detach()
+    tensor = leaf
     shape = [*tensor.shape, *([2] if tensor.is_complex() else [])]
+    if tensor.is_meta:
+        return {"shape": shape, "values": []}
     # An odd step reaches every column of a matrix whose row length is a power of two.
     flat = tensor.reshape(-1)[:: -(-tensor.numel() // MOST_VALUES) | 1].cpu()
     if tensor.is_complex():

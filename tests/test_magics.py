@@ -99,6 +99,8 @@ def test_help_is_text_and_the_extension_is_found_by_the_packages_name() -> None:
         # Of the frames between IPython and the user's line none is shown.
         names = [frame.path for frame in raised.traceback]
         assert not any(str(path).endswith(("timing.py", "python_loop.py")) for path in names)
+        with pytest.raises(UsageError, match=r"(?s)<stmt>.*1 \+.*SyntaxError"):
+            shell.run_line_magic("photometer", "1 +")
     finally:
         InteractiveShell.clear_instance()
 
@@ -128,6 +130,30 @@ def test_an_error_shows_the_lines_of_the_cell_and_the_message(
     assert shown.partition(words)[0].count("  File ") == 2, shown
     assert "site-packages" not in shown
     assert "photometer/" not in shown
+
+
+OF_STATEMENTS = [
+    ("photometer.Timer('1 +')", ("1 +", "SyntaxError: invalid syntax")),
+    ("photometer.Timer('1', 'x = [')", ("x = [", "SyntaxError: '[' was never closed")),
+    ("photometer.Timer('1 / 0').timeit(2)", ("----> 2 1 / 0", "ZeroDivisionError")),
+    ("photometer.Timer(divide, args=(1,)).blocked_autorange()", ("return 1 / 0", "ZeroDivisionError")),
+]
+
+
+@pytest.mark.parametrize(("code", "words"), OF_STATEMENTS)
+def test_an_error_of_a_statement_shows_the_cell_and_the_statement(
+    code: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = InteractiveShell.instance()
+    try:
+        shell.run_cell(f"import photometer\ndef divide(x):\n    return 1 / 0\n{code}  # here")
+    finally:
+        InteractiveShell.clear_instance()
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert all(each in shown for each in ("# here", *words)), shown
+    # IPython shows one of our frames before a SyntaxError, and hides it before others.
+    assert shown.count("photometer/") == shown.count("user_error.py") == ("SyntaxError" in shown)
+    assert "timing.py" not in shown
 
 
 CELLS = [

@@ -14,11 +14,11 @@ import ast
 import re
 import shlex
 import textwrap
-import types
+import traceback
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from photometer.errors import DefinitionError, PhotometerError
-from photometer.model.compile_report import SNIPPET
+from photometer.worker.user_error import hiding_our_frames, is_in_a_text
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -173,19 +173,10 @@ class _Shown(str):
         return str(self)
 
 
-def _from_the_users_code(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """Return the traceback from the line of the user's code on; the whole one if that is not in it."""
-    frame = traceback
-    while frame is not None:
-        if frame.tb_frame.f_code.co_filename.startswith(SNIPPET):
-            return frame
-        frame = frame.tb_next
-    return traceback
-
-
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Make the magics known to this shell; `%load_ext photometer` calls it."""
 
+    @hiding_our_frames
     def photometer(line: str, cell: str | None = None) -> Any:
         from IPython.core.error import UsageError
 
@@ -194,8 +185,10 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
         except PhotometerError as error:
             # Shown without a traceback: it says what to do.
             raise UsageError(str(error)) from None
-        except Exception as error:
-            raise error.with_traceback(_from_the_users_code(error.__traceback__)) from None
+        except SyntaxError as error:
+            if not is_in_a_text(error):
+                raise
+            raise UsageError("".join(traceback.format_exception_only(error)).rstrip()) from None
 
     photometer.__doc__ = "Time a statement or a cell, or compare the parts of a cell.\n\n" + parser().format_help()
     shell.register_magic_function(photometer, magic_kind="line_cell", magic_name="photometer")

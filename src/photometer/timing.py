@@ -32,7 +32,7 @@ from photometer.statement_arguments import (
 from photometer.worker.python_loop import PythonLoop
 from photometer.worker.threads import set_torch_threads
 from photometer.worker.torch_here import torch_or_missing
-from photometer.worker.user_error import name_the_line
+from photometer.worker.user_error import hiding_our_frames, name_the_line
 
 if TYPE_CHECKING:
     from photometer.instruments.callgrind.count_task import CountedTask
@@ -82,6 +82,7 @@ class Timer:
 
     _timer_cls: ClassVar[type[Any]] = PythonLoop
 
+    @hiding_our_frames
     def __init__(
         self,
         stmt: str | Callable[..., Any] = "pass",
@@ -176,6 +177,7 @@ class Timer:
         """Return the given seed."""
         return self._seed
 
+    @hiding_our_frames
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """Run the statement `number` times in one block, after a warm-up, and return how long that took."""
         number = whole_number("number", number)
@@ -191,6 +193,7 @@ class Timer:
         )
         return Measurement(number, [seconds], self._task_spec, conditions=conditions)
 
+    @hiding_our_frames
     def blocked_autorange(
         self,
         callback: Callable[[int, float], Any] | None = None,
@@ -209,6 +212,7 @@ class Timer:
             rule = Precise(precision, min_run_time, max_run_time)
         return self.measure(rule, min_run_time=min_run_time, callback=callback)
 
+    @hiding_our_frames
     def adaptive_autorange(
         self,
         threshold: float = 0.1,
@@ -221,6 +225,7 @@ class Timer:
         rule = SpreadBelow(threshold, min_run_time, max_run_time)
         return self.measure(rule, min_run_time=ADAPTIVE_BLOCK_BASIS, callback=callback)
 
+    @hiding_our_frames
     def measure(
         self,
         rule: StoppingRule,

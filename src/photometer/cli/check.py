@@ -9,7 +9,7 @@ import typer
 
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.measuring_options import Python, Seed
-from photometer.cli.printing import complain, show_text
+from photometer.cli.printing import show_text
 from photometer.cli.suite_options import (
     Cores,
     Expression,
@@ -19,6 +19,7 @@ from photometer.cli.suite_options import (
     Timeout,
     chosen_suites,
     load_suites,
+    say_nothing_selected,
     saying_selection,
 )
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
@@ -63,13 +64,14 @@ def check(
                 observer=observer,
                 on_plan=None if quiet else saying_selection(expression, tags),
             )
+    if not checked:
+        for defined in loaded:
+            say_nothing_selected(defined, narrowed=bool(expression or tags))
+        raise typer.Exit(ExitCode.NOTHING_RAN)
     raise typer.Exit(_tell(checked, quiet))
 
 
 def _tell(checked: list[CheckedBenchmark], quiet: bool) -> ExitCode:
-    if not checked:
-        complain("nothing is selected; `photometer list` shows the labels")
-        return ExitCode.NOTHING_RAN
     for benchmark in checked:
         for problem in benchmark.problems:
             show_text(f"{benchmark.title}: {problem}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,6 +41,7 @@ from photometer.cli.suite_options import (
     Timeout,
     chosen_suites,
     load_suites,
+    say_nothing_selected,
     saying_selection,
 )
 from photometer.cli.sweep_options import Axes, Where, check_sweep, chosen_axes
@@ -49,7 +50,6 @@ from photometer.model.visible_text import visible_line
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
-    from photometer.definition.suite import Suite
     from photometer.execution.run_settings import RunSettings
     from photometer.model.compile_report import CompileReport
     from photometer.pipeline import RunReport, RunStopped
@@ -159,8 +159,10 @@ def run(
                 reports.append(report)
                 if classic:
                     _print_classic(report)
+                elif report.results is None:
+                    say_nothing_selected(defined, narrowed=bool(expression or tags))
                 else:
-                    _print(report, quiet or not shows_tables, _devices(defined))
+                    _print(report, quiet or not shows_tables)
     except KeyboardInterrupt as stop:
         if isinstance(stop, RunStopped):
             _print_stopped(stop, quiet or not shows_tables)
@@ -252,18 +254,7 @@ def _exported(reports: list[RunReport], service: Service) -> str:
     return EXPORTS[service.value](figures_of_results(loaded, {order.id for report in reports for order in report.plan}))
 
 
-def _devices(suite: Suite) -> set[str]:
-    """Return the devices that the benchmarks of a suite name; those without run on the CPU."""
-    return {device for entry in suite.entries for device in getattr(entry.benchmark, "devices", ()) or ("cpu",)}
-
-
-def _print(report: RunReport, quiet: bool, devices: Collection[str]) -> None:
-    if report.results is None:
-        if "cpu" in devices:
-            complain("nothing is selected; `photometer list` shows the labels")
-        else:
-            complain(f"nothing is selected: all benchmarks need {' or '.join(sorted(devices))}, or -k chose none")
-        return
+def _print(report: RunReport, quiet: bool) -> None:
     if quiet:
         from photometer.report.run_text import render_failure
 

@@ -122,3 +122,14 @@ def saying_selection(
             complain(sentence)
 
     return say
+
+
+def say_nothing_selected(suite: Suite, *, narrowed: bool) -> None:
+    """Say why nothing of a suite runs here; `narrowed` says whether options selected from it."""
+    # Benchmarks that name no device run on the CPU.
+    devices = {device for entry in suite.entries for device in getattr(entry.benchmark, "devices", ()) or ("cpu",)}
+    if "cpu" in devices:
+        complain("nothing is selected; `photometer list` shows the labels")
+    else:
+        other = ", or -k or --tag chose none" if narrowed else ", which is not here"
+        complain(f"nothing is selected: all benchmarks need {' or '.join(sorted(devices))}{other}")

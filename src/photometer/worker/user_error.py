@@ -3,11 +3,58 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import traceback
-from typing import Any
+import types
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 _PACKAGE = __file__.rpartition("/worker/")[0]
+# What the syntax errors of the user's texts name as their files.
+TEXTS = ("<stmt>", "<setup>")
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def hiding_our_frames(call: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Make exceptions of the user's code come with the user's frames alone, and errors in a text with none."""
+
+    @functools.wraps(call)
+    def called(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        # IPython and pytest leave this frame out, too.
+        __tracebackhide__ = True
+        try:
+            return call(*args, **kwargs)
+        except Exception as error:
+            raise error.with_traceback(_users_frames(error))  # noqa: B904 - it is the same error, with its context
+
+    return called
+
+
+def _users_frames(error: Exception) -> types.TracebackType | None:
+    """Return the traceback from the user's first frame on; the whole one if our own code raised the error."""
+    if is_in_a_text(error):
+        return None
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    ours = [frame.f_code.co_filename.startswith(_PACKAGE) for frame in frames]
+    if not frames or ours[-1]:
+        return error.__traceback__
+    part = error.__traceback__
+    while part is not None and _is_machinery(part.tb_frame.f_code.co_filename):
+        part = part.tb_next
+    return part
+
+
+def _is_machinery(file: str) -> bool:
+    """Return whether frames of this file lie between the call of photometer and the user's code."""
+    return file.startswith(_PACKAGE) or file == contextlib.__file__
+
+
+def is_in_a_text(error: BaseException) -> bool:
+    """Return whether Python could not compile a statement or a set-up; the error itself shows the user's line."""
+    return isinstance(error, SyntaxError) and error.filename in TEXTS
 
 
 def describe_exception(error: BaseException) -> dict[str, Any]:

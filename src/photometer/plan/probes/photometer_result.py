@@ -32,7 +32,7 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def _strided_parts(tensor: Any) -> list[Any]:
-    """Return tensors that are plain arrays of numbers, whatever it is: quantized, sparse (which may not fit if dense)."""
+    """Return plain arrays of numbers of any kind of tensor; a sparse one may be too large to be dense."""
     torch = sys.modules["torch"]
     if tensor.is_nested:
         return [part for each in tensor.unbind() for part in _strided_parts(each)]

@@ -17,6 +17,7 @@ from photometer.analysis.run_table import RunTable, tabulate_run
 from photometer.definition import load_suite
 from photometer.definition.axes import with_axes
 from photometer.definition.suite import Suite
+from photometer.execution.budget import Budget
 from photometer.execution.executor import describe
 from photometer.execution.import_check import check_imports
 from photometer.execution.local_executor import LocalExecutor
@@ -86,6 +87,7 @@ def run(
     expression: str | None = None,
     tags: Collection[str] = (),
     min_run_time: float | None = None,
+    budget: float | None = None,
     repeats: int | None = None,
     timeout: float = DEFAULT_TIMEOUT_SECONDS,
     cores: Sequence[int] | None = None,
@@ -106,6 +108,7 @@ def run(
         expression: only labels that match, as `-k` does.
         tags: only benchmarks with one of these tags.
         min_run_time: seconds to measure each variant; 0.2 by default.
+        budget: maximum seconds to measure; `resume` measures the rest.
         repeats: number of counts of each variant; 2 by default.
         timeout: give up a variant after this many seconds.
         cores: numbers of the logical processors to use; by default all.
@@ -141,6 +144,7 @@ def run(
         resume=resume,
         observer=observer,
         store=store,
+        budget=Budget(budget),
     )
 
 
@@ -205,13 +209,16 @@ def run_suite(
     session: Session | None = None,
     on_plan: OnPlan | None = None,
     open_place: OpenPlace | None = None,
+    budget: Budget | None = None,
 ) -> RunReport:
     """Measure a suite; every result is in `folder/results.json` the moment it is there, and in the `store` if given.
 
     `origin` says which commit is measured, if not the one checked out here; `session` is used instead of a new one;
     `on_plan` is called with the whole plan and the selected one; `open_place` opens the workplace of a cluster, whose
-    nodes then measure instead of this machine. Raise RunStopped if a signal ends it.
+    nodes then measure instead of this machine. `budget` is for this run, or for several. Raise RunStopped if a signal
+    ends it.
     """
+    budget = budget or Budget()
     defined = with_axes(load_suite(suite) if isinstance(suite, str) else suite, settings.axes, settings.where)
     settings = _with_code(settings, defined)
     check_results_folder(folder)
@@ -253,6 +260,7 @@ def run_suite(
                             observer=observer,
                             book=book,
                             workplace=place,
+                            budget=budget,
                         )
                     except KeyboardInterrupt as stop:
                         raise RunStopped(file.path) from stop

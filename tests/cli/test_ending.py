@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from photometer.cli import ending as endings
-from photometer.cli.ending import Ending, ending_by_signals, limited
+from photometer.cli.ending import Ending, ending_by_signals, giving_up_after, limited
 from photometer.comparing.comparison_file import FILE_NAME
+from photometer.errors import WorkerTimeout
 from photometer.model.results_reader import load_results
 from photometer.model.visit import JOURNAL_NAME
 from tests.cli.test_run import descendants, gone_within
@@ -273,3 +275,31 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
         signal.raise_signal(signal.SIGHUP)
     assert ending.signal is None
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+def test_a_statement_that_catches_everything_is_given_up() -> None:
+    before = signal.getsignal(signal.SIGUSR1)
+
+    def endless() -> None:
+        while True:
+            with contextlib.suppress(Exception):
+                time.sleep(60)
+
+    with pytest.raises(WorkerTimeout, match=r"(?s)x\.sum\(\) took longer than 0\.05 s.*--timeout"):
+        with giving_up_after(0.05, "x.sum()"):
+            endless()
+    assert signal.getsignal(signal.SIGUSR1) is before
+
+
+@pytest.mark.parametrize("seconds", [None, 60.0])
+def test_a_statement_that_ends_in_time_is_left_alone(seconds: float | None) -> None:
+    before, threads = signal.getsignal(signal.SIGUSR1), threading.active_count()
+    with giving_up_after(seconds, "1"):
+        pass
+    with pytest.raises(KeyError), giving_up_after(seconds, "1"):
+        raise KeyError
+    assert signal.getsignal(signal.SIGUSR1) is before
+    deadline = time.monotonic() + 10
+    while threading.active_count() > threads and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == threads

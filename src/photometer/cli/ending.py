@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 
 from photometer.cli.exit_codes import ExitCode
-from photometer.errors import PhotometerError
+from photometer.errors import PhotometerError, WorkerTimeout
 
 # Windows has neither SIGHUP nor SIGALRM, which is what `limited` sends.
 ENDING_SIGNALS = tuple(
@@ -112,6 +112,35 @@ def limited(seconds: float | None) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+class _TooLong(BaseException):
+    """The statement takes too long. No `except Exception` of the user's code catches it."""
+
+
+@contextlib.contextmanager
+def giving_up_after(seconds: float | None, subject: str) -> Iterator[None]:
+    """Raise WorkerTimeout if the block takes longer; the statement runs in this process, so a signal interrupts it."""
+    if seconds is None or not hasattr(signal, "pthread_kill"):
+        yield
+        return
+
+    def give_up(number: int, frame: FrameType | None) -> None:
+        raise _TooLong
+
+    waiting = threading.Timer(seconds, signal.pthread_kill, (threading.get_ident(), signal.SIGUSR1))
+    waiting.daemon = True
+    before = signal.signal(signal.SIGUSR1, give_up)
+    waiting.start()
+    try:
+        yield
+    except _TooLong:
+        raise WorkerTimeout(
+            f"{subject} took longer than {seconds:g} s", remedy="Allow more with --timeout, or measure less."
+        ) from None
+    finally:
+        waiting.cancel()
+        signal.signal(signal.SIGUSR1, before)
 
 
 def check_open_files() -> None:

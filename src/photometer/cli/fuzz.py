@@ -24,6 +24,7 @@ from photometer.cli.code_options import (
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.help_page import FOR_EXPERTS
+from photometer.cli.measuring_options import Budget
 from photometer.cli.option_values import LEFT_OUT, seconds as duration
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, folder_option, in_shape, wanted
 from photometer.cli.printing import complain, say_aside, show_text, terminal_width
@@ -32,6 +33,7 @@ from photometer.model.units import percent
 
 if TYPE_CHECKING:
     from photometer.analysis.fuzz_map import FuzzMap
+    from photometer.execution.budget import Budget as Spending
     from photometer.execution.fuzz_run import FuzzRequest
     from photometer.fuzzing import Fuzzer
     from photometer.model.fuzz_trial import FuzzTrial
@@ -100,6 +102,7 @@ def fuzz(
             rich_help_panel=FOR_EXPERTS,
         ),
     ] = None,
+    budget: Budget = None,
     timeout: Annotated[
         float,
         typer.Option("--timeout", metavar="S", callback=duration, help="Give up a rehearsal after this many seconds."),
@@ -138,7 +141,10 @@ def fuzz(
         rehearse,
         timeout_seconds=timeout,
     )
-    trials, stopped = _collected(_with_progress(_saved(request, output), count))
+    spending = Spending(budget)
+    trials, stopped = _collected(_with_progress(_within(spending, _saved(request, output)), count))
+    if spending.is_spent and len(trials) < count and not stopped:
+        complain(f"the {budget:g} s of --budget are over after {len(trials)} of {count} inputs")
     found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))
     asked.give(lambda shape: fuzz_in_shape(found, shape, rows))
     source = f"{preset} preset" if preset is not None else str(spec)
@@ -156,6 +162,15 @@ def fuzz(
         raise typer.Exit(ExitCode.NOTHING_RAN)
     if found.failed:
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _within(spending: Spending, trials: Iterable[FuzzTrial]) -> Iterator[FuzzTrial]:
+    """Yield trials until the budget is spent."""
+    spending.begin()
+    for trial in trials:
+        yield trial
+        if spending.is_spent:
+            return
 
 
 def _fuzzer(

@@ -110,6 +110,8 @@ def budget_option(about: str) -> typer.models.OptionInfo:
     return option
 
 
+Budget = Annotated[float | None, budget_option("Maximum seconds to measure (default: no maximum).")]
+
 # By the name that is typed after `photometer`, and after `photometer history`.
 MEASURING_HISTORY_COMMANDS = frozenset(("measure",))
 MEASURING_COMMANDS = frozenset(

@@ -17,7 +17,7 @@ from photometer.cli.doctor import say_machine_line
 from photometer.cli.ending import STOPPED
 from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.instrument_options import with_instruments
-from photometer.cli.measuring_options import LockClocks, MinRunTime, Python, Repeats, Seed
+from photometer.cli.measuring_options import Budget, LockClocks, MinRunTime, Python, Repeats, Seed
 from photometer.cli.output_options import (
     Csv,
     ForService,
@@ -68,6 +68,7 @@ def run(
     options: Mapping[str, bool] = {},
     cores: Cores = None,
     min_run_time: MinRunTime = 0.2,
+    budget: Budget = None,
     timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
     repeats: Repeats = 2,
     resume: Annotated[
@@ -130,8 +131,10 @@ def run(
     settings = dataclasses.replace(settings, axes=sweep_axes, where=where, seed=seed, quick=quick)
     place = store_to_write(store_of(store))
     from photometer.cli.progress import run_progress
+    from photometer.execution.budget import Budget as Spending
     from photometer.pipeline import RunStopped, run_suite
 
+    spending = Spending(budget)
     if not quiet:
         say_machine_line()
     reports = []
@@ -155,6 +158,7 @@ def run(
                         store=place,
                         on_plan=None if quiet else saying_selection(expression, tags),
                         open_place=open_place,
+                        budget=spending,
                     )
                 reports.append(report)
                 if classic:
@@ -168,8 +172,9 @@ def run(
             _print_stopped(stop, quiet or not shows_tables)
         complain("--resume continues the run")
         raise typer.Exit(STOPPED) from None
-    if any(report.table.measured for report in reports):
-        _give(reports, service, asked)
+    if spending.cut_short:
+        complain(f"not all is measured: the {budget:g} s of --budget are over; --resume measures the rest")
+    _give(reports, service, asked)
     raise typer.Exit(
         exit_status(
             gate,
@@ -229,7 +234,9 @@ def run_settings(
 
 
 def _give(reports: list[RunReport], service: Service | None, asked: Wanted) -> None:
-    """Print and write the requested outputs besides the tables."""
+    """Print and write the requested outputs besides the tables, if anything is measured."""
+    if not any(report.table.measured for report in reports):
+        return
     if service is not None:
         show_rendered(_exported(reports, service))
     elif asked.printed is not Shape.TERMINAL:
@@ -255,6 +262,7 @@ def _exported(reports: list[RunReport], service: Service) -> str:
 
 
 def _print(report: RunReport, quiet: bool) -> None:
+    assert report.results is not None
     if quiet:
         from photometer.report.run_text import render_failure
 

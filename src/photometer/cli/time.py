@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 from json import dumps
@@ -23,7 +24,7 @@ from photometer.cli.code_options import (
     read_code,
     read_setup,
 )
-from photometer.cli.ending import check_address_space
+from photometer.cli.ending import check_address_space, giving_up_after
 from photometer.cli.measuring_options import Device, LockClocks, Memory, Ranks, Seed, budget_option
 from photometer.cli.option_values import LEFT_OUT, seconds, share
 from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
@@ -36,6 +37,19 @@ if TYPE_CHECKING:
     from photometer.definition.sweep import SizePoint
     from photometer.model.measurement import Measurement
     from photometer.timing import Timer
+
+
+@dataclasses.dataclass(frozen=True)
+class _Asked:
+    """What every way of measuring needs: the outputs, the results so far, and how long a statement may take."""
+
+    outputs: Wanted
+    kept: list[Any] = dataclasses.field(default_factory=list)
+    timeout: float | None = None
+
+    @property
+    def printed(self) -> Shape:
+        return self.outputs.printed
 
 
 # Counts of each statement: enough to tell the stable one from one that differs.
@@ -70,6 +84,15 @@ def time_statements(
     budget: Annotated[
         float | None, budget_option("Maximum seconds to measure (default: 10 per statement, with --precision).")
     ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout",
+            metavar="S",
+            callback=seconds,
+            help="Give up a statement after this many seconds (default: never).",
+        ),
+    ] = None,
     label: Annotated[str | None, typer.Option("--label", metavar="TEXT", help="Title of the table.")] = None,
     device: Device = None,
     instructions: Annotated[
@@ -93,7 +116,7 @@ def time_statements(
     csv: Csv = None,
     markdown: Markdown = None,
 ) -> None:
-    asked = wanted(json=json, csv=csv, markdown=markdown)
+    asked = _Asked(wanted(json=json, csv=csv, markdown=markdown), timeout=timeout)
     if output is not None:
         check_results_folder(output)
     language = "cpp" if cpp else "python"
@@ -121,18 +144,17 @@ def time_statements(
     if cpp:
         build_together(timers)
     times = shares(budget, len(timers), min_run_time, precision, device)
-    kept: list[Any] = []
     try:
         if instructions:
-            _print_instructions(timers, number, asked, kept)
+            _print_instructions(timers, number, asked)
         elif ranks:
-            _time_ranks(timers, ranks, times["min_run_time"], asked, kept)
+            _time_ranks(timers, ranks, times["min_run_time"], asked)
         else:
-            _time(timers, device, points, statements, asked, kept, times)
+            _time(timers, device, points, statements, asked, times)
         if memory:
-            _print_memory(timers, asked, kept)
+            _print_memory(timers, asked)
     finally:
-        _keep(kept, asked, output)
+        _keep(asked, output)
 
 
 def shares(
@@ -148,11 +170,12 @@ def shares(
     return {**times, "min_run_time": min(min_run_time, share_of_one), "max_run_time": share_of_one}
 
 
-def _keep(kept: list[Any], asked: Wanted, output: Path | None) -> None:
+def _keep(asked: _Asked, output: Path | None) -> None:
     """Write the results, also before a signal ends the command."""
+    kept = asked.kept
     if not kept:
         return
-    asked.write(lambda shape: _rendered(kept, shape))
+    asked.outputs.write(lambda shape: _rendered(kept, shape))
     if output is not None:
         from photometer.results import save
 
@@ -181,16 +204,15 @@ def _time(
     device: str | None,
     points: Sequence[SizePoint],
     statements: list[str],
-    asked: Wanted,
-    kept: list[Any],
+    asked: _Asked,
     times: dict[str, Any],
 ) -> None:
     if len(statements) > 1:
         say_aside(NOT_A_COMPARISON)
     if device is not None:
-        _time_on_device(timers, None if device == LEFT_OUT else device, times, asked, kept)
+        _time_on_device(timers, None if device == LEFT_OUT else device, times, asked)
         return
-    measurements = _time_on_host(timers, times, asked, kept)
+    measurements = _time_on_host(timers, times, asked)
     if asked.printed is Shape.TERMINAL:
         show_growth(points, statements, measurements)
 
@@ -203,17 +225,17 @@ def _timer(code: Code, setup: str, global_setup: str, point: SizePoint, words: d
         return Timer(code.stmt, setup, global_setup, sub_label=sub_label, description=description, **words)
 
 
-def _time_on_host(timers: list[Timer], times: dict[str, Any], asked: Wanted, kept: list[Any]) -> list[Measurement]:
+def _time_on_host(timers: list[Timer], times: dict[str, Any], asked: _Asked) -> list[Measurement]:
     measurements: list[Measurement] = []
     try:
         for timer in timers:
-            with _measuring(timer):
+            with _measuring(timer, asked):
                 measurements.append(_time_one(timer, times))
     except _TimingStopped as stop:
         measurements.append(stop.measurement)
         raise
     finally:
-        kept += measurements
+        asked.kept.extend(measurements)
         _print_times(measurements, asked)
     return measurements
 
@@ -239,7 +261,7 @@ def _time_one(timer: Timer, times: dict[str, Any]) -> Measurement:
         raise _TimingStopped(known) from stop
 
 
-def _print_times(measurements: list[Measurement], asked: Wanted) -> None:
+def _print_times(measurements: list[Measurement], asked: _Asked) -> None:
     if measurements and asked.printed is Shape.TERMINAL:
         _print_for_people(measurements)
     elif measurements:
@@ -247,12 +269,12 @@ def _print_times(measurements: list[Measurement], asked: Wanted) -> None:
 
 
 @contextlib.contextmanager
-def _measuring(timer: Timer) -> Iterator[None]:
+def _measuring(timer: Timer, asked: _Asked) -> Iterator[None]:
     """Give each statement the same random data, in every command: this process is ours, not the user's."""
     from photometer.worker.seeds import seed_everything
 
     seed_everything(timer.seed, _loaded_torch())
-    with _failures_of(timer.task_spec.stmt):
+    with _failures_of(timer.task_spec.stmt, asked.timeout):
         yield
 
 
@@ -276,57 +298,56 @@ def _loaded_torch() -> Any:
 
 
 @contextlib.contextmanager
-def _failures_of(stmt: str) -> Iterator[None]:
-    """Turn an exception of the user's code into an error with the user's lines and none of ours."""
+def _failures_of(stmt: str, timeout: float | None = None) -> Iterator[None]:
+    """Turn an exception of the user's code into an error with the user's lines and none of ours; give up in time."""
     from photometer.errors import PhotometerError, SnippetError
     from photometer.worker.user_error import describe_exception
 
     try:
-        yield
+        with giving_up_after(timeout, f"the statement {stmt!r}"):
+            yield
     except PhotometerError:
         raise
     except Exception as error:
         raise SnippetError(f"the statement failed: {stmt}", log=describe_exception(error)["traceback"]) from None
 
 
-def _time_on_device(
-    timers: list[Timer], device: str | None, options: dict[str, Any], asked: Wanted, kept: list[Any]
-) -> None:
+def _time_on_device(timers: list[Timer], device: str | None, options: dict[str, Any], asked: _Asked) -> None:
     from photometer.report.device_text import render_device
 
     for timer in timers:
-        with _measuring(timer):
+        with _measuring(timer, asked):
             measurement = timer.measure_device(device, **options)
-        kept.append(measurement)
+        asked.kept.append(measurement)
         if asked.printed is Shape.TERMINAL:
             show_rendered(render_device(measurement) + "\n")
         else:
             show_rendered(_rendered([measurement], asked.printed))
 
 
-def _time_ranks(timers: list[Timer], ranks: int, min_run_time: float, asked: Wanted, kept: list[Any]) -> None:
+def _time_ranks(timers: list[Timer], ranks: int, min_run_time: float, asked: _Asked) -> None:
     from photometer.report.figures_text import render_ranks
 
     taken = []
     for timer in timers:
-        with _failures_of(timer.task_spec.stmt):
+        with _failures_of(timer.task_spec.stmt, asked.timeout):
             taken.append(timer.measure_ranks(ranks, min_run_time=min_run_time))
-    kept += taken
+    asked.kept.extend(taken)
     if asked.printed is Shape.TERMINAL:
         show_rendered(render_ranks(taken, terminal_width()))
     else:
         show_rendered(_rendered([*taken], asked.printed))
 
 
-def _print_memory(timers: list[Timer], asked: Wanted, kept: list[Any]) -> None:
+def _print_memory(timers: list[Timer], asked: _Asked) -> None:
     """Print what one run of each statement allocates."""
     from photometer.report.figures_text import render_memories
 
     memories = []
     for timer in timers:
-        with _measuring(timer):
+        with _measuring(timer, asked):
             memories.append(timer.measure_memory())
-    kept += memories
+    asked.kept.extend(memories)
     if asked.printed is Shape.JSON:
         show_rendered(_rendered([*memories], Shape.JSON))
     else:
@@ -347,17 +368,17 @@ def _print_for_people(measurements: list[Measurement]) -> None:
     comparison.print()
 
 
-def _print_instructions(timers: list[Timer], number: int, asked: Wanted, kept: list[Any]) -> None:
+def _print_instructions(timers: list[Timer], number: int, asked: _Asked) -> None:
     """Print counts, the costliest functions, and for two statements what differs."""
     from photometer.report.instructions_text import render_counts, render_difference, render_top_functions
     from photometer.timing import counted_task
 
     counted = []
     for timer in timers:
-        with _failures_of(timer.task_spec.stmt):
+        with _failures_of(timer.task_spec.stmt, asked.timeout):
             counted.append(counted_task(timer, number, REPEATS))
     counts = [each.instruction_counts() for each in counted]
-    kept += counts
+    asked.kept.extend(counts)
     if asked.printed is not Shape.TERMINAL:
         show_rendered(_rendered([*counts], asked.printed))
         return

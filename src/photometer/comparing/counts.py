@@ -165,7 +165,7 @@ class CountsUnderWay:
         if not missing:
             return CountedSuite(counted)
         why = "were not counted: measuring ended first" if self._left_early else "could not be counted"
-        return CountedSuite(counted, (f"instructions of {missing} benchmarks {why}",))
+        return CountedSuite(counted, (f"instructions of {missing} benchmark{'s' * (missing != 1)} {why}",))
 
     def _count(self) -> None:
         try:

@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from photometer.execution.agenda import Agenda, Job
+from photometer.execution.budget import Budget
 from photometer.execution.executor import Done, Executor, Failure, Work
 from photometer.execution.observer import NullObserver, RunObserver, RunState, TimeLeft
 from photometer.execution.order_record import failure_record, identified
@@ -55,11 +56,12 @@ def run_plan(  # noqa: PLR0913 - a run has many parts, and one caller
     observer: RunObserver | None = None,
     book: VisitBook | None = None,
     workplace: Workplace | None = None,
+    budget: Budget | None = None,
 ) -> int:
     """Measure what is not finished. `facts` are the executor's own. Return how many orders failed.
 
     `book` holds the visits of orders that an earlier run began to time, and receives each new one. The work is done
-    in the `workplace`, if there is one, instead of by the executor on this machine.
+    in the `workplace`, if there is one, instead of by the executor on this machine. Nothing begins after the `budget`.
     """
     cores = () if workplace is not None else usable_cores(settings.cores)
     widest = len(cores) if workplace is None else workplace.widest
@@ -96,7 +98,7 @@ def run_plan(  # noqa: PLR0913 - a run has many parts, and one caller
         )
 
     place = workplace or LocalWorkplace(executor, cores, uses_device=agenda.uses_device, facts=facts)
-    return _run(agenda, place, preparation, work_for, on_record, observer, book)
+    return _run(agenda, place, preparation, work_for, on_record, observer=observer, book=book, budget=budget)
 
 
 def run_agenda(
@@ -110,26 +112,30 @@ def run_agenda(
 ) -> int:
     """Work through an agenda on this machine; `measure` makes the work of a measuring job. Return how many failed."""
     workplace = LocalWorkplace(executor, cores, uses_device=agenda.uses_device)
-    return _run(agenda, workplace, preparation, measure, on_record, observer)
+    return _run(agenda, workplace, preparation, measure, on_record, observer=observer)
 
 
-def _run(
+def _run(  # noqa: PLR0913 - as above
     agenda: Agenda,
     workplace: Workplace,
     preparation: Preparation,
     measure: Callable[[Job, tuple[int, ...]], Work],
     on_record: Callable[[dict[str, Any]], object],
+    *,
     observer: RunObserver | None,
     book: VisitBook | None = None,
+    budget: Budget | None = None,
 ) -> int:
-    scheduler = Scheduler(agenda, workplace, preparation, measure, observer or NullObserver(), on_record, book)
+    scheduler = Scheduler(
+        agenda, workplace, preparation, measure, observer or NullObserver(), on_record, book=book, budget=budget
+    )
     with workplace.here():
         scheduler.run()
     return scheduler.failed_orders
 
 
 class Scheduler:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - as above
         self,
         agenda: Agenda,
         workplace: Workplace,
@@ -137,10 +143,13 @@ class Scheduler:
         measure: Callable[[Job, tuple[int, ...]], Work],
         observer: RunObserver,
         on_record: Callable[[dict[str, Any]], object],
+        *,
         book: VisitBook | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self._agenda = agenda
         self._book = book
+        self._budget = budget or Budget()
         self._workplace = workplace
         self._preparation = preparation
         self._measure = measure
@@ -164,17 +173,27 @@ class Scheduler:
         """Run jobs until none is left. An exception (Ctrl-C too) leaves at once: the caller stops the executor."""
         try:
             while True:
-                while (started := self._next()) is not None:
+                while not self._budget.is_spent and (started := self._next()) is not None:
                     self._start(*started)
                 self._tell()
-                if not self._running and not (any(self._agenda.left.values()) and self._workplace.is_waiting):
+                if not self._running and self._is_over():
                     return
                 with contextlib.suppress(queue.Empty):
                     self._end(self._ended.get(timeout=LOOK_SECONDS))
         finally:
             self._workplace.end()
 
+    def _is_over(self) -> bool:
+        """Return whether nothing more can begin."""
+        is_left = any(self._agenda.left.values())
+        if self._budget.is_spent:
+            self._budget.cut_short |= is_left
+            return True
+        return not (is_left and self._workplace.is_waiting)
+
     def _start(self, job: Job, slot: Slot) -> None:
+        if job.step.is_result:
+            self._budget.begin()
         self._agenda.take(job)
         self._quiet_running += job.step.is_quiet
         self._counting += job.step.counts

@@ -285,9 +285,9 @@ def test_a_statement_that_catches_everything_is_given_up() -> None:
             with contextlib.suppress(Exception):
                 time.sleep(60)
 
-    with pytest.raises(WorkerTimeout, match=r"(?s)x\.sum\(\) took longer than 0\.05 s.*--timeout"):
-        with giving_up_after(0.05, "x.sum()"):
-            endless()
+    words = r"(?s)x\.sum\(\) took longer than 0\.05 s.*--timeout"
+    with pytest.raises(WorkerTimeout, match=words), giving_up_after(0.05, "x.sum()"):
+        endless()
     assert signal.getsignal(signal.SIGUSR1) is before
 
 

@@ -22,11 +22,19 @@ from benchmarks.fuzz_inputs import CONTROL, EXAMPLE_RECORDS, _run_command
 
 from photometer.analysis.comparison_result import ComparisonFailure
 from photometer.ci.comment_text import render_comment, render_summary
+from photometer.ci.export_formats import EXPORTS
+from photometer.ci.exported_figures import figures_of_comparison
 from photometer.ci.report_files import annotations_of, render_junit, render_open_metrics
 from photometer.ci.review import Review
 from photometer.history.site.site_files import publish_site
 from photometer.history.store import open_store
+from photometer.model.measurement import Measurement
+from photometer.model.records import to_record
+from photometer.model.task import TaskSpec
+from photometer.pytest_plugin.summary import run_lines
 from photometer.report.flame_graph import render_flame_graph
+from photometer.report.notebook import comparison_html, measurement_html
+from photometer.report.plots import plot_comparison, plot_measurement
 from tests.analysis.verdicts import result
 from tests.ci.reviews import more_instructions, review
 from tests.cli.hostile_records import EXAMPLE
@@ -127,6 +135,18 @@ def tags(text: str) -> object:
     return Tags(text).found
 
 
+def lines_and_tags(text: str) -> object:
+    """Return the elements, of which <br> stands for a line break of the text."""
+    text.encode()
+    return Tags(text).found - {("br",)}
+
+
+def drawn(text: str) -> object:
+    """Return the kinds of elements: how many ticks an axis has depends on the room beside the names."""
+    text.encode()
+    return {(each.tag, tuple(sorted(each.keys()))) for each in ElementTree.fromstring(text).iter()}
+
+
 def xml(text: str) -> object:
     text.encode()
     return [(each.tag, sorted(each.keys())) for each in ElementTree.fromstring(text).iter()]
@@ -147,6 +167,12 @@ def markdown(text: str) -> object:
     assert not re.search(r"(?<!\\)\]\(javascript:", text)
     assert not re.search(r"(?<![\w`\\;])@team", text)
     return None
+
+
+def shape(text: str) -> object:
+    """Return how many benchmarks a service finds. The line breaks are those of the layout."""
+    terminal(text)
+    return len(json.loads(text))
 
 
 def metrics(text: str) -> object:
@@ -177,6 +203,24 @@ def history(folder: Path, text: str, *words: str) -> str:
     return said
 
 
+def measured(text: str) -> Measurement:
+    task = TaskSpec(text, text, label=text, sub_label=text, description=text, env=text)
+    return Measurement(10, [1e-5, 2e-5, 3e-5], task)
+
+
+def pytest_table(folder: Path, text: str) -> str:
+    return "\n".join(run_lines([{**to_record(measured(text)), "test": text}], 100))
+
+
+def notebook(folder: Path, text: str) -> str:
+    return measurement_html(measured(text)) + comparison_html(reviewed(text).comparison)
+
+
+def plots(folder: Path, text: str) -> str:
+    made = (plot_measurement(measured(text)), plot_comparison(reviewed(text).comparison))
+    return f"<all>{''.join(each.svg for each in made)}</all>"
+
+
 def flame_graph(folder: Path, text: str) -> str:
     return render_flame_graph([((f"{text} (lib.so)", f"f ({text}.py)"), 600.0), ((text,), 300.0)], text)
 
@@ -197,11 +241,21 @@ OUTPUTS: dict[str, tuple[Callable[[Path, str], str], Callable[[str], object]]] =
     "history runs markdown": (lambda folder, text: history(folder, text, "runs", "--markdown"), markdown),
     "history curves csv": (lambda folder, text: history(folder, text, "curves", "--csv"), cells),
     "history csv": (lambda folder, text: history(folder, text, "export", "--csv"), cells),
+    "pytest table": (pytest_table, terminal),
+    "notebook": (notebook, lines_and_tags),
+    "plots": (plots, drawn),
     "flame graph": (flame_graph, xml),
     "comment": (lambda folder, text: render_comment(reviewed(text), f"https://h/?{text}"), markdown),
     "summary": (lambda folder, text: render_summary(reviewed(text)), markdown),
     "junit": (lambda folder, text: render_junit(reviewed(text)), xml),
     "open metrics": (lambda folder, text: render_open_metrics(reviewed(text).comparison), metrics),
+    **{
+        f"export {name}": (
+            lambda folder, text, made=render: made(figures_of_comparison(reviewed(text).comparison)),
+            shape,
+        )
+        for name, render in EXPORTS.items()
+    },
     "annotations": (
         lambda folder, text: "\n".join(each.command() for each in annotations_of(reviewed(text), folder)),
         commands,

@@ -8,6 +8,7 @@ texts but the value.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -78,9 +79,17 @@ def render_bencher(figures: Sequence[ExportedFigure]) -> str:
     """Return the object."""
     benchmarks: dict[str, dict[str, dict[str, float]]] = {}
     for figure in figures:
-        measures = benchmarks.setdefault(figure.title[:LONGEST_BENCHMARK], {})
+        measures = benchmarks.setdefault(_bencher_name(figure.title), {})
         measures[figure.measure[:LONGEST_MEASURE]] = _metric(figure)
     return json.dumps(benchmarks, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _bencher_name(title: str) -> str:
+    """Return the title; one that is too long is cut, and stays different from those that begin like it."""
+    if len(title) <= LONGEST_BENCHMARK:
+        return title
+    digest = hashlib.sha256(title.encode()).hexdigest()[:8]
+    return f"{title[: LONGEST_BENCHMARK - len(digest) - 1]}…{digest}"
 
 
 def _metric(figure: ExportedFigure) -> dict[str, float]:

@@ -65,6 +65,20 @@ def test_create_makes_a_store_that_git_does_not_see(project: Project) -> None:
     assert photometer("create") == 0
 
 
+def test_all_commands_use_the_store_that_the_project_names(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project.folder / "pyproject.toml").write_text('[tool.photometer]\nstore = "named.sqlite"\n')
+    assert photometer("create") == 0
+    assert (project.folder / "named.sqlite").exists()
+    assert not (project.folder / ".photometer").exists()
+    file = results(project.folder, "one", project.shas[0], 12_000)
+    for words in (("add", file), ("runs",), ("curves",), ("verify",), ("changes",), ("publish", "site")):
+        capsys.readouterr()
+        assert photometer(*words) == 0, (words, capsys.readouterr())
+    assert photometer("prune", "--project", "x", "--yes") in (0, 5)
+
+
 def test_without_a_store_the_remedy_is_named(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     assert photometer("runs") == 1
     assert "photometer history create" in capsys.readouterr().err

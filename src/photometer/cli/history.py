@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photometer.ci.project_store import store_of
 from photometer.cli import history_measure
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.help_page import PhotometerGroup
@@ -66,7 +67,7 @@ def register(app: typer.Typer) -> None:
 def create(store: ReadStore = None) -> None:
     from photometer.history.connection import make_store
 
-    say_aside(f"history store: {make_store(store)}")
+    say_aside(f"history store: {make_store(store_of(store))}")
 
 
 def add(
@@ -257,7 +258,7 @@ def verify(store: ReadStore = None) -> None:
     from photometer.history.connection import require_place
     from photometer.history.upkeep import examine
 
-    found = examine(require_place(store))
+    found = examine(require_place(store_of(store)))
     show_text("\n".join(found.facts))
     for problem in found.problems:
         complain(problem)
@@ -268,7 +269,7 @@ def _opened(store: str | None, *, write: bool = False) -> Store:
     from photometer.history.connection import require_place
     from photometer.history.store import open_store
 
-    return open_store(require_place(store), read_only=not write)
+    return open_store(require_place(store_of(store)), read_only=not write)
 
 
 def _is_of(machine: object, words: str | None) -> bool:
@@ -302,7 +303,7 @@ def publish(
     from photometer.history.site.site_files import publish_site
     from photometer.history.store import open_store
 
-    with open_store(require_place(store), read_only=True) as opened:
+    with open_store(require_place(store_of(store)), read_only=True) as opened:
         options = _site_options(opened, title, commit_url)
         repository = Repository.find()
         done = publish_site(
@@ -329,7 +330,7 @@ def serve(
     from photometer.history.site.local_server import LiveSite, LocalServer
     from photometer.history.store import open_store
 
-    with open_store(require_place(store), read_only=True) as opened:
+    with open_store(require_place(store_of(store)), read_only=True) as opened:
         say_aside("Searching for changes…")
         options = _site_options(opened, title, commit_url)
         site = LiveSite(opened, options, clock=lambda: int(time.time()), repository=Repository.find())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from photometer.ci.project_store import store_of
 from photometer.cli.cluster_option import Nodes, On, commit_nodes
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
@@ -68,7 +69,7 @@ def measure(
 
     old, new = parse_range(commits)
     chosen = chosen_suite(suite, tags)
-    place = require_place(store)
+    place = require_place(store_of(store))
     make_store(place)
     settings = run_settings(
         cores=cores,
@@ -142,7 +143,7 @@ def changes(
     from photometer.history.connection import require_place
     from photometer.history.store import open_store
 
-    place = require_place(store)
+    place = require_place(store_of(store))
     with open_store(place) as opened:
 
         def look() -> list[Change]:

@@ -13,6 +13,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -221,6 +222,10 @@ def plots(folder: Path, text: str) -> str:
     return f"<all>{''.join(each.svg for each in made)}</all>"
 
 
+def export(name: str, folder: Path, text: str) -> str:
+    return EXPORTS[name](figures_of_comparison(reviewed(text).comparison))
+
+
 def flame_graph(folder: Path, text: str) -> str:
     return render_flame_graph([((f"{text} (lib.so)", f"f ({text}.py)"), 600.0), ((text,), 300.0)], text)
 
@@ -249,13 +254,7 @@ OUTPUTS: dict[str, tuple[Callable[[Path, str], str], Callable[[str], object]]] =
     "summary": (lambda folder, text: render_summary(reviewed(text)), markdown),
     "junit": (lambda folder, text: render_junit(reviewed(text)), xml),
     "open metrics": (lambda folder, text: render_open_metrics(reviewed(text).comparison), metrics),
-    **{
-        f"export {name}": (
-            lambda folder, text, made=render: made(figures_of_comparison(reviewed(text).comparison)),
-            shape,
-        )
-        for name, render in EXPORTS.items()
-    },
+    **{f"export {name}": (partial(export, name), shape) for name in EXPORTS},
     "annotations": (
         lambda folder, text: "\n".join(each.command() for each in annotations_of(reviewed(text), folder)),
         commands,

@@ -32,6 +32,7 @@ from photometer.instruments.processor_instructions import perf_refusal
 from photometer.instruments.py_spy import find_py_spy, refusal_remedy
 from photometer.model.code_folder import cache_root
 from photometer.model.units import GIB, percent
+from photometer.session.control_group import memory_limit, processor_limit
 from photometer.session.cores import allowed_cores, usable_cores
 from photometer.session.layout import freezing
 from photometer.session.valgrind import find_valgrind
@@ -205,10 +206,10 @@ def _memory(files: SystemFiles) -> Finding | None:
     if available is None:
         return None
     free = available * 1024 / GIB
-    limit, used = files.number("/sys/fs/cgroup/memory.max"), files.number("/sys/fs/cgroup/memory.current")
+    limit = memory_limit(files.root)
     within = ""
-    if limit is not None and used is not None:
-        free, within = min(free, max(limit - used, 0) / GIB), f", limited to {limit / GIB:.1f} GiB here"
+    if limit is not None:
+        free, within = min(free, limit.free_bytes / GIB), f", limited to {limit.limit_bytes / GIB:.1f} GiB here"
     state = State.GOOD if free >= LEAST_FREE_MEMORY_GIB else State.FIX
     advice = "" if state is State.GOOD else "Counting and compiling take 1 to 1.5 GiB each: free some memory."
     return Finding("memory", state, f"{free:.1f} GiB free{within}", advice)
@@ -230,26 +231,16 @@ def _swap(files: SystemFiles) -> Finding | None:
 
 def _quota(files: SystemFiles) -> Finding | None:
     """Judge a limit of CPU time, by which the kernel stops all threads for the rest of every period, about 0.1 s."""
-    limit = _quota_cores(files)
+    limit = processor_limit(files.root)
     if limit is None:
         return None
-    throttled = files.field("/sys/fs/cgroup/cpu.stat", "nr_throttled") or 0
-    stopped = f"; stopped {throttled:,} times so far" if throttled else ""
+    stopped = f"; stopped {limit.times_stopped:,} times so far" if limit.times_stopped else ""
     return Finding(
         "container limits",
         State.FIX,
-        f"{limit:g} cores' worth of time per period{stopped}",
+        f"{limit.cores:g} cores' worth of time per period{stopped}",
         "The kernel pauses what exceeds it, even within a run. Give the container cores instead: --cpuset-cpus.",
     )
-
-
-def _quota_cores(files: SystemFiles) -> float | None:
-    words = (files.read("/sys/fs/cgroup/cpu.max") or "").split()
-    if len(words) == 2 and words[0].isdigit():
-        return int(words[0]) / int(words[1])
-    folder = "/sys/fs/cgroup/cpu"
-    quota, period = files.number(f"{folder}/cpu.cfs_quota_us"), files.number(f"{folder}/cpu.cfs_period_us")
-    return quota / period if quota is not None and period and quota > 0 else None
 
 
 def _perf(files: SystemFiles) -> Finding:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from photometer.errors import DefinitionError
+from photometer.session.control_group import processor_limit
 
 TOPOLOGY = Path("/sys/devices/system/cpu")
 
@@ -49,7 +50,10 @@ def allowed_cores() -> list[int]:
 
 
 def usable_cores(asked: Sequence[int] = (), topology: Path = TOPOLOGY) -> tuple[int, ...]:
-    """Return the cores to use: the requested ones, or one logical processor per core that this process may run on."""
+    """Return the cores to use: the requested ones, or one logical processor per core that this process may run on.
+
+    Not more than it has time for: a control group that uses up its time is stopped, whatever it measures.
+    """
     allowed = allowed_cores()
     if asked:
         forbidden = [core for core in asked if core not in allowed]
@@ -62,7 +66,9 @@ def usable_cores(asked: Sequence[int] = (), topology: Path = TOPOLOGY) -> tuple[
     first_of_core: dict[str, int] = {}
     for processor in allowed:
         first_of_core.setdefault(_siblings(processor, topology), processor)
-    return tuple(sorted(first_of_core.values()))
+    limit = processor_limit()
+    most = len(first_of_core) if limit is None else max(int(limit.cores), 1)
+    return tuple(sorted(first_of_core.values())[:most])
 
 
 def share_no_core(processors: Sequence[int], topology: Path = TOPOLOGY) -> bool:

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from photometer.model.machine import Environment
+from photometer.session.control_group import memory_limit
 from photometer.session.layout import Layout
 from photometer.worker.accelerators import all_of
 
@@ -129,9 +130,10 @@ def memory_limit_bytes(processes: int = 1) -> int | None:
 
 
 def available_bytes() -> int | None:
-    """Return the memory that this machine, or the container we are in, has free; None if that is unknown."""
-    known = [free for free in (_available_on_machine_bytes(), _free_in_container_bytes()) if free is not None]
-    return min(known, default=None)
+    """Return the memory that this machine, or the control group we are in, has free; None if that is unknown."""
+    limit = memory_limit()
+    known = [_available_on_machine_bytes(), None if limit is None else limit.free_bytes]
+    return min((free for free in known if free is not None), default=None)
 
 
 def limit_memory(pid: int, limit_bytes: int | None) -> None:
@@ -152,11 +154,3 @@ def _available_on_machine_bytes() -> int | None:
         return None
     found = re.search(r"^MemAvailable:\s*(\d+) kB", text, re.MULTILINE)
     return int(found.group(1)) * 1024 if found else None
-
-
-def _free_in_container_bytes(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
-    try:
-        most, used = (int((folder / name).read_text()) for name in ("memory.max", "memory.current"))
-    except (OSError, ValueError):  # no such control group, or no limit ("max")
-        return None
-    return max(most - used, 0)

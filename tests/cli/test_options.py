@@ -14,7 +14,15 @@ from typing import Any
 import typer.main
 
 from photometer.cli import build_app
-from photometer.cli.help_page import EXAMPLES, EntryHelp, describe, render_help
+from photometer.cli.help_page import (
+    EXAMPLES,
+    FOR_EXPERTS,
+    OTHER_OPTIONS,
+    SECTIONS,
+    EntryHelp,
+    describe,
+    render_help,
+)
 from tests.guards.sources import ROOT, check_each
 
 PAGE = ROOT / "docs" / "options.md"
@@ -155,6 +163,24 @@ def check_help(name: str) -> None:
     assert "{" not in about.usage
     # Only words that cannot be broken, such as an example or the choices of a format, are wider.
     assert not [line for line in text.partition("Examples:")[0].splitlines() if len(line) > 80 and "|" not in line]
+
+
+def test_help_with_many_options_is_in_sections() -> None:
+    with_sections = {}
+    for name, command in COMMANDS.items():
+        about = describe(command, f"photometer {name}")
+        titles = [title for title, _ in about.more_options]
+        # Of a short help, only what is for experts has a section.
+        assert bool(about.options) == (set(titles) <= {FOR_EXPERTS})
+        if not about.options:
+            with_sections[name] = titles
+            sections = dict(about.more_options)
+            assert [entry.names for entry in sections[OTHER_OPTIONS]] == ["-h, --help"], f"{name}: add it to SECTIONS"
+            assert titles == [each for each in (*SECTIONS, OTHER_OPTIONS, FOR_EXPERTS) if each in sections]
+    assert with_sections.keys() >= {"time", "ab", "run", "compare"}
+    named = [name for names in SECTIONS.values() for name in names.split()]
+    assert len(named) == len({*named})
+    assert {*named} <= {name for command in COMMANDS.values() for each in command.params for name in each.opts}
 
 
 def test_examples_are_accepted() -> None:

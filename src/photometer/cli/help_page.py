@@ -21,6 +21,27 @@ from photometer.cli.printing import on_screen
 
 # Options that few need have a section of their own at the end of a command's help: `rich_help_panel=FOR_EXPERTS`.
 FOR_EXPERTS = "For experts"
+# A command with more options than this has them in the sections below.
+MOST_WITHOUT_SECTIONS = 14
+OTHER_OPTIONS = "Other options"
+# By the question that brings a reader to the help. What is not named here is among the other options.
+SECTIONS = {
+    "What runs": (
+        "--suite -k --tag -L --where --setup --setup-b --cpp --global-setup --fuzzer --spec --against --count --dtype"
+        " --max-elements --max-bytes --matrix --install --python --threads --ranks --seed --grad-to-none"
+    ),
+    "What is measured": (
+        "--device --wall --instructions --memory --cold --cache --rates --energy --compile-report --compile-counts"
+        " --time --number --repeats --flame --duration --native --png --mode --dynamic --fullgraph --backend"
+    ),
+    "How long": "--min-run-time --precision --budget --limit --timeout --quick --resume",
+    "Verdicts": "--margin --metric --fail-on --accepted",
+    "Results": (
+        "--output --json --csv --markdown --html --format --junit --store --label --rows --quiet --by-file --relative"
+        " --baseline --baseline-env --transpose --variants --percentiles --recover"
+    ),
+    "Where it runs": "--cores --on --nodes --ranks-per-node --lock-clocks --no-keep",
+}
 
 # Of each command, at the end of its help. A test checks that the command accepts them.
 EXAMPLES: dict[str, tuple[str, ...]] = {
@@ -185,23 +206,32 @@ def describe(command: Any, path: str) -> CommandHelp:
     """Return the help of a command as data; `path` is what is typed, such as `photometer time`."""
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     options = [each for each in command.params if each.param_type_name == "option" and not each.hidden]
-    panels: dict[str, list[EntryHelp]] = {"": []}
+    in_sections = len(options) > MOST_WITHOUT_SECTIONS
+    panels: dict[str, list[EntryHelp]] = {title: [] for title in SECTIONS} if in_sections else {}
+    panels |= {"": [], FOR_EXPERTS: []}
     for each in options:
-        panels.setdefault(getattr(each, "rich_help_panel", None) or "", []).append(EntryHelp(_names(each), _text(each)))
+        title = getattr(each, "rich_help_panel", None) or (_section(each) if in_sections else "")
+        panels.setdefault(title, []).append(EntryHelp(_names(each), _text(each)))
+    others = (*panels.pop(""), EntryHelp("-h, --help", "Show this message and exit."))
+    if in_sections:
+        experts = panels.pop(FOR_EXPERTS)
+        panels, others = {**panels, OTHER_OPTIONS: [*others], FOR_EXPERTS: experts}, ()
     words = [_metavar(each) if each.required else f"[{_metavar(each)}]" for each in arguments]
     return CommandHelp(
         path=path,
         usage=" ".join([path, "[OPTIONS]", *words]),
         summary=(command.help or "").strip(),
         arguments=tuple(EntryHelp(_metavar(each), each.help or "") for each in arguments),
-        options=(
-            *panels.pop(""),
-            EntryHelp("-h, --help", "Show this message and exit."),
-        ),
-        more_options=tuple((title, tuple(entries)) for title, entries in panels.items()),
+        options=others,
+        more_options=tuple((title, tuple(entries)) for title, entries in panels.items() if entries),
         examples=EXAMPLES.get(path.rpartition("photometer ")[2], ()),
         exit_status=(command.epilog or "").strip(),
     )
+
+
+def _section(option: Any) -> str:
+    """Return the title of an option's section; empty if none has it."""
+    return next((title for title, names in SECTIONS.items() if not {*names.split()}.isdisjoint(option.opts)), "")
 
 
 def render_help(help: CommandHelp, width: int) -> str:

@@ -83,11 +83,7 @@ def _snippets(clear: bool) -> None:
     snippets = SnippetCache()
     usage = snippets.clear() if clear else snippets.usage()
     size = f"{usage.snippets} snippets in {usage.libraries} libraries, {usage.size_bytes / _MIB:.1f} MiB"
-    if clear:
-        show_text(f"removed {size} from {usage.folder}")
-        _tell_left(usage.left)
-    else:
-        show_text(f"{usage.folder}\n{size} of at most {usage.most_bytes // _MIB} MiB")
+    _tell_size(usage.folder, size, usage.most_bytes, usage.left, clear=clear)
 
 
 def _counts(clear: bool) -> None:
@@ -95,11 +91,15 @@ def _counts(clear: bool) -> None:
 
     usage = kept_counts.clear() if clear else kept_counts.usage()
     size = f"instruction counts of {usage.counts} benchmarks of revisions, {usage.size_bytes / _MIB:.1f} MiB"
+    _tell_size(usage.folder, size, kept_counts.MOST_BYTES, usage.left, clear=clear)
+
+
+def _tell_size(folder: Path, size: str, most_bytes: int, left: tuple[Path, ...], *, clear: bool) -> None:
     if clear:
-        show_text(f"removed {size}, from {usage.folder}")
-        _tell_left(usage.left)
+        show_text(f"removed {size}, from {folder}")
+        _tell_left(left)
     else:
-        show_text(f"{usage.folder}\n{size} of at most {kept_counts.MOST_BYTES // _MIB} MiB")
+        show_text(f"{folder}\n{size} of at most {most_bytes // _MIB} MiB")
 
 
 def _tell_left(left: tuple[Path, ...]) -> None:

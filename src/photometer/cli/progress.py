@@ -189,10 +189,11 @@ class ComparisonLines(Observer):
             complain(f"{spent_seconds:.0f} of at most {budget_seconds:.0f} s")
 
 
-class ComparisonBar(Observer):
+class _HiddenAside:
+    """A bar that is hidden while something else is printed."""
+
     def __init__(self, bar: Progress, task: TaskID) -> None:
         self._bar, self._task = bar, task
-        self._counted = ""
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
@@ -201,6 +202,10 @@ class ComparisonBar(Observer):
             yield
         finally:
             self._bar.start()
+
+
+class ComparisonBar(_HiddenAside, Observer):
+    _counted = ""
 
     def decided(self, title: str, verdict: Verdict) -> None:
         from rich.text import Text
@@ -294,22 +299,14 @@ class AbLines:
             complain(f"{spent_seconds:.0f} of at most {self._budget_seconds:.0f} s: {known_so_far(ranking)}")
 
 
-class AbBar:
+class AbBar(_HiddenAside):
     def __init__(self, bar: Progress, task: TaskID) -> None:
-        self._bar, self._task = bar, task
+        super().__init__(bar, task)
         bar.refresh()
 
     def stage(self, text: str) -> None:
         self._bar.update(self._task, description=on_screen(text), note="")
         self._bar.refresh()
-
-    @contextlib.contextmanager
-    def aside(self) -> Iterator[None]:
-        self._bar.stop()
-        try:
-            yield
-        finally:
-            self._bar.start()
 
     def look(self, ranking: Ranking, spent_seconds: float) -> None:
         self._bar.update(

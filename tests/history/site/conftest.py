@@ -12,7 +12,7 @@ from photometer.history.site.index_data import SiteOptions
 from photometer.history.site.site_files import Published, publish_site
 from photometer.history.store import Store, open_store
 from tests.history.site.made_history import MACHINES, fill_store, some_benchmarks
-from tests.report.browser.tab import Tab, chromium, new_tab
+from tests.report.browser.tab import Tab, browser as browser, new_tab
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -35,18 +35,9 @@ def published(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Publish
     return publish_site(store, tmp_path_factory.mktemp("site"), OPTIONS, 1_790_000_000)
 
 
-# Not for the whole session: while Playwright runs, tests of other folders in the same process could not use asyncio.
-@pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
-
-
 @pytest.fixture
 def tab(browser: Browser) -> Iterator[Tab]:
     """A new tab; whatever its page complained about fails the test."""
     with new_tab(browser) as opened:
         yield opened
-        opened.settle()
-        assert opened.problems == []
-        assert all(address.startswith(("file:", "about:", "http://127.0.0.1:")) for address in opened.requests)
+        opened.expect_no_problems("http://127.0.0.1:")

@@ -11,7 +11,7 @@ import pytest
 from photometer.model.results_reader import load_results
 from photometer.report.page.page import render_report
 from photometer.report.page.view_report import report_view
-from tests.report.browser.tab import Tab, chromium, new_tab
+from tests.report.browser.tab import Tab, browser as browser, new_tab
 from tests.report.page.fake_results import (
     comparison_records,
     fuzz_records,
@@ -44,19 +44,12 @@ PAGES = {
 }
 
 
-# Not for the whole session: while Playwright runs, tests of other folders in the same process could not use asyncio.
-@pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
-
-
 @pytest.fixture
 def tab(browser: Browser) -> Iterator[Tab]:
     """A new tab; whatever its page complained about fails the test."""
     with new_tab(browser) as opened:
         yield opened
-        expect_no_problems(opened)
+        opened.expect_no_problems()
 
 
 @pytest.fixture
@@ -64,13 +57,7 @@ def phone(browser: Browser) -> Iterator[Tab]:
     """The same with a phone's small screen."""
     with new_tab(browser, PHONE_WIDTH, 844, phone=True) as opened:
         yield opened
-        expect_no_problems(opened)
-
-
-def expect_no_problems(tab: Tab) -> None:
-    tab.settle()
-    assert tab.problems == []
-    assert all(address.startswith(("file:", "about:")) for address in tab.requests), tab.requests
+        opened.expect_no_problems()
 
 
 @pytest.fixture(scope="session")

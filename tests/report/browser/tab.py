@@ -58,6 +58,12 @@ class Tab:
         """Wait two frames: what was asked for is drawn."""
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
+    def expect_no_problems(self, *also_asked: str) -> None:
+        """Fail if the page complained, or asked for anything but files and addresses that begin with one of these."""
+        self.settle()
+        assert self.problems == []
+        assert all(address.startswith(("file:", "about:", *also_asked)) for address in self.requests), self.requests
+
     def picture(self, path: Path) -> Path:
         """Write what the window shows as a PNG."""
         self.settle()
@@ -93,6 +99,14 @@ def chromium() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+# Not for the whole session: while Playwright runs, tests of other folders in the same process could not use asyncio.
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests of the folder whose conftest.py imports this."""
+    with chromium() as started:
+        yield started
 
 
 @contextlib.contextmanager

@@ -35,8 +35,7 @@ from photometer.definition import TimerArgs
 from photometer.definition.loading import load_suite
 from photometer.execution.executor import Done, Executor, MeasureOrder, Work, describe
 from photometer.execution.local_executor import LocalExecutor
-from photometer.execution.record_writer import RecordWriter
-from photometer.execution.run_file import kept_visits, open_run_file
+from photometer.execution.run_file import RecordWriter, kept_visits, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
 from photometer.execution.steps import TIME

@@ -22,11 +22,9 @@ from photometer.execution.executor import describe
 from photometer.execution.import_check import check_imports
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.observer import NullObserver, RunObserver
-from photometer.execution.probe_plan import probe_plan
-from photometer.execution.record_writer import RecordWriter
-from photometer.execution.run_file import RunFile, kept_visits, open_run_file
+from photometer.execution.run_file import RecordWriter, RunFile, kept_visits, open_run_file
 from photometer.execution.run_settings import RunSettings
-from photometer.execution.scheduler import run_plan
+from photometer.execution.scheduler import probe_plan, run_plan
 from photometer.execution.workplace import Workplace
 from photometer.model.machine import Environment, Machine, Node
 from photometer.model.results_folder import RESULTS_FOLDER, check_results_folder, hold_folder

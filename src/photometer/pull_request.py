@@ -21,8 +21,8 @@ from photometer.comparing.comparison import Comparison
 from photometer.comparing.comparison_file import FILE_NAME
 from photometer.environments.resolved import ResolvedEnvironment
 from photometer.errors import PhotometerError, ResultsFileError
-from photometer.execution.order_record import identified
 from photometer.execution.profile import ProfileSettings
+from photometer.execution.run_file import identified
 from photometer.flames import FlameFiles, OnWork, draw_comparison
 from photometer.instruments.ready_order import task_spec_of
 from photometer.model.comparison_replicate import ComparisonReplicate

@@ -7,7 +7,7 @@ import pytest
 from photometer.analysis.run_table import recorded_plan
 from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.errors import ResultsFileError
-from photometer.execution.order_record import identified
+from photometer.execution.run_file import identified
 from photometer.instruments.ready_order import task_spec_of
 from photometer.model.measurement import Measurement
 from photometer.model.records import to_record

@@ -8,7 +8,7 @@ import pytest
 
 from photometer.analysis.speedup import RuntimeRow, runtime_rows
 from photometer.definition import GroupedSetup, GroupedStmts
-from photometer.execution.order_record import identified
+from photometer.execution.run_file import identified
 from photometer.instruments.contest import PairedTimes
 from photometer.instruments.ready_order import task_spec_of
 from photometer.instruments.speedup import Speedup, runtime_groups

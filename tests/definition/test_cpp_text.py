@@ -7,7 +7,7 @@ import pytest
 from photometer.definition import GroupedSetup, GroupedStmts, GroupedVariants, iter_parsed_lines, parse_stmts
 from photometer.definition.cpp_text import blanked, runs_on, without_directives
 from photometer.errors import DefinitionError
-from photometer.instruments.cpp.pieces import is_self_contained
+from photometer.instruments.cpp.source import is_self_contained
 from photometer.plan import materialize
 
 SETUP = GroupedSetup("x = torch.ones(1)", "auto x = torch::ones({1}); // the input")

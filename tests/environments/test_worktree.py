@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from photometer.environments.spec import GitSource
-from photometer.environments.submodules import checked_out_submodules
-from photometer.environments.worktree import Worktrees, check_revisions, has_modules, resolve
+from photometer.environments.worktree import Worktrees, check_revisions, checked_out_submodules, has_modules, resolve
 from photometer.errors import EnvironmentSpecError
 from photometer.session.remarks import remarks_to
 from tests.repositories import commit_files, git, make_repository

@@ -8,9 +8,9 @@ import pytest
 
 from photometer.definition import TimerArgs
 from photometer.errors import DefinitionError, ResultsFileError
-from photometer.execution.order_record import identified
-from photometer.execution.run_file import open_run_file
+from photometer.execution.run_file import identified, open_run_file
 from photometer.execution.run_settings import RunSettings
+from photometer.execution.steps import GIVEN_UP
 from photometer.instruments.ready_order import task_spec_of
 from photometer.instruments.registry import INSTRUMENTS
 from photometer.model.measurement import Measurement
@@ -51,7 +51,7 @@ def test_resume_knows_what_is_finished_also_in_a_torn_file(tmp_path: Path) -> No
         first.file.append(record(kind, order))
     first.path.write_bytes(first.path.read_bytes()[:-20])
     second = open_run_file(tmp_path, PLAN, SETTINGS, FACTS, resume=True)
-    failed = {("2", each.name) for each in INSTRUMENTS}
+    failed = {("2", name) for name in (GIVEN_UP, *(each.name for each in INSTRUMENTS))}
     assert second.finished == {("1", "time"), ("1", "count"), *failed}
     second.file.append(record("measurement", "3"))
     assert len(load_results(second.path).records) == 4

@@ -12,14 +12,13 @@ from photometer.definition import GroupedSetup, GroupedStmts, TrainingStep
 from photometer.execution.agenda import Agenda
 from photometer.execution.executor import Failure, MeasureOrder
 from photometer.execution.local_executor import LocalExecutor
-from photometer.execution.order_record import identified
+from photometer.execution.run_file import identified
 from photometer.execution.steps import Step, finished_steps
-from photometer.instruments import peaks
+from photometer.instruments import work
 from photometer.instruments.device.energy import ENERGY
 from photometer.instruments.observed import METRICS, PHASES
-from photometer.instruments.peaks import peak_of
 from photometer.instruments.ready_order import ReadyOrder
-from photometer.instruments.work import PEAK, WORK
+from photometer.instruments.work import PEAK, WORK, peak_of
 from photometer.plan import materialize
 from photometer.plan.work_order import WorkOrders
 from photometer.session.session import Session
@@ -33,9 +32,9 @@ SETUP = GroupedSetup("x = torch.rand(n)")
 @pytest.fixture(autouse=True)
 def small_peaks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PHOTOMETER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(peaks, "CPU_MATRICES", (16, 32))
-    monkeypatch.setattr(peaks, "CPU_COPY_BYTES", 1 << 16)
-    monkeypatch.setattr(peaks, "SHORTEST_BLOCK_SECONDS", 1e-4)
+    monkeypatch.setattr(work, "CPU_MATRICES", (16, 32))
+    monkeypatch.setattr(work, "CPU_COPY_BYTES", 1 << 16)
+    monkeypatch.setattr(work, "SHORTEST_BLOCK_SECONDS", 1e-4)
 
 
 FIGURES = (PHASES, ENERGY, WORK, PEAK, METRICS)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from photometer.definition import load_suite
-from photometer.execution.order_record import identified
+from photometer.execution.run_file import identified
 from photometer.history.repository import Repository
 from photometer.history.store import open_store
 from photometer.history.writing import Origin

@@ -8,7 +8,7 @@ import pytest
 
 import photometer
 from photometer.definition import GroupedSetup, GroupedStmts
-from photometer.execution.order_record import identified
+from photometer.execution.run_file import identified
 from photometer.model.order_name import (
     LABEL_SEPARATOR,
     OrderName,

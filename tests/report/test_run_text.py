@@ -5,7 +5,7 @@ from pathlib import Path
 from photometer.analysis.run_table import RunFailure, tabulate_run
 from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
 from photometer.execution.executor import Failure
-from photometer.execution.order_record import failure_record, identified
+from photometer.execution.run_file import failure_record, identified
 from photometer.execution.steps import COUNT, TIME
 from photometer.instruments.ready_order import task_spec_of
 from photometer.model.device_measurement import DeviceMeasurement, DeviceMode, ModeName, Source

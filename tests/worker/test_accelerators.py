@@ -31,8 +31,7 @@ from photometer.worker.accelerators import (
     was_started,
 )
 from photometer.worker.child import synchronized_clock, waiting_for
-from photometer.worker.device_blocks import DeviceBlocks
-from photometer.worker.graph_blocks import GraphBlocks
+from photometer.worker.device_blocks import DeviceBlocks, GraphBlocks
 from photometer.worker.memory import opened_device, take_memory
 
 from .fake_backend import NAME, PARTS, Abacus, install

@@ -203,7 +203,7 @@ def show_peaks(
     json: str | None,
 ) -> None:
     """Print what a matrix product and a copy reach."""
-    from photometer.instruments.peaks import check_device, peak_of
+    from photometer.instruments.work import check_device, peak_of
     from photometer.model.machine import Environment
     from photometer.report.figures_text import peak_text
     from photometer.session.session import Session

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import EnvironmentSpec, GitSource, parse_environment
-from photometer.environments.submodules import empty_submodules, fill_submodules
-from photometer.environments.worktree import Checkout, Worktrees, top_of
+from photometer.environments.worktree import Checkout, Worktrees, empty_submodules, fill_submodules, top_of
 from photometer.errors import PhotometerError
 from photometer.git import run_git
 from photometer.model.machine import Environment, Machine

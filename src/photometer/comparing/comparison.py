@@ -36,7 +36,7 @@ from photometer.comparing.explain import Explainer, Explanation
 from photometer.comparing.request import ComparisonSettings
 from photometer.comparing.source import CheckedPlan, Contest, Observer, Source, StartedSide, failure_of
 from photometer.errors import PhotometerError
-from photometer.execution.order_record import identified
+from photometer.execution.run_file import identified
 from photometer.instruments.declaration import Asked
 from photometer.instruments.memory import take_memory
 from photometer.instruments.noise_watch import others_busy

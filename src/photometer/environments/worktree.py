@@ -4,7 +4,8 @@ In: a GitSource. Out: a Checkout. All folders lie in one private temporary folde
 of a path shifts the addresses of later memory), and are removed at the end of the block, also after Ctrl-C. Worktrees
 that a killed photometer left registered with git are removed by the next one. If servers stay warm, the next command
 must find the files that they have imported: revisions are then kept in the cache, each in a folder named by its
-content, which is exported without being registered with git.
+content, which is exported without being registered with git. Folders of submodules, which git leaves empty, are filled
+from those that the user has checked out: nothing is fetched.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -25,17 +26,11 @@ from typing import TypeVar
 
 from photometer.environments.kept import KeptEnvironments, key_of
 from photometer.environments.spec import MERGE_BASE, WORKTREE, GitSource
-from photometer.environments.submodules import (
-    all_checked_out_submodules,
-    checked_out_submodules,
-    export_files,
-    fill_submodules,
-)
 from photometer.errors import CacheError, EnvironmentSpecError, PhotometerError
 from photometer.git import find_commit, git_text, top_of_repository
 from photometer.model.code_folder import cache_root
 from photometer.model.visible_text import visible_line
-from photometer.session.left_behind import make_folder
+from photometer.session.left_behind import make_folder, private_folder
 from photometer.session.remarks import remark
 from photometer.session.warm import keep_seconds
 
@@ -314,3 +309,82 @@ def _forget_left_behind(repository: Path) -> None:
         ours = folder.parent.name.startswith(_PREFIX) and folder.parent.parent.resolve() == temporary
         if line.startswith("worktree ") and ours and not folder.exists():
             git_text(repository, "worktree", "remove", "--force", "--force", str(folder))
+
+
+# The mode of an entry that is a submodule: git names its commit where a file would have its content.
+_MODE = "160000"
+
+
+def export_files(repository: Path, commit: str, folder: Path) -> None:
+    """Write the files of a commit, through an index of their own: git keeps no record of it."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with private_folder("index") as place:
+        own_index = {"GIT_INDEX_FILE": str(place / "index")}
+        git_text(repository, "read-tree", commit, variables=own_index)
+        git_text(repository, "checkout-index", "--all", f"--prefix={folder}/", variables=own_index)
+
+
+def fill_submodules(repository: Path, commit: str, folder: Path) -> None:
+    """Write the files of the commit's submodules, and of theirs. Raise EnvironmentSpecError if a commit is missing."""
+    for name, wanted in _submodules(repository, commit, folder):
+        own = repository / name
+        if not is_checked_out(repository, name):
+            continue
+        if not _has_commit(own, wanted):
+            raise EnvironmentSpecError(
+                f"the submodule {name} has no commit {wanted[:10]}, which {commit[:10]} needs",
+                remedy=f"Get it: git -C {own} fetch",
+            )
+        export_files(own, wanted, folder / name)
+        fill_submodules(own, wanted, folder / name)
+
+
+def empty_submodules(repository: Path, commit: str, folder: Path) -> None:
+    """Remove the files of the commit's submodules, before the folder gets those of another commit."""
+    for name, _ in _submodules(repository, commit, folder):
+        shutil.rmtree(folder / name)
+
+
+def checked_out_submodules(repository: Path) -> tuple[str, ...]:
+    """Return the names of the submodules that the user has checked out, without those inside of them."""
+    if not (repository / ".gitmodules").exists():
+        return ()
+    listed = git_text(repository, "ls-files", "-z", "--stage")
+    entries = [entry.partition("\t") for entry in listed.split("\0")]
+    return tuple(name for about, _, name in entries if about.startswith(_MODE) and is_checked_out(repository, name))
+
+
+def all_checked_out_submodules(repository: Path) -> tuple[str, ...]:
+    """Return the names of the submodules that the user has checked out, at any depth."""
+    found: list[str] = []
+    for name in checked_out_submodules(repository):
+        found += [name, *(f"{name}/{inner}" for inner in all_checked_out_submodules(repository / name))]
+    return tuple(found)
+
+
+def is_checked_out(repository: Path, name: str) -> bool:
+    # A link may lead to any other repository.
+    return (repository / name).resolve() == repository.resolve() / name and (repository / name / ".git").exists()
+
+
+def _submodules(repository: Path, commit: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name and commit of each submodule that has a folder in this checkout."""
+    if not (folder / ".gitmodules").exists():
+        return
+    for entry in git_text(repository, "ls-tree", "-r", "-z", commit).split("\0"):
+        about, _, name = entry.partition("\t")
+        # A link in its place may lead out of the checkout.
+        if (
+            about.startswith(_MODE)
+            and (folder / name).is_dir()
+            and (folder / name).resolve() == folder.resolve() / name
+        ):
+            yield name, about.split()[2]
+
+
+def _has_commit(repository: Path, commit: str) -> bool:
+    try:
+        git_text(repository, "cat-file", "-e", commit + "^{commit}")
+    except EnvironmentSpecError:
+        return False
+    return True

@@ -2,7 +2,7 @@
 
 In: the path, the plan, the facts of the environment. Out: the file to append to, and the steps it already has. A suite
 whose labels were edited is continued: an order is the same if its code is the same (statement, set-up, threads,
-device, and how it runs).
+device, and how it runs). Every record of an order has its identity, by which `--resume` and comparisons find it.
 """
 
 from __future__ import annotations
@@ -11,19 +11,22 @@ import contextlib
 import dataclasses
 import itertools
 import json
+import queue
 import re
+import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from photometer.errors import DefinitionError
-from photometer.execution.order_record import identified
+from photometer.execution.executor import Failure
 from photometer.execution.rounds import VisitBook
 from photometer.execution.run_settings import RunSettings
-from photometer.execution.steps import TIME, finished_steps
+from photometer.execution.steps import TIME, Step, finished_steps
 from photometer.instruments.cpp.torch_build import build_fingerprint
 from photometer.instruments.machine_facts import gather_machine, short_flags
 from photometer.instruments.ready_order import task_spec_of
@@ -218,3 +221,75 @@ def _code(spec: Mapping[str, Any], auto: object) -> str:
     """Return the identity of an order's code; fields with their defaults are left out of records."""
     given = {name: value for name in _CODE if (value := spec.get(name)) not in (None, "", "pass", 1)}
     return json.dumps([given, auto], sort_keys=True, default=str)
+
+
+# Waiting records are in memory, so their number is limited.
+MOST_WAITING = 1000
+
+
+class RecordWriter:
+    """Use as a context manager; everything is written when the block ends."""
+
+    def __init__(self, write: Callable[[Any], object]) -> None:
+        self._write = write
+        self._waiting: queue.Queue[Any] = queue.Queue(MOST_WAITING)
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="record writer", daemon=True)
+
+    def keep(self, record: Any) -> None:
+        """Take a record; wait only if the queue is full."""
+        self._raise()
+        self._waiting.put(record)
+
+    def flush(self) -> None:
+        """Return when all records so far are written."""
+        self._waiting.join()
+        self._raise()
+
+    def __enter__(self) -> RecordWriter:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._waiting.put(_END)
+        self._thread.join()
+        if kind is None:
+            self._raise()
+
+    def _run(self) -> None:
+        while (record := self._waiting.get()) is not _END:
+            try:
+                if self._error is None:
+                    self._write(record)
+            except BaseException as error:
+                self._error = error
+            finally:
+                self._waiting.task_done()
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+
+_END = object()
+
+
+def identified(record: Mapping[str, Any], order: WorkOrder) -> dict[str, Any]:
+    """Return the record with the order it belongs to."""
+    about = {"id": order.id, "label": list(order.label), "auto": to_record(order.auto)}
+    return {**record, "order": {**about, "tags": list(order.tags)} if order.tags else about}
+
+
+def failure_record(order: WorkOrder, step: Step, failure: Failure, attempts: int) -> dict[str, Any]:
+    """Return the record of an order that was given up: at which step, and after how many attempts."""
+    fields = {name: getattr(failure, name) for name in ("type", "message", "log", "remedy", "exit_status")}
+    record = {
+        "kind": "failure",
+        "step": step.name,
+        "attempts": attempts,
+        **{name: value for name, value in fields.items() if value},
+        "task_spec": to_record(task_spec_of(order)),
+    }
+    return identified(record, order)

@@ -4,33 +4,38 @@ Wall-time work has its cores to itself, and on a small machine the whole machine
 models) comes first, then all timings, in rounds, then counts and the rest on all cores; a large plan does so group by
 group. A machine with more cores does both at the same time; timings that need several cores (one per thread) come last
 in their group there, and nothing new starts until these cores are free. On a cluster a timing has a node to itself,
-while other nodes do the rest (workplace.py, remote/node_slots.py).
+while other nodes do the rest (workplace.py, remote/node_slots.py). `probe_plan` runs every order of a plan of probes
+once, for `check`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import queue
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 from photometer.execution.agenda import Agenda, Job
 from photometer.execution.budget import Budget
 from photometer.execution.executor import Done, Executor, Failure, Work
 from photometer.execution.observer import NullObserver, RunObserver, RunState, TimeLeft
-from photometer.execution.order_record import failure_record, identified
 from photometer.execution.prepare import Preparation
 from photometer.execution.rounds import VisitBook, orders_per_group
+from photometer.execution.run_file import failure_record, identified
 from photometer.execution.run_settings import RunSettings
-from photometer.execution.steps import BUILD, TIME, Step
+from photometer.execution.steps import BUILD, PROBE, TIME, Step
 from photometer.execution.workplace import LocalWorkplace, Slot, Workplace, quiet_lanes_of
 from photometer.model.records import from_record, to_record
 from photometer.model.visit import Visit
+from photometer.plan.probe import PROBE_FOLDER, ProbeOutcome, with_result_path
 from photometer.plan.work_order import WorkOrder, WorkOrders
 from photometer.session.cores import usable_cores
+from photometer.session.left_behind import private_folder
 from photometer.worker.messages import TorchFacts
 
 # A counting server takes about 15 s to start, as long as this many counts, so it must be worth it.
@@ -101,18 +106,46 @@ def run_plan(  # noqa: PLR0913 - a run has many parts, and one caller
     return _run(agenda, place, preparation, work_for, on_record, observer=observer, book=book, budget=budget)
 
 
-def run_agenda(
-    agenda: Agenda,
+def probe_plan(
+    plan: WorkOrders,
+    settings: RunSettings,
     executor: Executor,
-    preparation: Preparation,
-    measure: Callable[[Job, tuple[int, ...]], Work],
-    cores: Sequence[int],
-    on_record: Callable[[dict[str, Any]], object],
+    facts: TorchFacts,
     observer: RunObserver | None = None,
-) -> int:
-    """Work through an agenda on this machine; `measure` makes the work of a measuring job. Return how many failed."""
-    workplace = LocalWorkplace(executor, cores, uses_device=agenda.uses_device)
-    return _run(agenda, workplace, preparation, measure, on_record, observer=observer)
+) -> list[ProbeOutcome]:
+    """Run each order of a plan that was made with probe=True once; return the values that each left in its file."""
+    errors: dict[str, str] = {}
+
+    def keep(record: dict[str, Any]) -> None:
+        errors[record["order"]["id"]] = f"{record['step']} failed: {record['message']}"
+
+    with private_folder("probes") as folder:
+        # A file per order, by its bare name: it is part of the C++ text, which would else never be in the cache.
+        named = dataclasses.replace(plan, orders=tuple(with_result_path(order, order.id) for order in plan))
+        cores = usable_cores(settings.cores)
+        preparation = Preparation(facts, include_paths=[str(PROBE_FOLDER)])
+
+        def work_for(job: Job, cores: tuple[int, ...]) -> Work:
+            assert job.order is not None
+            return preparation.measuring(
+                PROBE,
+                job.order,
+                min_run_time=settings.min_run_time,
+                repeats=1,
+                path=(str(PROBE_FOLDER),),
+                folder=str(folder),
+                cores=cores,
+            )
+
+        agenda = Agenda(named, [PROBE], cores=len(cores))
+        place = LocalWorkplace(executor, cores, uses_device=agenda.uses_device)
+        _run(agenda, place, preparation, work_for, keep, observer=observer)
+        return [ProbeOutcome(order, _values(folder / order.id), errors.get(order.id)) for order in plan]
+
+
+def _values(path: Path) -> dict[str, Any] | None:
+    """Return the values that an order wrote; None if it wrote none: an author's TimerArgs are run as they are."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
 def _run(  # noqa: PLR0913 - as above

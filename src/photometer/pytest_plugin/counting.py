@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from photometer.errors import PhotometerError
-from photometer.execution.order_record import identified
+from photometer.execution.run_file import identified
 from photometer.instruments.callgrind.count_task import CountTask
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.model.machine import Environment

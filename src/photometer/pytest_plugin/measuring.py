@@ -212,7 +212,7 @@ def shown(call: Call, statement: Statement) -> str:
 
 def records_of(bench: Bench) -> list[dict[str, Any]]:
     """Return the records of a test for a results file, as plain values that an xdist worker can send."""
-    from photometer.execution.order_record import identified
+    from photometer.execution.run_file import identified
     from photometer.model.records import to_record
 
     engine = bench.engine

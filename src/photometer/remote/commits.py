@@ -25,9 +25,8 @@ from photometer.model.machine import Machine
 from photometer.remote.cluster import Cluster, import_ray
 from photometer.remote.comparisons import compare_on_cluster
 from photometer.remote.node_actors import Wanted
-from photometer.remote.node_worker import ShippedCommits
+from photometer.remote.node_worker import ShippedCommits, pack_commits
 from photometer.remote.ray_workplace import RayWorkplace
-from photometer.remote.shipped_commits import pack_commits
 
 POLL_SECONDS = 0.2
 # After Ctrl-C a thread may be in the middle of a run; its servers end with its node's actor.

@@ -27,8 +27,8 @@ from photometer.execution.scheduler import MOST_LOSSES
 from photometer.model.results_reader import load_results
 from photometer.plan.work_order import WorkOrder, short_titles
 from photometer.remote.cluster import import_ray
+from photometer.remote.node_worker import pack_commits, unpack_commits
 from photometer.remote.ray_workplace import RayWorkplace
-from photometer.remote.shipped_commits import pack_commits, unpack_commits
 from photometer.session.left_behind import private_folder
 from photometer.session.session import Session
 

@@ -1,7 +1,8 @@
 """NodeWorker: runs on a node of a cluster, owns the session with all its servers, and does the work sent to it.
 
 It does not use Ray; `fetch` gets a file's content from wherever the driver put it. In: NodeRequest and work. Out:
-NodeFacts once, then one NodeOutcome per piece of work.
+NodeFacts once, then one NodeOutcome per piece of work. Commits to measure come as one git pack of their files, without
+their history, and are checked out here as from the user's own repository.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from photometer.model.code_folder import VARIABLE, cache_root, make_code_folder
 from photometer.model.machine import Environment, Node
 from photometer.model.task import TaskSpec
 from photometer.model.whole_file import write_whole
-from photometer.remote.shipped_commits import unpack_commits
 from photometer.session.cores import usable_cores
 from photometer.session.left_behind import private_folder, remove_own
 from photometer.session.policy import simd_variables
@@ -44,6 +44,7 @@ from photometer.worker.rank_guests import HostRanks
 
 if TYPE_CHECKING:
     from photometer.commits.lane import CommitLane
+from photometer.git import run_git
 
 # Counted once on every node that counts: arithmetic in a vectorised loop, a copy, and a small operator.
 CONTROL = TaskSpec(
@@ -312,3 +313,27 @@ def _toolchain(facts: TorchFacts) -> str:
     torch = [facts.torch, facts.git_version or "", str(facts.cxx11_abi), facts.torch_folder]
     parts = [platform.machine(), *platform.libc_ver(), *torch, compiler]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def pack_commits(repository: Path, commits: Sequence[str]) -> bytes:
+    """Return a pack of the commits with all their files; files in common are in it once."""
+    wanted = "".join(f"{commit}\n" for commit in commits).encode()
+    listed = _git(repository, "rev-list", "--objects", "--no-walk=unsorted", "--stdin", given=wanted)
+    # A line is the name of an object, followed by its path.
+    names = b"".join(line.split(b" ", 1)[0] + b"\n" for line in listed.splitlines())
+    return _git(repository, "pack-objects", "--stdout", "-q", given=names)
+
+
+def unpack_commits(pack: bytes, commits: Sequence[str], folder: Path) -> Path:
+    """Create a repository from a pack in a new folder, and return it."""
+    folder.mkdir(mode=0o700, parents=True)
+    _git(folder, "init", "--quiet")
+    _git(folder, "index-pack", "--stdin", given=pack)
+    # Their parents are missing: mark the repository as shallow.
+    (folder / ".git" / "shallow").write_text("".join(f"{commit}\n" for commit in commits), encoding="ascii")
+    return folder
+
+
+def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+    remedy = "Check that the repository has all of their files (`git fsck`)."
+    return run_git(folder, *arguments, given=given, failed="the commits could not be sent to a node", remedy=remedy)

@@ -1,7 +1,8 @@
 """RayWorkplace: the nodes of a cluster behind the scheduler's interface. One actor per node owns its servers.
 
-If a node is lost, only the work it was doing is lost, and another node does it. Nodes that join later are used. All
-methods are called by one thread.
+If a node is lost, only the work it was doing is lost, and another node does it. Nodes that join later are used. What
+one node made and others need (scripted models, and C++ built once per toolchain) is kept by Ray; a node fetches what
+it does not have. All methods are called by one thread, unless they say otherwise.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import contextlib
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any
@@ -20,14 +21,13 @@ from photometer.execution.executor import BuildSnippets, Done, Failure, MeasureO
 from photometer.execution.import_check import check_imports
 from photometer.execution.observer import NodeState
 from photometer.execution.workplace import Slot
+from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.model.machine import Machine, Node
 from photometer.plan.work_order import WorkOrders
 from photometer.remote.cluster import Cluster, import_ray
-from photometer.remote.node_actors import POLL_SECONDS, NodeActors, Wanted, lost_node
+from photometer.remote.node_actors import POLL_SECONDS, NodeActors, Wanted, differing_counts, lost_node
 from photometer.remote.node_slots import NodeSlots
 from photometer.remote.node_worker import NodeFacts, NodeOutcome, ShippedCommits
-from photometer.remote.same_software import differing_counts
-from photometer.remote.shared_files import SharedFiles
 from photometer.worker.messages import TorchFacts
 
 
@@ -274,3 +274,73 @@ def _ended(failure: Failure) -> Future[Done | Failure]:
     made: Future[Done | Failure] = Future()
     made.set_result(failure)
     return made
+
+
+class SharedFiles:
+    """Takes what nodes made, and returns for a piece of work the files that must be on its node first."""
+
+    def __init__(self, put: Callable[[bytes], Any]) -> None:
+        self._put = put
+        self._made: dict[str, bytes] = {}
+        self._refs: dict[str, Any] = {}
+        # By toolchain: what replaces the library that the first one built.
+        self._built: dict[str, dict[BuiltSnippet, BuiltSnippet]] = {}
+
+    def add(self, files: Mapping[str, bytes]) -> None:
+        """Take files that a node made. This does not call Ray: one of Ray's threads may call it."""
+        self._made.update(files)
+
+    def needed(self, work: Work | None) -> dict[str, list[Any]]:
+        """Return references to the files that the work needs, in lists: Ray does not resolve references inside one."""
+        if isinstance(work, MeasureOrder):
+            library = None if work.ready.built is None else str(work.ready.built.library)
+            models = [ready.model_path for ready in (work.ready, *work.against)]
+            wanted = [path for path in (*models, library) if path is not None]
+        else:
+            # C++ may load any of the models when it is built or run.
+            wanted = [path for path in (*self._made, *self._refs) if path.endswith(".pt")]
+        return {path: [self._ref(path)] for path in wanted if path in self._made or path in self._refs}
+
+    def as_built_by(self, toolchain: str, work: Work) -> Work:
+        """Return the work with the library that this toolchain has built."""
+        if not isinstance(work, MeasureOrder) or work.ready.built is None:
+            return work
+        replacement = self._built.get(toolchain, {}).get(work.ready.built)
+        if replacement is None:
+            return work
+        return dataclasses.replace(work, ready=dataclasses.replace(work.ready, built=replacement))
+
+    def all_built(
+        self, first: Future[Done | Failure], others: Mapping[str, Future[Done | Failure]]
+    ) -> Future[Done | Failure]:
+        """Return the builds of all toolchains as one: a snippet that one of them cannot compile is a failure."""
+        made: Future[Done | Failure] = Future()
+        left = [first, *others.values()]
+
+        def on_one(future: Future[Done | Failure]) -> None:
+            left.remove(future)
+            if not left:
+                made.set_result(self._merged(first.result(), {name: each.result() for name, each in others.items()}))
+
+        for future in tuple(left):
+            future.add_done_callback(on_one)
+        return made
+
+    def _merged(self, first: Done | Failure, others: Mapping[str, Done | Failure]) -> Done | Failure:
+        if isinstance(first, Failure):
+            return first
+        merged = list(first.outcomes)
+        for toolchain, outcome in others.items():
+            if isinstance(outcome, Failure):
+                return outcome
+            for place, (ours, theirs) in enumerate(zip(first.outcomes, outcome.outcomes, strict=True)):
+                if isinstance(theirs, Failure):
+                    merged[place] = theirs
+                elif not isinstance(ours, Failure):
+                    self._built.setdefault(toolchain, {})[ours] = theirs
+        return Done(outcomes=tuple(merged))
+
+    def _ref(self, path: str) -> Any:
+        if path not in self._refs:
+            self._refs[path] = self._put(self._made.pop(path))
+        return self._refs[path]

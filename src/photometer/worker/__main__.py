@@ -21,7 +21,6 @@ SIBLINGS = (
     "python_loop",
     "native_loop",
     "device_blocks",
-    "graph_blocks",
     "own_trampolines",
     "python_frames",
     "valgrind_requests",

@@ -20,10 +20,9 @@ from typing import Any, cast
 from .accelerators import device_in_use, device_models, device_names, open_device, see_only
 from .compile_counts import COUNT_COMPILE, CompileCount
 from .compile_report import report_compile, use_compile_cache
-from .device_blocks import DeviceBlocks
+from .device_blocks import DeviceBlocks, GraphBlocks
 from .device_modes import measure_modes
 from .figure_messages import CountWork, MeasureDevice, Observe
-from .graph_blocks import GraphBlocks
 from .memory import measure_memory
 from .messages import (
     Count,

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from photometer.instruments.cpp.diagnostics import Diagnostic, errors_of, owners_of_errors, read_diagnostics
-from photometer.instruments.cpp.pieces import has_directive, is_self_contained, may_share_a_file, split_includes
 from photometer.instruments.cpp.snippet import CppSnippet
 from photometer.instruments.cpp.source import (
     HEADER_NAME,
@@ -26,9 +25,13 @@ from photometer.instruments.cpp.source import (
     NamedSnippet,
     Prelude,
     choose_prelude,
+    has_directive,
+    is_self_contained,
+    may_share_a_file,
     own_file,
     own_includes,
     shared_file,
+    split_includes,
     sunk_lines,
 )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from photometer.errors import ToolMissing
 from photometer.instruments.declaration import Asked, Beside, Figure, Instrument, Option
-from photometer.instruments.device.nvml import LIBRARY
+from photometer.instruments.device.nvml import started
 from photometer.instruments.ready_order import prepared_child, task_spec_of
 from photometer.model.run_figures import EnergyOfRun
 from photometer.model.task import Language, TaskSpec
@@ -33,15 +33,9 @@ ReadJoules = Callable[[], float]
 
 def open_energy_counter(number: int = 0, library: Any = None) -> ReadJoules:
     """Return a function that reads the joules drawn since the driver was loaded."""
-    if library is None:
-        try:
-            library = ctypes.CDLL(LIBRARY)
-        except OSError as error:
-            raise ToolMissing(
-                f"{LIBRARY} cannot be loaded: {error}", remedy="It comes with NVIDIA's driver; energy is not measured."
-            ) from error
+    library = started(library, without="energy is not measured")
     handle = ctypes.c_void_p()
-    if library.nvmlInit_v2() != 0 or library.nvmlDeviceGetHandleByIndex_v2(number, ctypes.byref(handle)) != 0:
+    if library.nvmlDeviceGetHandleByIndex_v2(number, ctypes.byref(handle)) != 0:
         raise ToolMissing(f"NVML has no card {number}", remedy="Check that nvidia-smi works.")
 
     def read_joules() -> float:

@@ -26,18 +26,24 @@ _REASONS = {
 }
 
 
-def open_nvml(uuid: str, library: Any = None) -> NvmlClocks:
-    """Return the sensors of the GPU with this UUID (with or without the prefix "GPU-")."""
+def started(library: Any = None, *, without: str) -> Any:
+    """Return NVML, loaded unless it is given, and started; if it cannot be, the error says what is `without` it."""
     if library is None:
         try:
             library = ctypes.CDLL(LIBRARY)
         except OSError as error:
             raise ToolMissing(
-                f"{LIBRARY} cannot be loaded: {error}", remedy="It comes with NVIDIA's driver; clocks are not read."
+                f"{LIBRARY} cannot be loaded: {error}", remedy=f"It comes with NVIDIA's driver; {without}."
             ) from error
     status = library.nvmlInit_v2()
     if status != _SUCCESS:
         raise ToolMissing(f"NVML does not start: status {status}", remedy="Check that nvidia-smi works.")
+    return library
+
+
+def open_nvml(uuid: str, library: Any = None) -> NvmlClocks:
+    """Return the sensors of the GPU with this UUID (with or without the prefix "GPU-")."""
+    library = started(library, without="clocks are not read")
     name = uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}"
     handle = ctypes.c_void_p()
     status = library.nvmlDeviceGetHandleByUUID(name.encode(), ctypes.byref(handle))

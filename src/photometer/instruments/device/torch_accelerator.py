@@ -18,8 +18,7 @@ from photometer.errors import DeviceMissing, MeasurementError, ToolMissing
 from photometer.instruments.device.accelerator import Accelerator, ClockReader, KernelRecord, MemoryReading
 from photometer.instruments.device.nvml import open_nvml
 from photometer.worker.accelerators import NVML, Backend, NoDevice, TorchDevice, open_device
-from photometer.worker.device_blocks import CALIBRATION_CYCLES
-from photometer.worker.graph_blocks import RUNS_BEFORE_CAPTURE
+from photometer.worker.device_blocks import CALIBRATION_CYCLES, RUNS_BEFORE_CAPTURE
 
 # Kineto reads this at the end of a session: with "1" it detaches CUPTI. If it stays attached, each launch takes the
 # host about 3 us longer (9.0 against 6.3 us on an H200 machine). Set at the start but not at the end, it makes the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.instruments.cpp.pieces import (
+from photometer.instruments.cpp.source import (
     declared_names,
     has_directive,
     is_expression,

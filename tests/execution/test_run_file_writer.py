@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from photometer.execution.record_writer import RecordWriter
+from photometer.execution.run_file import RecordWriter
 
 
 def test_all_are_written_in_their_order_when_the_block_ends() -> None:

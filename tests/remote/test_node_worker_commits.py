@@ -9,7 +9,7 @@ import pytest
 
 from photometer.commits.lane import CommitLane
 from photometer.errors import EnvironmentSpecError
-from photometer.remote.shipped_commits import pack_commits, unpack_commits
+from photometer.remote.node_worker import pack_commits, unpack_commits
 from photometer.session.session import Session
 from tests.repositories import commit_files, git, make_repository
 

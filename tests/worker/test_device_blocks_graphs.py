@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from photometer.worker.accelerators import Backend, TorchDevice
-from photometer.worker.graph_blocks import MOST_RUNS_PER_GRAPH, GraphBlocks, Replays
+from photometer.worker.device_blocks import MOST_RUNS_PER_GRAPH, GraphBlocks, Replays
 
 from .test_device_blocks import FakeCuda
 

@@ -9,8 +9,8 @@ import pytest
 
 from photometer.errors import WorkerStartError
 from photometer.model.machine import Machine, Node
+from photometer.remote.node_actors import check_software, differing_counts
 from photometer.remote.node_worker import NodeFacts
-from photometer.remote.same_software import check_software, differing_counts
 from tests.session.fake_session import FACTS
 
 NODE = Node("a", Machine(cpu_model="A"), 2, counting_as=("ATEN_CPU_CAPABILITY=avx2",), c_library="glibc 2.36")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from photometer.errors import DefinitionError
-from photometer.instruments import peaks
-from photometer.instruments.peaks import check_device, peak_of
+from photometer.instruments import work
+from photometer.instruments.work import check_device, peak_of
 from photometer.worker.messages import Prepare
 from tests.session.fake_session import FakeServers
 
@@ -30,7 +30,7 @@ def test_the_best_matrix_and_a_copy_are_kept_by_threads_and_type(cache: Path) ->
         first = peak_of(session, num_threads=2)
         # A microsecond per run, whatever runs: the largest matrix is the best.
         assert first.flops_per_second == pytest.approx(2 * 4096**3 / 1e-6, rel=0.05)
-        assert first.bytes_per_second == pytest.approx(2 * peaks.CPU_COPY_BYTES / 1e-6, rel=0.05)
+        assert first.bytes_per_second == pytest.approx(2 * work.CPU_COPY_BYTES / 1e-6, rel=0.05)
         measured = len(asked(servers))
         assert {prepare.num_threads for prepare in asked(servers)} == {2}
         assert peak_of(session, num_threads=2) == first

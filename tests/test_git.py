@@ -11,6 +11,7 @@ import pytest
 import photometer
 from photometer.errors import EnvironmentSpecError
 from photometer.git import git_text, run_git
+from tests.guards.sources import parsed
 
 SOURCE = Path(photometer.__file__).parent
 
@@ -106,5 +107,5 @@ def test_nothing_else_runs_git() -> None:
         first = node.elts[0] if isinstance(node, ast.List | ast.Tuple) and node.elts else None
         return isinstance(first, ast.Constant) and first.value == "git"
 
-    found = [p for p in SOURCE.rglob("*.py") if any(map(names_git, ast.walk(ast.parse(p.read_text()))))]
+    found = [p for p in SOURCE.rglob("*.py") if any(map(names_git, ast.walk(parsed(p))))]
     assert [path.relative_to(SOURCE).as_posix() for path in found] == ["git.py"]

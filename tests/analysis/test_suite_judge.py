@@ -60,6 +60,7 @@ def replicates_for(question: Question, change: float, scatter: float, seed: int 
     return len(judge.estimates(0)), verdict
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("scatter", [0.005, 0.02])
 def test_whether_a_slowdown_is_allowed_takes_far_fewer_replicates_than_a_verdict(scatter: float) -> None:
     for change, exceeds in ((0.0, False), (0.03, False), (0.08, True)):
@@ -71,6 +72,7 @@ def test_whether_a_slowdown_is_allowed_takes_far_fewer_replicates_than_a_verdict
     assert whole >= 3 * replicates_for(Question(0.003, allowed=0.05), 0.0, scatter)[0]
 
 
+@pytest.mark.lengthy
 def test_a_change_at_what_is_allowed_is_measured_to_the_end() -> None:
     count, verdict = replicates_for(Question(0.003, allowed=0.05), float(np.log(1.05)), 0.02, seed=3)
     assert count == 400

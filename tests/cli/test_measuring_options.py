@@ -79,6 +79,7 @@ def test_flame_passes_it_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [3.5]
 
 
+@pytest.mark.lengthy
 def test_ab_gives_up_a_statement_that_hangs() -> None:
     with pytest.raises(WorkerTimeout, match="no reply within"):
         ab("pass", "time.sleep(600)", setup="import time", timeout=0.5)

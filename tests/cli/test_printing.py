@@ -142,6 +142,7 @@ def test_too_little_memory_is_said_with_the_limit(command: str, kilobytes: int) 
     assert "photometer/cli" not in done.stderr
 
 
+@pytest.mark.lengthy
 def test_the_password_of_a_url_is_never_repeated() -> None:
     url = "postgresql://ada:hunter2@host/db?sslpassword=hunter2&x=1"
     for words in (
@@ -157,6 +158,7 @@ def test_the_password_of_a_url_is_never_repeated() -> None:
     assert on_screen("https://host/a:b@c git@host:x") == "https://host/a:b@c git@host:x"
 
 
+@pytest.mark.lengthy
 def test_mistakes_of_usage_repeat_nothing_that_acts() -> None:
     for words in (["init", "\u202ereversed"], ["time", "1", "--n\x1b[31m"], ["\x9bx"], ["run", "--seed", "\x07"]):
         done = run(*words)

@@ -56,6 +56,7 @@ def test_caret_points_at_the_mistake(text: str, at: str) -> None:
     assert "f(x, w) -> y" in str(caught.value.remedy)
 
 
+@pytest.mark.lengthy
 @given(st.text())
 def test_any_text_parses_or_is_a_definition_error(text: str) -> None:
     try:

@@ -45,6 +45,7 @@ def test_slower_only_for_inputs_that_are_not_contiguous() -> None:
     assert all(not trial.is_contiguous for trial in found.trials[:10])
 
 
+@pytest.mark.lengthy
 def test_a_failing_input_is_told_and_the_rest_go_on() -> None:
     statement = "assert m < 64, 'too tall'; x + 1"
     request = FuzzRequest(small(1), 12, statement, "x + 1", seconds_per_input=0.001)
@@ -112,6 +113,7 @@ def test_rehearsal_where_it_is_safe() -> None:
     assert not FuzzRequest(small(), 1, "x", rehearsed=False).rehearses
 
 
+@pytest.mark.lengthy
 def test_threads_are_those_asked_for_though_a_pool_was_started_before_the_fork() -> None:
     request = FuzzRequest(
         small(),

@@ -63,6 +63,10 @@ def test_counted_stacks_are_per_run_and_the_same_again(session: Session) -> None
     first, second = (profiles[order.id] for order in plan)
     assert first.problems == ()
     assert first.instructions is not None
-    assert first.instructions == second.instructions
+    assert second.instructions is not None
+    assert [stack for stack, _ in first.instructions] == [stack for stack, _ in second.instructions]
+    counts = [[count for _, count in found] for found in (first.instructions, second.instructions)]
+    # On a busy machine one instruction in 100 runs has differed (521.24 and 521.23 in the statement itself).
+    assert counts[0] == pytest.approx(counts[1], abs=0.1)
     assert 1_000 < sum(count for _, count in first.instructions) < 100_000
     assert any("THPVariable_add" in name for stack, _ in first.instructions for name in stack)

@@ -55,6 +55,7 @@ def test_one_input_alone_is_the_one_in_its_turn(spec: Spec, seed: int, index: in
     assert list(fuzzer.take_params(index + 1))[index] == in_turn[2]
 
 
+@pytest.mark.lengthy
 @settings(deadline=None, max_examples=40)
 @given(spec=specs(), seed=st.integers(0, 2**32 - 1))
 def test_the_printed_line_rebuilds_the_input(spec: Spec, seed: int) -> None:

@@ -19,6 +19,7 @@ COUNTS = {
 }
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("kind", KINDS)
 def test_inputs_are_read_or_refused_in_words(kind: str) -> None:
     total = Total()

@@ -262,6 +262,7 @@ OUTPUTS: dict[str, tuple[Callable[[Path, str], str], Callable[[str], object]]] =
 }
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_hostile_text_changes_no_structure(output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")

@@ -100,6 +100,7 @@ def test_the_request_names_its_file_so_that_a_child_can_load_it() -> None:
     assert decode_request(message) == (TimeCold(3, 1.0), 5)
 
 
+@pytest.mark.lengthy
 def test_a_real_child_times_cold_and_warm_runs() -> None:
     (order,) = materialize({"sum": TimerArgs("y = x.sum()", "x = torch.ones(64 * 1024)")})
     with Session() as session:

@@ -122,6 +122,7 @@ def test_where_native_frames_cannot_be_had_there_are_pythons(
     assert [stack for stack, _ in sampled.stacks] == [("f (my.py)",)]
 
 
+@pytest.mark.lengthy
 def test_a_statement_that_raises_is_the_users_error(session: Session) -> None:
     with pytest.raises(SnippetError, match="ZeroDivisionError"):
         sample_loop(session, Prepare(stmt="1 / 0"), duration_seconds=1)

@@ -21,6 +21,7 @@ def test_other_values_are_refused_with_what_may_be_passed(value: object) -> None
         CopyIfCallgrind(value)
 
 
+@pytest.mark.lengthy
 def test_modules_travel_by_torch_and_tensors_not_at_all() -> None:
     torch = pytest.importorskip("torch")
     module = torch.nn.Linear(1, 1)

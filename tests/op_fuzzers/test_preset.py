@@ -79,6 +79,7 @@ def test_batched_matmul_broadcasts_sometimes() -> None:
     assert batches == {True, False}
 
 
+@pytest.mark.lengthy
 @pytest.mark.skipif(torch.__version__.startswith("2.4."), reason="torch has grouped queries from 2.5")
 def test_grouped_queries_have_fewer_keys() -> None:
     shares = set()

@@ -88,6 +88,7 @@ def test_the_override_is_called_as_often_as_it_should(
         child.ask(Prepare("pass", f"exec({body!r}, dict(torch=torch))"), 60.0)
 
 
+@pytest.mark.lengthy
 def test_ones_own_type_joins_the_ladder(tmp_path: Path) -> None:
     (tmp_path / "my_tensors.py").write_text("import torch\nclass MyTensor(torch.Tensor):\n    pass\n")
     mine = Rung("MyTensor", "SubTensor", "{}.as_subclass(MyTensor)", "from my_tensors import MyTensor")

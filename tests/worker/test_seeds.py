@@ -144,6 +144,7 @@ class Generator:
         self._seeds.append(("host", seed))
 
 
+@pytest.mark.lengthy
 def test_devices_are_seeded_unless_instructions_are_counted(own_generators_restored: None) -> None:
     fake: Any = FakeTorch()
     fake.default_generator = Generator(fake.seeds)

@@ -42,6 +42,7 @@ def test_another_processor_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         valgrind_requests._machine_code()
 
 
+@pytest.mark.lengthy
 def test_the_aarch64_hook_finds_its_words_behind_the_code() -> None:
     address = 0x1122334455667788
     code = valgrind_requests._without_arguments(valgrind_requests._AARCH64, address)

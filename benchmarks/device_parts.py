@@ -1,8 +1,9 @@
-"""The steps of benchmarks/device_session.py that are Python: `device_parts.py facts|callables|processes`.
+"""The steps of benchmarks/device_session.py that are Python: `device_parts.py facts|callables|processes|do_bench`.
 
 facts      what this machine has: torch, CUDA, driver, compilers, versions
 callables  photometer.ab of functions, in a process that has started CUDA: host and device time, two and many
 processes  how far apart processes are that run the same kernel, by events, by graphs of many runs, by the profiler
+do_bench   photometer.testing.do_bench beside Triton's, with the same arguments, in turn
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ PROCESSES = 10
 # The profiler takes some seconds to attach, so only this many processes use it.
 PROFILED = 4
 LAYOUTS = 3
+DO_BENCH_ROUNDS = 3
 BLOCKS = 40
 GRAPH_RUNS = 50
 KERNELS = {
@@ -102,6 +104,42 @@ def processes() -> None:
             print(f"{kernel:16} {method:8} {middle * 1e6:8.3f} {apart:9.2f}% {within:7.2f}%   {shown}")
 
 
+def do_bench() -> None:
+    """Print what both functions return for kernels of several lengths, and that they take the same arguments."""
+    import torch
+    import triton
+
+    import photometer
+
+    small, wide = torch.randn(1024, device="cuda"), torch.randn(2048, 1024, device="cuda")
+    square, large = (torch.randn(size, size, device="cuda") for size in (2048, 8192))
+    weight = torch.randn(1024, 1024, device="cuda", requires_grad=True)
+    loss = (weight * 2).sum()
+    cases: dict[str, tuple[Callable[[], object], dict[str, Any]]] = {
+        "add, 1 Ki": (lambda: small + 1, {}),
+        "softmax, 8 MB": (lambda: torch.softmax(wide, -1), {}),
+        "matmul 2048": (lambda: square @ square, {}),
+        "matmul 8192": (lambda: large @ large, {"rep": 300}),
+        "backward": (lambda: loss.backward(retain_graph=True), {"grad_to_none": [weight]}),
+    }
+    print(f"microseconds, lowest to highest of {DO_BENCH_ROUNDS}\n{'':14} {'Triton':>20} {'photometer':>20}")
+    for title, (run, options) in cases.items():
+        theirs, ours = [], []
+        for _ in range(DO_BENCH_ROUNDS):
+            theirs.append(triton.testing.do_bench(run, return_mode="median", **options) * 1e3)
+            ours.append(photometer.testing.do_bench(run, return_mode="median", **options) * 1e3)
+        spans = [f"{min(each):.2f} to {max(each):.2f}" for each in (theirs, ours)]
+        print(f"{title:14} {spans[0]:>20} {spans[1]:>20}", flush=True)
+    both: tuple[Callable[..., Any], ...] = (triton.testing.do_bench, photometer.testing.do_bench)
+    print("\nmilliseconds of softmax by Triton's and ours")
+    run = cases["softmax, 8 MB"][0]
+    for asked in ({"return_mode": mode} for mode in ("mean", "min", "max", "median")):
+        print(f"{asked}: {[each(run, **asked) for each in both]}")
+    for quantiles in ([0.5], [0.5, 0.2, 0.8]):
+        print(f"quantiles {quantiles}: {[each(run, quantiles=quantiles) for each in both]}")
+    print(f"values of 'all': {[len(each(run, return_mode='all')) for each in both]}")
+
+
 def _measure_all(queue: Any, profiled: bool) -> None:
     import torch
 
@@ -165,4 +203,4 @@ def _by_graph(torch: Any, run: Callable[[int], None]) -> float:
 
 
 if __name__ == "__main__":
-    {"facts": facts, "callables": callables, "processes": processes}[sys.argv[1]]()
+    {"facts": facts, "callables": callables, "processes": processes, "do_bench": do_bench}[sys.argv[1]]()

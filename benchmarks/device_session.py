@@ -28,6 +28,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SUITES = HERE / "device_suites.py"
+TRITON = HERE / "triton_suite.py"
 PYTHON = sys.executable
 PLUGIN = ("-p", "photometer.pytest_plugin")
 # A page of results, not of logs: what is printed of a step on one line.
@@ -153,6 +154,18 @@ def plan(device: str) -> tuple[Step, ...]:
             needs=("cuda", "g++"),
         ),
         Step("interleaving", 150, ((PYTHON, str(HERE / "interleaving.py")),)),
+        Step(
+            "triton",
+            120,
+            (
+                own("do_bench"),
+                photometer("check", f"triton:{TRITON}"),
+                photometer("run", f"triton:{TRITON}"),
+                photometer("compare", "current", "env:NOTHING=1", "--suite", f"triton:{TRITON}", "--budget", "20"),
+                (PYTHON, str(TRITON)),
+            ),
+            needs=("cuda", "triton"),
+        ),
         Step("pytest", 40, ((*pytest, "test_device.py"),), needs=("cuda", "pytest")),
         Step("doctor", 25, (photometer("doctor", "--noise-seconds", "2", "-o", "doctor"),), needs=()),
         Step("compare-kernels", 75, (compare("KERNELS", "env:WORK=105", "kernels"),)),
@@ -183,8 +196,9 @@ def missing_tools() -> dict[str, str]:
     for tool in ("g++", "valgrind"):
         if shutil.which(tool) is None:
             missing[tool] = f"{tool} is not installed"
-    if importlib.util.find_spec("pytest") is None:
-        missing["pytest"] = "pytest is not installed"
+    for module in ("pytest", "triton"):
+        if importlib.util.find_spec(module) is None:
+            missing[module] = f"{module} is not installed"
     return missing
 
 

@@ -28,7 +28,8 @@ OTHER_OPTIONS = "Other options"
 SECTIONS = {
     "What runs": (
         "--suite -k --tag -L --where --setup --setup-b --cpp --global-setup --fuzzer --spec --against --count --dtype"
-        " --max-elements --max-bytes --matrix --install --python --threads --ranks --seed --grad-to-none"
+        " --max-elements --max-bytes --matrix --every --commits --install --python --threads --ranks --seed"
+        " --grad-to-none"
     ),
     "What is measured": (
         "--device --wall --instructions --memory --cold --cache --rates --energy --compile-report --compile-counts"

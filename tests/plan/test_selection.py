@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from photometer.definition import GroupedSetup, GroupedStmts
+from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
 from photometer.errors import DefinitionError
 from photometer.plan import WorkOrders, materialize, select
+from photometer.plan.selection import selection_sentences
 
 SETUP = GroupedSetup("x = torch.ones(3)", "auto x = torch::ones({3});")
 PLAN = materialize(
@@ -89,3 +90,29 @@ def test_too_much_nesting_is_an_error(expression: str) -> None:
 def test_some_nesting_is_fine() -> None:
     assert select(PLAN, "(" * 50 + "add" + ")" * 50) == select(PLAN, "add")
     assert select(PLAN, " or ".join(["(add)"] * 60)) == select(PLAN, "add")
+
+
+NAMED = materialize(
+    {"maths": {"softmax": TimerArgs("1"), "add": TimerArgs("2")}, "Tensor index": {"slice": TimerArgs("3")}}
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "sentences"),
+    [
+        (None, []),
+        ("add", ["1 of 3 variants selected"]),
+        ("not add", ["2 of 3 variants selected"]),
+        ("softmx or add", ["no label has 'softmx'; did you mean 'softmax'?", "1 of 3 variants selected"]),
+        ('"tensor indx"', ["no label has 'tensor indx'; did you mean 'tensor index'?", "0 of 3 variants selected"]),
+        ("zzz", ["no label has 'zzz'; `photometer list` shows the labels", "0 of 3 variants selected"]),
+    ],
+)
+def test_sentences(expression: str | None, sentences: list[str]) -> None:
+    assert selection_sentences(NAMED, select(NAMED, expression), expression) == sentences
+
+
+def test_an_unknown_tag() -> None:
+    assert selection_sentences(NAMED, select(NAMED, None, ["slow"]), None, ["slow"])[0].startswith(
+        "no benchmark has the tag 'slow'"
+    )

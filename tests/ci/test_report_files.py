@@ -1,17 +1,73 @@
-"""Remarks on the lines of functions that grew, and labels that cannot begin a command of the runner."""
+"""Files for CI systems: remarks on lines, labels that cannot begin a command, JUnit's XML, and OpenMetrics."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from photometer.analysis.changed_code import ChangedCode
 from photometer.analysis.comparison_result import ComparisonFailure
-from photometer.ci.report_files import MOST_PER_LEVEL, Annotation, annotations_of, repository_file
+from photometer.ci.report_files import (
+    MOST_PER_LEVEL,
+    Annotation,
+    annotations_of,
+    render_junit,
+    render_open_metrics,
+    repository_file,
+)
 from photometer.cli.ci_output import commands_held
 from tests.analysis.verdicts import result
-from tests.ci.reviews import HOSTILE, more_instructions, review
+from tests.ci.reviews import HOSTILE, everything, many_sides, more_instructions, review
+
+
+def test_metrics_are_one_line_per_figure() -> None:
+    lines = render_open_metrics(everything().comparison).splitlines()
+    assert lines[-1] == "# EOF"
+    line = re.compile(r'photometer_[a-z_]+\{benchmark="(?:[^"\\\n]|\\\\|\\")*"\} [-+0-9.e]+')
+    assert all(each.startswith("# TYPE photometer_") or line.fullmatch(each) for each in lines[:-1])
+    assert 'photometer_seconds{benchmark="add"} 1.1e-06' in lines
+    assert 'photometer_instructions{benchmark="add"} 1100' in lines
+
+
+def test_every_side_has_lines_of_its_own() -> None:
+    lines = render_open_metrics(many_sides().comparison).splitlines()
+    assert 'photometer_seconds{benchmark="add on b"} 1e-06' in lines
+    assert sum(line.startswith("photometer_seconds{") for line in lines) == 2
+
+
+def test_one_test_case_per_benchmark() -> None:
+    root = ElementTree.fromstring(render_junit(everything()))
+    (suite,) = root
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "5",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "1",
+    }
+    slower = next(case for case in suite if case.get("name") == "add")
+    failure = slower.find("failure")
+    assert failure is not None
+    assert failure.get("message") == "slower by 10 %; 10 % more instructions, more than the 1 % allowed"
+    assert failure.get("type") == "slower, instructions:1%"
+    assert "more instructions" in (failure.text or "")
+    assert float(slower.get("time") or 0) == pytest.approx(1.1e-6)
+    assert [case.find("error") is not None for case in suite].count(True) == 1
+
+
+def test_every_side_is_an_entry_of_its_own() -> None:
+    (suite,) = ElementTree.fromstring(render_junit(many_sides()))
+    first, second, failed, missing = suite
+    assert second.get("name") == "add on b"
+    assert second.find("failure") is None
+    assert (first.get("name") or "").startswith("add on <script>")
+    failure = first.find("failure")
+    assert failure is not None
+    assert (failure.get("message") or "").endswith(": slower by 10 %")
+    assert (failed.get("name"), missing.get("name")) == ("div on b", "sub on b")
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["4", "1", "1", "1"]
 
 
 def place(file: str, line: int = 12, change: float = 120.0) -> ChangedCode:

@@ -8,7 +8,8 @@ from typing import Any
 
 from photometer.doctor.finding import Finding, State
 from photometer.doctor.processor import SystemFiles
-from photometer.instruments.device.nvml import LIBRARY, NvmlClocks
+from photometer.errors import ToolMissing
+from photometer.instruments.device.nvml import LIBRARY, NvmlClocks, started
 
 DRIVER_FILE = "/proc/driver/nvidia/version"
 # Percent of the time in which a kernel ran, over the last second or so.
@@ -55,13 +56,12 @@ class Gpu:
 
 def find_gpus(library: Any = None) -> list[Gpu]:
     """Return the GPUs that NVML knows; none if there is no NVML."""
-    if library is None:
-        try:
-            library = ctypes.CDLL(LIBRARY)
-        except OSError:
-            return []
+    try:
+        library = started(library, without="GPUs are not examined")
+    except ToolMissing:
+        return []
     count = ctypes.c_uint()
-    if library.nvmlInit_v2() != _SUCCESS or library.nvmlDeviceGetCount_v2(ctypes.byref(count)) != _SUCCESS:
+    if library.nvmlDeviceGetCount_v2(ctypes.byref(count)) != _SUCCESS:
         return []
     gpus = []
     for number in range(count.value):

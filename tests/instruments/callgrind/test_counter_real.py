@@ -14,8 +14,7 @@ import torch
 
 from photometer import CallgrindStats, Timer
 from photometer.errors import SnippetError, WorkerCrashed, WorkerTimeout
-from photometer.instruments.callgrind.copied_global import copy_globals
-from photometer.instruments.callgrind.count_task import CountTask
+from photometer.instruments.callgrind.count_task import CountTask, copy_globals
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.model.copy_if_callgrind import CopyIfCallgrind
 from photometer.model.instruction_counts import InstructionFigures

@@ -18,8 +18,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from photometer.errors import CallgrindFileError, PhotometerError, WorkerCrashed, WorkerTimeout
-from photometer.instruments.callgrind.copied_global import copy_globals, globals_text
-from photometer.instruments.callgrind.count_task import DEFAULT_NUMBER, CountedTask, CountTask
+from photometer.instruments.callgrind.count_task import (
+    DEFAULT_NUMBER,
+    CountedTask,
+    CountTask,
+    copy_globals,
+    globals_text,
+)
 from photometer.instruments.callgrind.parser import parse_text
 from photometer.instruments.callgrind.profile import CallgrindProfile
 from photometer.instruments.callgrind.python_frames import (

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from photometer.errors import DefinitionError
-from photometer.instruments.callgrind.copied_global import copy_globals, globals_text
+from photometer.instruments.callgrind.count_task import copy_globals, globals_text
 from photometer.model.copy_if_callgrind import CopyIfCallgrind
 
 

@@ -9,7 +9,7 @@ import torch
 from photometer.analysis.judge import DEFAULT_CRITERIA
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.verdict import Verdict
-from photometer.comparing.device_statements import DeviceSettings, rank_opened
+from photometer.comparing.device_statements import OWN_SETUPS_BIAS, DeviceSettings, of_own_setups, rank_opened
 from photometer.comparing.rank import Stopping
 from photometer.comparing.statements import ab
 from photometer.errors import DefinitionError, DeviceMissing
@@ -76,6 +76,23 @@ def test_time_is_up_without_a_final_verdict() -> None:
 def test_throttling_throughout_is_noted() -> None:
     device = FakeDevice(reading=lambda _: ClockReading(1400, throttle_reasons=("power cap",)))
     assert any("held back" in note for note in compare(device, 1.05e-3).notes)
+
+
+def test_set_ups_of_their_own_differ_by_where_their_tensors_lie() -> None:
+    device = FakeDevice()
+    noise = random.Random(7)
+    device.noise = lambda: noise.lognormvariate(0.0, 0.0005)
+    statements = [Statement(FakeStatement(device, (FakeKernel("k", each, each),)), dict) for each in (1e-3, 1.003e-3)]
+    stopping = of_own_setups(Stopping(5.0, criteria=DEFAULT_CRITERIA))
+    settings = DeviceSettings(seed=1)
+    found = rank_opened(["a", "b"], statements, device.accelerator(), settings, stopping, clock=device.clock)
+    verdict = found.pairs[0].verdict
+    assert verdict.verdict not in ("slower", "faster")
+    assert verdict.interval[1] - verdict.interval[0] > 2 * OWN_SETUPS_BIAS
+    # With one set-up for both it would be called.
+    shared = Stopping(5.0, criteria=DEFAULT_CRITERIA)
+    found = rank_opened(["a", "b"], statements, device.accelerator(), settings, shared, clock=device.clock)
+    assert found.pairs[0].verdict.verdict == "slower"
 
 
 def test_the_times_carry_the_clock_that_they_were_taken_at() -> None:

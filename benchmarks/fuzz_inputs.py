@@ -6,16 +6,18 @@
     python benchmarks/fuzz_inputs.py --kind store --seed 0 --first 4711 --count 1     one input again
 
 Kinds: command lines, results files, suites, pyproject, pickles of torch, SQLite stores, Callgrind files, messages of
-the worker, replies of GitHub. An input is made from its kind, the seed and its number alone. Counted are tracebacks,
-exit codes outside the table, more than 5 s (without the time for which other processes had the core), more than 500 MB,
-and control characters in what is printed. Nothing is measured and no program is started: what would is stubbed, and all
-files are in a private folder. With --totals, counts are added to those of earlier runs; each kind and seed goes on
-where it stopped.
+the worker, replies of GitHub, records of all instruments (shown, exported, on a page), suites of asv, of PyTorch's
+operator benchmarks and of triton, and records of warm servers. An input is made from its kind, the seed and its number
+alone. Counted are tracebacks, exit codes outside the table, more than 5 s (without the time for which other processes
+had the core), more than 500 MB, and control characters in what is printed. Nothing is measured and no program is
+started: what would is stubbed, and all files are in a private folder. With --totals, counts are added to those of
+earlier runs; each kind and seed goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections.abc
 import contextlib
 import copy
 import dataclasses
@@ -40,6 +42,8 @@ import sys
 import tempfile
 import time
 import traceback
+import types
+import typing
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -52,10 +56,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import jinja2
 import typer
 from benchmarks.figures import write_figures
-from tests.cli.hostile_records import ACTING, EXAMPLE, LARGE, LONG, MARKUP, PLACES, SMALL
+from tests.cli.hostile_records import ACTING, EXAMPLE, LARGE, LONG, MARKUP, PLACES, SMALL, places
+from tests.definition.loaders.projects import asv_project, operator_file, triton_file
 from tests.history.records import counts, failure, header, origin, times
 
 from photometer import cli
+from photometer.ci.export_formats import EXPORTS
 from photometer.ci.github_api import GitHubApi
 from photometer.ci.github_run import Head
 from photometer.ci.project import read_project
@@ -68,8 +74,12 @@ from photometer.history.connection import make_engine
 from photometer.history.schema import known_revisions
 from photometer.history.store import open_store
 from photometer.instruments.callgrind.parser import parse_text
+from photometer.model.records import from_record
 from photometer.model.visible_text import visible
 from photometer.plan import materialize
+from photometer.results import record_types
+from photometer.session import warm as warm_module
+from photometer.session.warm import WarmFolder
 from photometer.torch_pickle import load_torch_pickle
 from photometer.worker import figure_messages, messages
 from photometer.worker.protocol import Disconnected, Garbled, MessageBuffer
@@ -92,7 +102,7 @@ RECORDS = [json.dumps(record) for record in EXAMPLE_RECORDS]
 EXAMPLE_HEAD = json.dumps({**EXAMPLE, "records": []})
 TEXTS = (*ACTING, *MARKUP, *LONG, "postgresql://u:hunter2@h/x")
 # Modules of commands, and the functions that are replaced by ones that do nothing.
-PARSED_ONLY = {"doctor": "doctor", "fuzz": "fuzz", "warm": "warm", "history_site": "serve"}
+PARSED_ONLY = {"doctor": "doctor", "fuzz": "fuzz", "warm": "warm", "history": "serve"}
 FAULTS = ("traceback", "exit code", "hang", "memory", "control characters", "password")
 
 
@@ -267,6 +277,71 @@ class Kinds:
         )
         return _run_command(["history", *words, "--store", str(path)])
 
+    def instruments(self, rng: random.Random) -> str:
+        """Records of kinds that have no place in the example of results files."""
+        records = [json.loads(text) for text in rng.sample(self._instrument_records, rng.randrange(1, 5))]
+        for _ in range(rng.choice((1, 1, 2, 5))):
+            at = rng.randrange(len(records))
+            _change(records, (at, *rng.choice(list(places(records[at])) or [("kind",)])), anything(rng))
+        # Two of one benchmark, as an interrupted run may leave them, and their measurement beside them.
+        records += [json.loads(text) for text in rng.sample(self._instrument_records + RECORDS, rng.randrange(3))]
+        path = self.folder / "instruments.json"
+        content = json.dumps({**json.loads(EXAMPLE_HEAD), "records": records}).encode("utf-8", "surrogatepass")
+        path.write_bytes(flipped(content, rng) if rng.random() < 0.2 else content)
+        act = rng.random()
+        if act < 0.5:
+            shape = rng.choice(([], ["--markdown"], ["--html"], ["--csv"], ["--json"], ["--variants"]))
+            return _run_command(["show", str(path), *shape])
+        if act < 0.8:
+            return _run_command(["show", str(path), "--format", rng.choice(sorted(EXPORTS))])
+        return _run_command(["report", str(path), "-o", str(self.folder / "page")])
+
+    def loaders(self, rng: random.Random) -> str:
+        """Suites of other tools. Their code runs, as it does for their users."""
+        name, made = rng.choice(sorted(self._projects.items()))
+        place, files = made
+        file = rng.choice(sorted(files))
+        file.write_bytes(flipped(files[file], rng, self._alphabet(files[file])))
+        path = list(sys.path)
+        try:
+            for order in materialize(load_suite(f"{name}:{place}")).orders:
+                str(order.title)
+            return ""
+        finally:
+            file.write_bytes(files[file])
+            sys.path[:] = path
+            for module, code in list(sys.modules.items()):
+                if str(getattr(code, "__file__", None)).startswith(str(self.folder)):
+                    del sys.modules[module]
+
+    def warm(self, rng: random.Random) -> str:
+        """Records of servers that stay warm: only the user can write there, but a disk may be full."""
+        folder = WarmFolder(0.0, self.folder / "warm")
+        this_file = Path(__file__).stat()
+        record: dict[str, Any] = {
+            "pid": rng.choice((1, os.getpid(), 2**31, -1, 0)),
+            "version": messages.PROTOCOL_VERSION,
+            "started_ticks": 1,
+            "title": "times, python",
+            "imports": ["import torch"],
+            "path": [str(ROOT)],
+            "found_in": {"torch": str(ROOT)},
+            "files": {__file__: [2**62, this_file.st_mtime_ns, this_file.st_ctime_ns]},
+        }
+        for _ in range(rng.choice((0, 1, 1, 2))):
+            _change(record, rng.choice(list(places(record))), anything(rng))
+        text = json.dumps(record).encode("utf-8", "surrogatepass")
+        name = "0" * 24
+        (folder.folder / f"{name}.json").write_bytes(flipped(text, rng) if rng.random() < 0.5 else text)
+        shown = [f"{visible(each.title)} {each.is_current}" for each in folder.present()]
+        # The process of a record counts as running only if it began at that moment: none of these did.
+        assert shown == []
+        assert not folder.can_be_used(name)
+        kept = warm_module.read_record(folder.folder / f"{name}.json")
+        if kept is not None:
+            warm_module.is_current(kept)
+        return ""
+
     def callgrind(self, rng: random.Random) -> str:
         golden = rng.choice(self._golden)
         parse_text(flipped(golden, rng, self._alphabet(golden)).decode("utf-8", "replace"), source="fuzz")
@@ -318,6 +393,37 @@ class Kinds:
 
     def _alphabet(self, text: bytes) -> list[bytes]:
         return self._alphabets.setdefault(text, words_of(text))
+
+    @functools.cached_property
+    def _instrument_records(self) -> list[str]:
+        order = next(record["order"] for record in EXAMPLE_RECORDS if "order" in record)
+        known = {record["kind"] for record in EXAMPLE_RECORDS}
+        made = []
+        for kind, noun in record_types().items():
+            if kind not in known:
+                record = {**example_of(noun), "kind": kind, "order": order}
+                try:
+                    from_record(noun, record)
+                except PhotometerError:
+                    # Its parts must agree, which made-up ones do not.
+                    continue
+                made.append(json.dumps(record))
+        assert len(made) > 10
+        return made
+
+    @functools.cached_property
+    def _projects(self) -> dict[str, tuple[Path, dict[Path, bytes]]]:
+        """The place of each tool's suite, and its files."""
+        # What they import takes more memory than an input may.
+        importlib.import_module("torch")
+        _limit_memory()
+        made = {}
+        for name, make in (("asv", asv_project), ("operator_benchmark", operator_file), ("triton", triton_file)):
+            folder = self.folder / name
+            folder.mkdir()
+            place = make(folder)
+            made[name] = (place, {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()})
+        return made
 
     @functools.cached_property
     def _pickles(self) -> list[bytes]:
@@ -388,6 +494,23 @@ class _FakeReply(contextlib.AbstractContextManager[Any]):
 
     def __exit__(self, *_: object) -> None:
         pass
+
+
+def example_of(hint: Any) -> Any:
+    """Return JSON for a type of records: the first choice of each part."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Annotated, typing.Union, types.UnionType):
+        return example_of(next(each for each in inner if each is not type(None)))
+    if dataclasses.is_dataclass(hint):
+        hints = typing.get_type_hints(hint, include_extras=True)
+        return {field.name: example_of(hints[field.name]) for field in dataclasses.fields(hint)}
+    if origin is typing.Literal:
+        return inner[0]
+    if origin in (list, tuple, collections.abc.Sequence):
+        return [example_of(each) for each in inner if each is not ...]
+    if origin in (dict, collections.abc.Mapping):
+        return {"x": example_of(inner[1])}
+    return {bool: True, int: 3, float: 0.5, str: "text"}.get(hint)
 
 
 def _plausible(hint: Any, rng: random.Random) -> Any:
@@ -610,7 +733,20 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (size * 1024 + MORE_MEMORY_BYTES, hard))
 
 
-KINDS = ("command", "results", "suite", "pyproject", "torch_pickle", "store", "callgrind", "message", "github")
+KINDS = (
+    "command",
+    "results",
+    "suite",
+    "pyproject",
+    "torch_pickle",
+    "store",
+    "callgrind",
+    "message",
+    "github",
+    "instruments",
+    "loaders",
+    "warm",
+)
 
 
 @dataclasses.dataclass

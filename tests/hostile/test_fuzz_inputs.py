@@ -16,6 +16,9 @@ COUNTS = {
     "callgrind": 800,
     "message": 4000,
     "github": 2000,
+    "instruments": 100,
+    "loaders": 150,
+    "warm": 1000,
 }
 
 

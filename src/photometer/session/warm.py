@@ -109,7 +109,7 @@ class WarmFolder:
         name = name_of(launch)
         place = self.place(name)
         with self._locked(name):
-            if self._is_usable(place):
+            if self.can_be_used(name):
                 with contextlib.suppress(OSError):
                     os.utime(place.socket)
                 return Zygote(place, self._dumps(place, parent), None, None), False
@@ -135,7 +135,7 @@ class WarmFolder:
         """Return all that are ready, the oldest first."""
         found = []
         for path in sorted(self.folder.glob("*.json")):
-            record = _read(path)
+            record = read_record(path)
             if _NAME.fullmatch(path.stem) and record is not None and _is_running(record):
                 found.append(
                     WarmZygote(
@@ -164,7 +164,7 @@ class WarmFolder:
         """End a zygote if it runs, and remove its files. The name is locked."""
         place = self.place(name)
         assert place.record is not None
-        record = _read(place.record)
+        record = read_record(place.record)
         if record is not None and _is_running(record):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(record["pid"], signal.SIGKILL)
@@ -173,8 +173,9 @@ class WarmFolder:
             file.unlink(missing_ok=True)
         shutil.rmtree(place.folder, ignore_errors=True)
 
-    def _is_usable(self, place: Place) -> bool:
+    def can_be_used(self, name: str) -> bool:
         """Return whether a zygote of ours listens there, and has imported the files that would be imported now."""
+        place = self.place(name)
         assert place.record is not None
         try:
             status = place.socket.lstat()
@@ -186,7 +187,7 @@ class WarmFolder:
                 return True
         except OSError:
             return False
-        record = _read(place.record)
+        record = read_record(place.record)
         return record is not None and _is_running(record) and is_current(record)
 
     def _dumps(self, place: Place, parent: Zygote | None) -> Path:
@@ -274,7 +275,7 @@ def _used_at(path: Path) -> float:
         return 0.0
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def read_record(path: Path) -> dict[str, Any] | None:
     """Return a record; None if there is none, or it is not valid."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))

@@ -241,6 +241,10 @@ def _register(
     op: Mapping[str, Any] | None = None,
 ) -> None:
     module = str(sys._getframe(2).f_globals.get("__name__"))
+    if op is not None and not {"op_name", "op_func"} <= {*op}:
+        raise ValueError(
+            f"each operator of a list needs op_name and op_func, not {', '.join(map(str, op)) or 'nothing'}"
+        )
     for config in configs:
         merged: dict[str, Any] = {}
         for part in config:

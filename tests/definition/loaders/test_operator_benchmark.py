@@ -42,6 +42,13 @@ def test_configurations_are_sizes_devices_and_tags(file: Path) -> None:
     assert len(select(plan, None, ["long"])) == 2
 
 
+def test_an_operator_without_a_name(file: Path) -> None:
+    assert '"op_name"' in file.read_text()
+    file.write_text(file.read_text().replace('"op_name"', '"name"'))
+    with pytest.raises(DefinitionError, match="needs op_name and op_func, not name, op_func"):
+        load_suite(f"operator_benchmark:{file}")
+
+
 def test_a_folder_is_all_its_files(file: Path) -> None:
     (file.parent / "broken_test.py").write_text("import operator_benchmark\n1 / 0\n")
     suite = load_suite(f"operator_benchmark:{file.parent}")

@@ -54,6 +54,16 @@ def test_points_that_are_no_sizes_are_labels(file: Path) -> None:
     assert load_suite(f"triton:{file}").entries[1].label == ("benchmark", "pointwise", "Exp", "n=[4]")
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("x_vals=[16, 64]", "x_vals=[[16, 64]]"), ('line_names=["Exp", "Sin"]', "line_names=['Exp']")]
+)
+def test_plots_that_triton_could_not_draw(file: Path, right: str, wrong: str) -> None:
+    assert right in file.read_text()
+    file.write_text(file.read_text().replace(right, wrong))
+    with pytest.raises(DefinitionError, match="a perf_report is not as triton needs it"):
+        load_suite(f"triton:{file}")
+
+
 def test_mistakes(file: Path) -> None:
     with pytest.raises(DefinitionError, match="is a folder"):
         load_suite(f"triton:{file.parent}")

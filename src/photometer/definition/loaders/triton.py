@@ -34,6 +34,8 @@ _EXPECTED = "Name a file with functions that @triton.testing.perf_report(triton.
 # What says that a file's tensors are on an accelerator; torch calls AMD's `cuda`, too.
 _DEVICE_FILES = ("/dev/nvidia0", "/dev/kfd", "/dev/dri", "/dev/accel")
 _ACCELERATORS = {"cuda": r"\bcuda\b|get_active_torch_device|triton\.jit", "xpu": r"\bxpu\b"}
+# What a Benchmark's lists must have in common.
+_LENGTHS = "Give as many line_names as line_vals, and in each of x_vals as many values as there are x_names."
 
 
 def load_triton(place: Path, spec: str) -> Suite:
@@ -50,7 +52,14 @@ def load_triton(place: Path, spec: str) -> Suite:
         else:
             module, unable = _run_as_far_as_possible(code, text)
             gathered.notes.extend(unable)
-        for curve in curves_of(module):
+        try:
+            curves = list(curves_of(module))
+        except (TypeError, ValueError, AttributeError) as error:
+            # Triton looks at these only when a plot is drawn.
+            raise DefinitionError(
+                f"{spec}: a perf_report is not as triton needs it: {error}", remedy=_LENGTHS
+            ) from error
+        for curve in curves:
             gathered.entries.extend(_entries(code, curve, device))
     return gathered.suite(code, spec, expected=_EXPECTED)
 

@@ -9,6 +9,7 @@ import pytest
 
 from photometer.analysis.comparison_result import EnvironmentComparison
 from photometer.analysis.verdict import Verdict
+from photometer.comparing.comparison import LIMIT_REACHED, Findings
 from photometer.comparing.decide import LOOK_SECONDS, Contests, RecordingSampler
 from photometer.comparing.environment_source import EnvironmentSource
 from photometer.comparing.environments import live_comparison
@@ -123,6 +124,18 @@ def test_a_limit_ends_the_comparison_with_what_is_known(servers: FakeServers) ->
     assert not comparison.results
     assert len(comparison.not_reached) == 5
     assert any("the time limit was reached" in warning for warning in comparison.warnings)
+
+
+@pytest.mark.parametrize(("statement", "is_said"), [("steady", False), ("slow", True)])
+def test_causes_are_missed_only_if_something_changed(
+    statement: str, is_said: bool, servers: FakeServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = {statement: TimerArgs(statement)}
+    with live_comparison(request(suite=suite), make_session=servers.session) as live:
+        checked = live.check()
+        found = Findings(checked, live.decide(checked))
+        monkeypatch.setattr(live, "seconds_left", lambda: 0.0)
+        assert (LIMIT_REACHED in live.explain(found).warnings) == is_said
 
 
 def test_a_benchmark_and_a_tag_have_margins_of_their_own(servers: FakeServers) -> None:

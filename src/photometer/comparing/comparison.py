@@ -272,8 +272,6 @@ class Comparison:
     def explain(self, found: Findings) -> Explanation:
         """Find the code behind each change, and time and count it in other memory layouts."""
         counted = found.counted
-        if self.seconds_left() <= 0.0:
-            return Explanation(warnings=(*counted.warnings, LIMIT_REACHED))
         # Host addresses do not matter to an accelerator, and Valgrind sees only the host.
         changed = {
             order.id: order
@@ -281,6 +279,8 @@ class Comparison:
             for order in found.decided.changed(place)
             if not order.auto.on_device
         }
+        if self.seconds_left() <= 0.0:
+            return Explanation(warnings=(*counted.warnings, *([LIMIT_REACHED] if changed else [])))
         explainer = Explainer(self.sides, found.checked, counted, self.file, self._core, self.observer)
         explained = explainer.explain(list(changed.values()), self.settings.layouts)
         return dataclasses.replace(explained, warnings=(*counted.warnings, *explained.warnings))

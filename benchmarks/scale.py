@@ -38,7 +38,7 @@ from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.run_file import RecordWriter, kept_visits, open_run_file
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
-from photometer.execution.steps import TIME
+from photometer.execution.steps import COUNT, TIME
 from photometer.instruments.ready_order import ReadyOrder
 from photometer.model.machine import Environment, Machine, Node
 from photometer.model.results_file import ResultsFile
@@ -196,8 +196,8 @@ def price(settings: RunSettings) -> Costs:
         start = time.perf_counter()
         run_plan(plan, settings, executor, facts, keep)
     # Counts come one by one, the first of them with the start of its server; times come when all visits are done.
-    spent = stamps[-1] - stamps[0] if settings.asks("instructions") else stamps[-1] - start
-    orders = len(stamps) - 1 if settings.asks("instructions") else len(stamps)
+    spent = stamps[-1] - stamps[0] if COUNT.name in settings.steps else stamps[-1] - start
+    orders = len(stamps) - 1 if COUNT.name in settings.steps else len(stamps)
     return Costs(orders, spent / orders, sum(sizes) / len(sizes))
 
 

@@ -51,11 +51,6 @@ class RunSettings:
         if self.repeats < 1:
             raise DefinitionError("repeats must be at least 1", remedy=f"Give a number such as {DEFAULT_REPEATS}.")
 
-    def asks(self, option: str) -> bool:
-        """Return whether an option is on."""
-        default = next(each.default for each in options() if each.name == option)
-        return self.options.get(option, default)
-
     @property
     def steps(self) -> tuple[str, ...]:
         """Return the steps of every order, in the order in which they are measured."""

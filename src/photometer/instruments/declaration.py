@@ -137,8 +137,6 @@ class Instrument:
     beside: Beside = Beside.ANYTHING
     # Whether its servers run under Valgrind: each takes a gigabyte and 15 s to start.
     under_valgrind: bool = False
-    # Whether an order is timed in several visits, each of which is one measurement.
-    in_visits: bool = False
     # Whether an order that fails at it is given up; otherwise its other steps go on.
     ends_order: bool = False
     # What it takes before one of its kind has finished: seconds on a quiet machine with two cores.

@@ -151,7 +151,6 @@ WALL_TIME = Instrument(
     ),
     option=WALL,
     beside=Beside.OTHER_CORES,
-    in_visits=True,
     ends_order=True,
     first_guess_seconds=0.08,
 )

@@ -18,14 +18,15 @@ from typing import Any
 from photometer.errors import DefinitionError
 from photometer.instruments.callgrind.call_tree import SMALLEST_SHARE, FoldedStack
 from photometer.instruments.callgrind.figures import (
+    Edge,
     exclusive_counts,
     figures_of,
     function_name,
-    function_string,
     inclusive_counts,
+    inclusive_sums,
     instruction_counts,
 )
-from photometer.instruments.callgrind.profile import INSTRUCTIONS, UNKNOWN, CallgrindProfile, Function
+from photometer.instruments.callgrind.profile import INSTRUCTIONS, UNKNOWN, CallgrindProfile
 from photometer.instruments.callgrind.python_frames import NO_FRAMES, FrameMap, python_stacks
 from photometer.instruments.cpp.snippet import BuiltSnippet
 from photometer.model.copy_if_callgrind import CopyIfCallgrind, Serialization
@@ -133,8 +134,6 @@ def _expression(value: Any) -> str | None:
 # The statement's own bytecode runs in it, so it is never left out.
 INTERPRETER_LOOP = "_PyEval_EvalFrameDefault"
 
-_Edge = tuple[Function, str, Function]
-
 
 def inclusive_counts_of_statement(
     profile: CallgrindProfile, loop_profile: CallgrindProfile, event: str = INSTRUCTIONS
@@ -142,8 +141,8 @@ def inclusive_counts_of_statement(
     """Return the cost of each function of the statement with its callees, as `inclusive_counts` does."""
     loop_calls = _call_counts(loop_profile)
     harness = {edge for edge, count in _call_counts(profile).items() if count <= loop_calls.get(edge, 0)}
-    own = _inclusive(profile, harness, event)
-    of_loop = _inclusive(loop_profile, harness, event)
+    own = inclusive_sums(profile, event, without=harness)
+    of_loop = inclusive_sums(loop_profile, event, without=harness)
     kept = {
         function: count
         for function, count in own.items()
@@ -152,25 +151,11 @@ def inclusive_counts_of_statement(
     return FunctionCounts.from_mapping(kept, inclusive=True)
 
 
-def _call_counts(profile: CallgrindProfile) -> dict[_Edge, int]:
-    counts: defaultdict[_Edge, int] = defaultdict(int)
+def _call_counts(profile: CallgrindProfile) -> dict[Edge, int]:
+    counts: defaultdict[Edge, int] = defaultdict(int)
     for call in profile.calls:
         counts[call.caller, call.caller_file, call.callee] += call.count
     return counts
-
-
-def _inclusive(profile: CallgrindProfile, harness: set[_Edge], event: str) -> dict[str, int]:
-    """Return the inclusive counts as if the calls of the harness did not exist."""
-    index = profile.event_index(event)
-    from_inside: defaultdict[str, int] = defaultdict(int)
-    from_calls: defaultdict[str, int] = defaultdict(int)
-    for cost in profile.self_costs:
-        from_inside[function_string(cost.function, cost.file)] += cost.costs[index]
-    for call in profile.calls:
-        if (call.caller, call.caller_file, call.callee) not in harness:
-            from_inside[function_string(call.caller, call.caller_file)] += call.costs[index]
-            from_calls[function_string(call.callee)] += call.costs[index]
-    return {**from_inside, **from_calls}
 
 
 DEFAULT_NUMBER = 100

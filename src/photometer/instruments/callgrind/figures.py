@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from photometer.errors import MeasurementError
 from photometer.instruments.callgrind.layout_dependent import allocator_share
@@ -24,6 +24,9 @@ from photometer.model.instruction_counts import (
     stable_repeat_of,
 )
 from photometer.model.task import TaskSpec
+
+Edge = tuple[Function, str, Function]
+"""Calls of one function by another: the caller, its file, and what it calls."""
 
 TOP_FUNCTIONS = 50
 """Enough for a table and for most of the instructions, at about 5 KB per statement in a results file."""
@@ -55,7 +58,12 @@ def exclusive_counts(profile: CallgrindProfile, event: str = INSTRUCTIONS) -> Fu
 
 
 def inclusive_counts(profile: CallgrindProfile, event: str = INSTRUCTIONS) -> FunctionCounts:
-    """Return the cost of each function with all its callees.
+    """Return the cost of each function with all its callees."""
+    return FunctionCounts.from_mapping(inclusive_sums(profile, event), inclusive=True)
+
+
+def inclusive_sums(profile: CallgrindProfile, event: str, *, without: Collection[Edge] = ()) -> dict[str, int]:
+    """Return the cost of each function with all its callees, as if the calls `without` did not exist.
 
     As in callgrind_annotate, a function with callers gets the sum over the calls of it, so a recursive one (`f'2`,
     which stands for all activations below the first) counts its inner calls again in each outer one. A function without
@@ -67,9 +75,10 @@ def inclusive_counts(profile: CallgrindProfile, event: str = INSTRUCTIONS) -> Fu
     for cost in profile.self_costs:
         from_inside[function_string(cost.function, cost.file)] += cost.costs[index]
     for call in profile.calls:
-        from_inside[function_string(call.caller, call.caller_file)] += call.costs[index]
-        from_calls[function_string(call.callee)] += call.costs[index]
-    return FunctionCounts.from_mapping({**from_inside, **from_calls}, inclusive=True)
+        if (call.caller, call.caller_file, call.callee) not in without:
+            from_inside[function_string(call.caller, call.caller_file)] += call.costs[index]
+            from_calls[function_string(call.callee)] += call.costs[index]
+    return {**from_inside, **from_calls}
 
 
 def figures_of(profile: CallgrindProfile) -> InstructionFigures:

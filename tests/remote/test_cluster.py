@@ -66,14 +66,27 @@ class FakeRay:
         pass
 
 
-def test_a_ray_that_does_not_start_in_time_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    class SlowRay(FakeRay):
-        def init(self, **options: Any) -> None:
+class SlowRay(FakeRay):
+    """It does not start in time as often as told."""
+
+    def init(self, **options: Any) -> None:
+        self.options.append(options)
+        if len(self.options) <= self.failures:
             raise Exception("The current node timed out during startup.\nThis could happen for a reason.")
 
-    monkeypatch.setattr("photometer.remote.cluster.import_ray", lambda: SlowRay(0))
-    with pytest.raises(WorkerStartError, match="no Ray cluster at local: The current node timed out"), Cluster("ray"):
+
+def test_a_ray_that_does_not_start_in_time_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("photometer.remote.cluster.import_ray", lambda: SlowRay(2))
+    timed_out = pytest.raises(WorkerStartError, match="no Ray cluster at local: The current node timed out")
+    with pytest.warns(UserWarning, match="trying once more"), timed_out, Cluster("ray"):
         pass
+
+
+def test_a_ray_that_does_not_start_in_time_is_started_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = SlowRay(1)
+    monkeypatch.setattr("photometer.remote.cluster.import_ray", lambda: ray)
+    with pytest.warns(UserWarning, match="Ray did not start in time"), Cluster("ray"):
+        assert len(ray.options) == 2
 
 
 def test_ray_leaves_signals_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

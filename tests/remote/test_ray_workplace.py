@@ -98,7 +98,23 @@ def test_an_actor_that_dies_is_started_again_and_its_work_done_elsewhere(simulat
         records = run(place, many(30))
     assert labels(records) == sorted(many(30))
     assert not [record for record in records if record["kind"] == "failure"]
-    assert any("is restarted" in remark for remark in remarks)
+    assert any("is restarted; its work is done elsewhere" in remark for remark in remarks)
+
+
+def test_what_is_waited_for_is_said(simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("photometer.remote.node_actors.SILENT_SECONDS", 0.0)
+    remarks: list[str] = []
+    with place_on(remarks) as place:
+        names = ", ".join(sorted(place.nodes))
+    assert remarks[0] == f"waiting for {names} to be ready, up to 300 s"
+
+
+def test_the_only_node_does_the_work_of_its_dead_worker_itself(simulated: Any, tmp_path: Path) -> None:
+    remarks: list[str] = []
+    with place_on(remarks, most_nodes=1, SECONDS=0.01, KILLER="7", FILE=tmp_path / "died") as place:
+        records = run(place, many(10))
+    assert labels(records) == sorted(many(10))
+    assert any("is restarted; its work is done there" in remark for remark in remarks)
 
 
 def test_a_node_that_is_killed_costs_nothing_else(simulated: Any) -> None:

@@ -25,6 +25,7 @@ from photometer.errors import DefinitionError, PhotometerError, ToolMissing, Wor
 from photometer.model.own_code import git_root
 from photometer.session.cores import usable_cores
 from photometer.session.left_behind import private_folder
+from photometer.session.remarks import remark
 
 INSTALL = "Install it: pip install photometer[ray]"
 # `ray start --resources='{"photometer_shared": 4}'`: photometer may use four cores of a node that others also use.
@@ -32,6 +33,8 @@ SHARED = "photometer_shared"
 # The prefix of client addresses, and the default port.
 CLIENT, CLIENT_PORT = "ray://", 10001
 CONNECT_SECONDS = 10.0
+# Ray's words for a part of it that did not start in time.
+TIMED_OUT = "timed out"
 QUIETLY = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
 # Ray puts sockets about 65 characters deeper, and the path of a socket may have 107.
 LONGEST_FOLDER = 42
@@ -90,13 +93,22 @@ class Cluster:
     def _start(self, ray: Any) -> None:
         # Ray's logs and sockets are removed with it, and no other program can join this cluster by mistake.
         folder = self._open.enter_context(private_folder())
-        # One CPU per core, not per hyper-thread.
-        ray.init(
-            num_cpus=len(usable_cores()),
-            include_dashboard=False,
+        options = {
+            # One CPU per core, not per hyper-thread.
+            "num_cpus": len(usable_cores()),
+            "include_dashboard": False,
             **({"_temp_dir": str(folder)} if len(str(folder)) <= LONGEST_FOLDER else {}),
             **QUIETLY,
-        )
+        }
+        try:
+            ray.init(**options)
+        except Exception as error:
+            # On a busy machine. Ray allows its parts 30 s, and raises a bare Exception then.
+            if TIMED_OUT not in str(error):
+                raise
+            remark("Ray did not start in time: this machine is busy; trying once more")
+            ray.shutdown()
+            ray.init(**options)
 
     def _join(self, ray: Any) -> None:
         self.shipped = shipped_folders(self._importable)

@@ -35,8 +35,10 @@ FIRST_NODE_SECONDS = 300.0
 OTHER_NODES_SECONDS = 60.0
 # How often to ask Ray for its nodes.
 LOOK_SECONDS = 5.0
-CLOSING_SECONDS = 5.0
-AT_ONCE_SECONDS = 2.0
+# Idle actors close within a second; on a busy machine two were not enough for those that measured when Ctrl-C came.
+CLOSING_SECONDS = 10.0
+# When it is time to say what is being waited for.
+SILENT_SECONDS = 10.0
 POLL_SECONDS = 0.02
 # Ray's words for an actor that did not die, but could not be created.
 IN_CONSTRUCTOR = "error raised in its creation task"
@@ -143,10 +145,14 @@ class NodeActors:
     def start(self) -> None:
         """Start an actor on every node; wait for the first, and for a limited time for the others."""
         began = time.monotonic()
+        remarked = False
         self._look_for_nodes()
         while self.starting or not self.ready:
             self.attend()
             waited = time.monotonic() - began
+            if waited > SILENT_SECONDS and not remarked:
+                self._on_remark(self._waiting_words())
+                remarked = True
             if self.ready and waited > OTHER_NODES_SECONDS:
                 return
             if waited > FIRST_NODE_SECONDS:
@@ -155,6 +161,10 @@ class NodeActors:
                     remedy=f"Check what runs there (`ray status`), or declare nodes shared (the resource {SHARED}).",
                 )
             time.sleep(POLL_SECONDS)
+
+    def _waiting_words(self) -> str:
+        longest = OTHER_NODES_SECONDS if self.ready else FIRST_NODE_SECONDS
+        return f"waiting for {', '.join(sorted(self.starting))} to be ready, up to {longest:.0f} s"
 
     def attend(self) -> None:
         """Handle nodes that joined, reported, or left."""
@@ -180,14 +190,14 @@ class NodeActors:
         """Report, from any thread, that an actor was found dead."""
         self._events.put(_Event(name, actor))
 
-    def close(self, *, at_once: bool = False) -> None:
+    def close(self) -> None:
         """End all actors and their servers. Actors are asked to close first, so that they leave no folder behind."""
         actors = [member.actor for member in self.members.values()]
         ready = [member.actor for member in self.members.values() if member.facts is not None]
         self.members.clear()
         with contextlib.suppress(Exception):
             closing = [actor.close.remote() for actor in ready]
-            self._ray.wait(closing, num_returns=len(closing), timeout=AT_ONCE_SECONDS if at_once else CLOSING_SECONDS)
+            self._ray.wait(closing, num_returns=len(closing), timeout=CLOSING_SECONDS)
         for actor in actors:
             with contextlib.suppress(Exception):
                 self._ray.kill(actor)
@@ -257,7 +267,8 @@ class NodeActors:
             self._ray.kill(member.actor)
         if member.restarts < self._wanted.most_restarts and any(place.name == name for place in self._cluster.nodes()):
             self.members[name] = Member(member.place, self._start(member.place), restarts=member.restarts + 1)
-            self._on_remark(f"{name}: its worker died and is restarted; its work is done elsewhere")
+            where = "there" if len(self.members) == 1 else "elsewhere"
+            self._on_remark(f"{name}: its worker died and is restarted; its work is done {where}")
             return
         del self.members[name]
         self._gone.add(name)

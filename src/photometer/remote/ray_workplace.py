@@ -67,7 +67,7 @@ class RayWorkplace:
         try:
             self.actors.start()
         except BaseException:
-            self.actors.close(at_once=True)
+            self.actors.close()
             raise
         others = [node for node in self._slots if node.type != self._slots.timing_type]
         if others:
@@ -84,7 +84,7 @@ class RayWorkplace:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.actors.close(at_once=kind is not None)
+        self.actors.close()
 
     def keep_nodes(self, keep: Callable[[Node], object]) -> None:
         """From now on, keep a record of each node before any of its results."""

@@ -4,6 +4,7 @@
     python benchmarks/scale.py --orders 1000 --nodes 1,4
     python benchmarks/scale.py --orders 0             only what a real order costs, without a cluster
     python benchmarks/scale.py --entries 10,1000,5000,20000    suites of so many entries on this machine
+    python benchmarks/scale.py --entries 20000 --parts check   one column of it: each part of each size is a run alone
 
 Nodes are Ray's own processes on this machine, with one lane each. The instrument is a stand-in that sleeps for 10 ms
 and returns a count of usual size; all else is real: scheduler, Ray, results file. A simulated node takes processor time
@@ -11,7 +12,9 @@ of the same machine as the driver, so that the figures for many nodes are worse 
 what the driver took per order here, and on what real orders of the standard suite cost on this machine.
 
 A suite of many entries is listed and checked for real. Of its run, the driver's part is real for all entries, and what
-children do is a stand-in; what a visit takes beside its blocks comes from real visits of a hundred entries.
+children do is a stand-in; what a visit takes beside its blocks comes from real visits of a hundred entries. `quick` is
+real: `run --quick` (every entry once), then the same run continued to the end, seconds per entry each. All seconds are
+wall-clock time; `cpu` beside it is processor time of the command and of what it waited for.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +217,19 @@ BENCHMARKS = {{
 """
 # Visits whose cost is measured, and the seconds of blocks in each: an eighth of a run's default.
 SAMPLED_VISITS, VISIT_SECONDS = 100, 0.025
+PARTS = ("list", "check", "drive", "quick")
+COLUMNS = (
+    "entries",
+    "list, s",
+    "list, cpu s",
+    "check per entry, ms",
+    "driver, ms",
+    "visits",
+    "overhead per entry, ms",
+    "driver, MB",
+    "quick, s",
+    "continued, s",
+)
 
 
 class InstantVisits:
@@ -224,26 +240,38 @@ class InstantVisits:
         return Done({"kind": "visit", "number_per_run": 400, "block_seconds": blocks, "whole_seconds": VISIT_SECONDS})
 
 
-def measure_entries(entries: int, visit_milliseconds: float) -> str:
-    """Return a row of the table of large suites."""
+def measure_entries(entries: int, parts: Collection[str], visit_milliseconds: float | None) -> str:
+    """Return a row of the table of large suites; parts that were not asked for are dashes."""
+    cells = dict.fromkeys(COLUMNS, "–") | {"entries": f"{entries:,}"}
     with tempfile.TemporaryDirectory() as folder:
         suite = Path(folder) / "large.py"
         suite.write_text(LARGE_SUITE.format(entries=entries))
-        listing = _seconds_of("list", str(suite))
-        checking = _seconds_of("check", str(suite))
-        script = (sys.executable, __file__, "--drive", str(suite))
-        driven = subprocess.run(script, capture_output=True, text=True, check=True).stdout.split()
-    driver, visits, megabytes = map(float, driven)
-    return (
-        f"| {entries:,} | {listing:.2f} | {1e3 * checking / entries:.1f} | {driver:.1f} | {visits:.1f} | "
-        f"{driver + visits * visit_milliseconds:.0f} | {megabytes:.0f} |"
-    )
+        if "list" in parts:
+            wall, cpu = _seconds_of("list", str(suite))
+            cells |= {"list, s": f"{wall:.2f}", "list, cpu s": f"{cpu:.2f}"}
+        if "check" in parts:
+            wall, _ = _seconds_of("check", str(suite))
+            cells["check per entry, ms"] = f"{1e3 * wall / entries:.1f}"
+        if "drive" in parts:
+            script = (sys.executable, __file__, "--drive", str(suite))
+            driven = subprocess.run(script, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+            driver, visits, megabytes = map(float, driven)
+            cells |= {"driver, ms": f"{driver:.1f}", "visits": f"{visits:.1f}", "driver, MB": f"{megabytes:.0f}"}
+            if visit_milliseconds is not None:
+                cells["overhead per entry, ms"] = f"{driver + visits * visit_milliseconds:.0f}"
+        if "quick" in parts:
+            words = ("run", str(suite), "--no-instructions", "-o", str(Path(folder) / "out"))
+            for name, more in (("quick, s", "--quick"), ("continued, s", "--resume")):
+                cells[name] = f"{_seconds_of(*words, more)[0] / entries:.2f}"
+    return f"| {' | '.join(cells.values())} |"
 
 
-def _seconds_of(*words: str) -> float:
-    start = time.perf_counter()
+def _seconds_of(*words: str) -> tuple[float, float]:
+    """Return the wall-clock time of a command, and the processor time of it and of the processes that it waited for."""
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run((sys.executable, "-m", "photometer", *words), stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - start
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def drive(suite: str) -> str:
@@ -278,13 +306,14 @@ def price_visit() -> float:
     return 1e3 * sorted(beside)[len(beside) // 2]
 
 
-def print_entries(sizes: list[int]) -> None:
-    each = price_visit()
-    print(f"a visit takes {each:.1f} ms beside its blocks (median of {SAMPLED_VISITS})")
-    print("| entries | list, s | check per entry, ms | driver, ms | visits | overhead per entry, ms | driver, MB |")
-    print("| --- | --- | --- | --- | --- | --- | --- |", flush=True)
+def print_entries(sizes: list[int], parts: Collection[str]) -> None:
+    each = price_visit() if "drive" in parts else None
+    if each is not None:
+        print(f"a visit takes {each:.1f} ms beside its blocks (median of {SAMPLED_VISITS})")
+    print(f"| {' | '.join(COLUMNS)} |")
+    print("| --- " * len(COLUMNS) + "|", flush=True)
     for entries in sizes:
-        print(measure_entries(entries, each), flush=True)
+        print(measure_entries(entries, parts, each), flush=True)
 
 
 def _resident_megabytes() -> float:
@@ -318,13 +347,14 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=10_000)
     parser.add_argument("--nodes", default="1,2,4,8")
     parser.add_argument("--entries", help="Sizes of suites to measure on this machine instead.")
+    parser.add_argument("--parts", default="list,check,drive", help=f"Of {', '.join(PARTS)}; with --entries.")
     parser.add_argument("--drive", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.drive:
         print(drive(options.drive))
         return
     if options.entries:
-        print_entries([int(size) for size in options.entries.split(",")])
+        print_entries([int(size) for size in options.entries.split(",")], options.parts.split(","))
         return
     core = usable_cores()[-1:]
     count = price(RunSettings(options={"wall": False}, cores=core))

@@ -53,7 +53,7 @@ POINT_COLUMNS = (
 # Of a time that differs although the same instructions are executed.
 SAME_INSTRUCTIONS = "same instructions: the machine"
 _CAUSE_WORDS = {
-    Cause.CODE: "the code's",
+    Cause.CODE: "the instructions changed, too",
     Cause.MACHINE: f"{SAME_INSTRUCTIONS}; --confirm compares the two commits live",
     Cause.CONFIRMED: "confirmed by a live comparison",
     Cause.REFUTED: "the machine's: a live comparison of the two commits shows no change",

@@ -4,7 +4,7 @@ const GROUPS_AT_ONCE = 30;
 const ROWS_OF_GROUP = 6;
 
 function overview(place) {
-  const state = { text: "", series: null, more: null, origins: new Set(), metrics: new Set(), tags: new Set() };
+  const state = { text: "", series: null, tile: null, origins: new Set(), metrics: new Set(), tags: new Set() };
   const list = h("div", { class: "groups" });
   const end = h("div", { class: "more" });
   const status = h("p", { class: "status", role: "status" });
@@ -18,7 +18,7 @@ function overview(place) {
   });
 
   const matches = (changed, i) => (state.series === null || changed.series === state.series)
-    && (state.more === null || isMore(changed) === state.more)
+    && (state.tile === null || tileOf(changed) === state.tile)
     && (!state.origins.size || state.origins.has(changed.origin))
     && (!state.metrics.size || state.metrics.has(changed.metric))
     && [...state.tags].every((tag) => site.benchmarks[changed.benchmark].words.includes(tag))
@@ -51,13 +51,13 @@ function overview(place) {
     state.text = search.value.toLowerCase().trim();
     update();
   }));
-  const numbers = { more: site.changes.filter(isMore).length };
-  const tile = (word, number, more, style) => {
-    const button = h("button", { type: "button", class: `tile is-${style}`, "aria-pressed": "false", disabled: number === 0 }, h("span", { class: "number" }, count(number)), " ", h("span", { class: "word" }, word));
+  const tile = (word, name) => {
+    const number = site.changes.filter((changed) => tileOf(changed) === name).length;
+    const button = h("button", { type: "button", class: `tile is-${name}`, "aria-pressed": "false", disabled: number === 0 }, h("span", { class: "number" }, count(number)), " ", h("span", { class: "word" }, word));
     button.addEventListener("click", () => {
       const on = button.getAttribute("aria-pressed") !== "true";
       for (const other of button.parentElement.children) other.setAttribute("aria-pressed", String(other === button && on));
-      state.more = on ? more : null;
+      state.tile = on ? name : null;
       update();
     });
     return button;
@@ -77,7 +77,7 @@ function overview(place) {
   const tags = tellingTags(site.changes.map((changed) => site.benchmarks[changed.benchmark]));
   put(place,
     h("h1", {}, site.title), h("p", { class: "lead" }, headline()),
-    site.changes.length > 0 && h("div", { class: "tiles three", role: "group", "aria-label": "Changes; choose one to see only those" }, tile("slower or more", numbers.more, true, "slower"), tile("faster or less", site.changes.length - numbers.more, false, "faster")),
+    site.changes.length > 0 && h("div", { class: "tiles three", role: "group", "aria-label": "Changes; choose one to see only those" }, tile("slower or more", "slower"), tile("faster or less", "faster"), tile("the machine", "machine")),
     h("div", { class: "controls" }, search, seriesChoice(null, (series) => {
       state.series = series;
       update();

@@ -121,6 +121,12 @@ function changeKind(changed) {
   return isMore(changed) ? "more" : "less";
 }
 
+// The tile of the overview that counts it.
+function tileOf(changed) {
+  if (changeKind(changed) === "machine") return "machine";
+  return isMore(changed) ? "slower" : "faster";
+}
+
 function certainty(p) {
   if (p === null) return "exact";
   return p < 1e-12 ? "certain" : `p = ${p < 1e-3 ? p.toExponential(0).replace("e-", "·10⁻").replace(/⁻(\d+)/, (_, digits) => `⁻${[...digits].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("")}`) : p.toPrecision(1)}`;

@@ -131,3 +131,36 @@ def test_loading_leaves_this_process_as_it_was(folder: Path) -> None:
     assert not {name for name in set(sys.modules) - modules if name.startswith("benchmarks")}
     assert sys.path == path
     assert not list(folder.rglob("__pycache__"))
+
+
+MARKED = """
+from asv_runner.benchmarks import mark
+
+@mark.parameterize({"n": [1, 2, 3], "kind": ["a", "b"]})
+@mark.skip_for_params([(1, "a")])
+@mark.timeout_class_at(7)
+class Marked:
+    @mark.skip_params_if([(2, "a")], False)
+    def time_it(self, n, kind):
+        pass
+
+    @mark.skip_benchmark_if(True)
+    def time_not_here(self, n, kind):
+        pass
+
+    @mark.skip_benchmark
+    def time_nor_here(self, n, kind):
+        pass
+"""
+
+
+def test_marks_of_asv_runner_are_read_without_it(folder: Path) -> None:
+    (folder / "marked.py").write_text(MARKED)
+    suite = load_suite(f"asv:{folder / 'marked.py'}")
+    (marked,) = named(suite).values()
+    points = [dict(each) for each in marked.sizes]
+    assert len(points) == 5
+    assert {"n": 1, "kind": "a"} not in points
+    assert marked.timeout_seconds == 7
+    assert not suite.notes
+    assert "asv_runner" not in sys.modules

@@ -7,11 +7,14 @@ photometer_asv.py finds them here and makes them ready in the process that is me
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from photometer.definition.loaders.their_code import (
+    STAND_INS,
     Gathered,
     TheirCode,
     can_be_swept,
@@ -41,7 +44,7 @@ def load_asv(place: Path, spec: str) -> Suite:
     top = _top(existing(place, spec), spec)
     code = TheirCode.at(top)
     gathered = Gathered()
-    with code.importing() as import_module:
+    with _marks(), code.importing() as import_module:
         for name in _module_names(code):
             try:
                 found = list(benchmarks_of(import_module(name)))
@@ -52,6 +55,20 @@ def load_asv(place: Path, spec: str) -> Suite:
                 continue
             _gather(gathered, code, name, found)
     return gathered.suite(code, spec, expected=_EXPECTED)
+
+
+@contextlib.contextmanager
+def _marks() -> Iterator[None]:
+    """Let `import asv_runner.benchmarks.mark` find the stand-in if asv_runner is not installed."""
+    sys.path.append(str(STAND_INS))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(STAND_INS))
+        for name, module in list(sys.modules.items()):
+            is_mark = name.partition(".")[0] == "asv_runner"
+            if is_mark and str(getattr(module, "__file__", "")).startswith(str(STAND_INS)):
+                del sys.modules[name]
 
 
 def _top(place: Path, spec: str) -> Path:

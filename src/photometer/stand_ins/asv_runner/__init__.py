@@ -1,0 +1,1 @@
+"""Stands in for the package `asv_runner`, of which suites use `benchmarks.mark`. asv need not be installed."""

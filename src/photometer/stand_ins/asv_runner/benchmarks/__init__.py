@@ -1,0 +1,1 @@
+"""Where suites find `mark`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from photometer.analysis.fuzz_map import FuzzMap as FuzzMap
-from photometer.fuzzing.prepared_input import PreparedInput as PreparedInput
+from photometer.fuzzing.fuzzer import PreparedInput as PreparedInput
 from photometer.model.fuzz_trial import FuzzTrial as FuzzTrial
 from photometer.op_fuzzers import (
     AttentionFuzzer as AttentionFuzzer,

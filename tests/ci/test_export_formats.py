@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +28,7 @@ from photometer.model.order_name import OrderName
 from photometer.model.results_reader import load_results
 from tests.analysis.verdicts import result
 from tests.ci.reviews import HOSTILE, memory, more_instructions, review
+from tests.photometer_command import photometer
 
 TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -209,29 +208,22 @@ BENCHMARKS = {
 """
 
 
-def photometer(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "photometer", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PHOTOMETER_KEEP": "0"},
-    )
+def run_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return photometer(*words, cwd=folder, PHOTOMETER_KEEP="0")
 
 
 @pytest.mark.slow
 def test_run_and_show_print_the_same_document(tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
     quickly = ("--no-instructions", "--min-run-time", "0.001")
-    ran = photometer(tmp_path, "run", "suite.py", *quickly, "--format", "bencher", "-o", "out")
+    ran = run_in(tmp_path, "run", "suite.py", *quickly, "--format", "bencher", "-o", "out")
     assert ran.returncode == 0, ran.stderr
     document = json.loads(ran.stdout)
     jsonschema.validate(document, SCHEMAS["bencher"])
     assert set(document) == {"sum [n=2]", "sum [n=4]"}
     assert document["sum [n=4]"]["total"] == {"value": 6.0}
     for name, schema in SCHEMAS.items():
-        shown = photometer(tmp_path, "show", "out", "--format", name)
+        shown = run_in(tmp_path, "show", "out", "--format", name)
         assert shown.returncode == 0, shown.stderr
         kept = json.loads(shown.stdout)
         jsonschema.validate(kept, schema)
@@ -242,7 +234,7 @@ def test_run_and_show_print_the_same_document(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_compare_prints_it_and_ends_as_usual(tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
-    done = photometer(
+    done = run_in(
         tmp_path,
         *("compare", "current", "current", "--suite", "suite.py", "-k", "n=2", "--no-instructions", "--budget", "2"),
         *("--format", "github-action-benchmark", "-o", "out"),

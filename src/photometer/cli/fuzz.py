@@ -126,6 +126,7 @@ def fuzz(
     limits = {"dtype": dtype, "device": device, "max_elements": max_elements, "max_allocation_bytes": max_bytes}
     fuzzer, rebuild = _fuzzer(preset, spec, seed, limits)
     from photometer.analysis.fuzz_map import make_map
+    from photometer.execution.budget import Budget as Spending
     from photometer.execution.fuzz_run import FuzzRequest
     from photometer.fuzzing.fuzzer import explaining_parameters, shown_parameters
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from photometer.errors import DefinitionError, SnippetError, WorkerCrashed, WorkerTimeout
-from photometer.fuzzing.fuzzer import Fuzzer
-from photometer.fuzzing.prepared_input import FuzzedInput
+from photometer.fuzzing.fuzzer import FuzzedInput, Fuzzer
 from photometer.instruments.clock import accelerator_in_use, choose_clock, timer
 from photometer.instruments.replicate import alternate
 from photometer.model.fuzz_trial import FuzzTrial, Plain, TensorFacts, TrialFailure

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,30 +11,20 @@ import pytest
 from photometer.analysis.order_facts import collect_facts
 from photometer.model.results_reader import load_results
 from tests.definition.loaders.projects import asv_project, operator_file, triton_file
+from tests.photometer_command import photometer
+from tests.repositories import git
 
 pytestmark = pytest.mark.slow
 QUICKLY = ("--no-instructions", "--min-run-time", "0.001")
 
 
-def photometer(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "photometer", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PHOTOMETER_CACHE": str(folder / "cache"), "PHOTOMETER_KEEP": "0"},
-    )
-
-
-def git(folder: Path, *words: str) -> None:
-    identity = ("-c", "user.name=test", "-c", "user.email=test@example.invalid")
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+def run_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return photometer(*words, cwd=folder, PHOTOMETER_CACHE=str(folder / "cache"), PHOTOMETER_KEEP="0")
 
 
 def test_an_asv_suite_runs(tmp_path: Path) -> None:
     asv_project(tmp_path)
-    done = photometer(tmp_path, "run", "asv:benchmarks", *QUICKLY, "-k", "not kind=tuple")
+    done = run_in(tmp_path, "run", "asv:benchmarks", *QUICKLY, "-k", "not kind=tuple")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "timeraw_import left out" in done.stderr
     facts = {
@@ -52,17 +40,17 @@ def test_an_asv_suite_runs(tmp_path: Path) -> None:
 
 def test_operator_benchmarks_run_and_are_checked(tmp_path: Path) -> None:
     operator_file(tmp_path)
-    done = photometer(tmp_path, "run", "operator_benchmark:pt/add_test.py", *QUICKLY)
+    done = run_in(tmp_path, "run", "operator_benchmark:pt/add_test.py", *QUICKLY)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "8 of 8 variants measured." in done.stdout
-    checked = photometer(tmp_path, "check", "operator_benchmark:pt/add_test.py", "--tag", "short")
+    checked = run_in(tmp_path, "check", "operator_benchmark:pt/add_test.py", "--tag", "short")
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "6 variants" in checked.stdout
 
 
 def test_plots_of_triton_run_what_they_pass_to_do_bench(tmp_path: Path) -> None:
     triton_file(tmp_path)
-    done = photometer(tmp_path, "run", "triton:01-bench.py", *QUICKLY)
+    done = run_in(tmp_path, "run", "triton:01-bench.py", *QUICKLY)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "4 of 4 variants measured." in done.stdout
 
@@ -70,7 +58,7 @@ def test_plots_of_triton_run_what_they_pass_to_do_bench(tmp_path: Path) -> None:
 def test_a_suite_for_an_accelerator_says_that_there_is_none(tmp_path: Path) -> None:
     file = triton_file(tmp_path)
     file.write_text(file.read_text() + "# on cuda\n")
-    done = photometer(tmp_path, "run", "triton:01-bench.py", *QUICKLY)
+    done = run_in(tmp_path, "run", "triton:01-bench.py", *QUICKLY)
     assert done.returncode == 5
     assert "all benchmarks need cuda" in done.stderr
 
@@ -86,7 +74,7 @@ def test_both_sides_run_the_benchmarks_of_the_working_tree_on_their_own_code(tmp
     (tmp_path / "ourlib.py").write_text("raise ImportError('the working tree is neither side')\n")
     text = (benchmarks / "sums.py").read_text().replace("from ourlib import work", "")
     (benchmarks / "sums.py").write_text(text.replace("        work(", "        from ourlib import work\n        work("))
-    done = photometer(
+    done = run_in(
         tmp_path,
         *("compare", "git:HEAD~1", "git:HEAD", "--suite", "asv:benchmarks", "-k", "time_sum and n=1000 and kind=list"),
         *("--no-instructions", "--no-memory", "--json", "--budget", "20"),

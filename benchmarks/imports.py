@@ -1,15 +1,17 @@
 """How long do commands take on a project that takes long to import, cold and warm?
 
     python benchmarks/imports.py                          every part, cold and then warm
+    python benchmarks/imports.py --part ab --part time    some: each takes less than ten minutes, with --load, too
     python benchmarks/imports.py --load                   with a busy process on each core
-    python benchmarks/imports.py --libraries FOLDER       `ab` with tensordict and einops from there, too
-    python benchmarks/imports.py --report                 the table of what has been kept so far
+    python benchmarks/imports.py --new                    forget what earlier versions took, then as above
+    python benchmarks/imports.py --report --figures       the table of what has been kept so far, for the docs
 
 A repository is made in a temporary folder whose package `slowpackage` runs plain loops for about two seconds when it is
 imported; a commit makes one of its five functions 3 % slower. Seconds are on the wall, from Enter until the verdict,
 the count or the table is printed. "Cold" has no servers and no kept counts; "warm" is the same command again, on a
 commit that it has not seen; "again" on one that it has. Beside `ab`: the same with the imports in every fork
-(--no-preload), and pyperf, which measures the two statements one after the other, each in twenty processes.
+(--no-preload), and pyperf, which measures the two statements one after the other, each in twenty processes. The part
+"ab libraries" installs tensordict and einops beside the kept file first, unless --libraries names a folder with them.
 """
 
 from __future__ import annotations
@@ -95,6 +97,8 @@ def slowed(x):
 """
 COMPILATION = "torch._dynamo.reset(); torch.compile(f, backend='eager')(x)"
 COMPILATION_SETUP = "import torch._dynamo\ndef f(x): return torch.sin(x) + x\nx = torch.ones(8)"
+# tensordict and einops with what they need besides torch, which must be the one that is here.
+REQUIREMENTS = ("tensordict", "einops", "cloudpickle", "importlib_metadata", "orjson", "packaging", "pyvers", "zipp")
 LIBRARIES = {
     "tensordict": (
         "TensorDict(d, [3, 4])",
@@ -110,6 +114,7 @@ def main() -> None:
     parser.add_argument("--warm-runs", type=int, default=3, help="Warm runs after the cold one (default: 3).")
     parser.add_argument("--import-seconds", type=float, default=2.0, help="How long the package takes to import.")
     parser.add_argument("--libraries", type=Path, help="Folder with tensordict and einops, put on PYTHONPATH.")
+    parser.add_argument("--new", action="store_true", help="Forget the runs that the file has.")
     parser.add_argument("--load", action="store_true", help="Keep each core busy with another process.")
     parser.add_argument("--no-peers", action="store_true", help="Leave out --no-preload and pyperf.")
     parser.add_argument("--keep", type=Path, default=KEEP, help=f"File of all runs (default: {KEEP}).")
@@ -117,6 +122,8 @@ def main() -> None:
     parser.add_argument("--figures", action="store_true", help="Write docs/figures/imports.json, too.")
     options = parser.parse_args()
     options.keep.parent.mkdir(parents=True, exist_ok=True)
+    if options.new:
+        options.keep.unlink(missing_ok=True)
     if not options.report:
         with busy_cores() if options.load else contextlib.nullcontext():
             for row in measure(options):
@@ -201,10 +208,9 @@ class Trial:
             yield {"kind": kind, "state": "pyperf", "seconds": pyperf_seconds(words, folder), "verdict": "–"}
 
     def _libraries(self) -> Iterator[Row]:
-        if self.options.libraries is None:
-            return
+        folder = self.options.libraries or install(self.options.keep.parent / "libraries")
         for name, (stmt, setup) in LIBRARIES.items():
-            with on_python_path(self.options.libraries):
+            with on_python_path(folder):
                 yield from self._ab(name, ["ab", stmt, f"{stmt}; None", "-s", setup, "--json"], Path("/"), False)
 
     def _compare(self) -> Iterator[Row]:
@@ -357,6 +363,14 @@ def pyperf_seconds(words: list[str], folder: Path) -> float | None:
             print(done.stderr.decode(), file=sys.stderr)
             return None
     return time.monotonic() - started
+
+
+def install(folder: Path) -> Path:
+    """Install the libraries into a folder of their own, if that has not been done."""
+    if not (folder / "tensordict").is_dir():
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]
+        subprocess.run([*command, *REQUIREMENTS], check=True)
+    return folder
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
     python benchmarks/verdict_calibration.py --quick                     a few comparisons per statement
     python benchmarks/verdict_calibration.py --rounds 12                 500 comparisons and more
     python benchmarks/verdict_calibration.py --rounds 12 --load          with a busy process on each core
+    python benchmarks/verdict_calibration.py --warm                      by servers that earlier comparisons left warm
     python benchmarks/verdict_calibration.py --workers 6                 on a machine with cores to spare
     python benchmarks/verdict_calibration.py --report                    the table of what has been kept so far
 
@@ -19,6 +20,7 @@ import json
 import multiprocessing
 import os
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -35,6 +37,7 @@ from photometer.instruments.contest import Contestants
 from photometer.instruments.replicate import Side
 from photometer.session.cores import usable_cores
 from photometer.session.session import Session
+from photometer.session.warm import VARIABLE, WarmFolder
 from photometer.worker.messages import Prepare
 
 # Statement and the lines of its set-up, which may stand in any order: no random numbers, so that no data depend on it.
@@ -71,6 +74,7 @@ def main() -> None:
     parser.add_argument("--kind", choices=KINDS, action="append", help="Only this kind; repeat for more.")
     parser.add_argument("--quick", action="store_true", help="One round of a few statements.")
     parser.add_argument("--load", action="store_true", help="Keep each core busy with another process.")
+    parser.add_argument("--warm", action="store_true", help="A session per comparison, with servers that stay warm.")
     parser.add_argument("--workers", type=int, default=1, help="Comparisons at the same time, each on its own core.")
     parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="Seconds per comparison (default: 10).")
     parser.add_argument("--keep", type=Path, default=KEEP, help=f"File of all comparisons (default: {KEEP}).")
@@ -96,7 +100,7 @@ def measure(options: argparse.Namespace) -> None:
         processes = [
             multiprocessing.get_context("spawn").Process(
                 target=compare_all,
-                args=(share, cores[worker % len(cores)], options.budget, options.keep, options.load),
+                args=(share, cores[worker % len(cores)], options),
             )
             for worker, share in enumerate(shares)
         ]
@@ -106,29 +110,41 @@ def measure(options: argparse.Namespace) -> None:
             process.join()
 
 
-def compare_all(work: list[tuple[str, str]], core: int, budget: float, keep: Path, loaded: bool) -> None:
-    with Session() as session:
+def compare_all(work: list[tuple[str, str]], core: int, options: argparse.Namespace) -> None:
+    with contextlib.ExitStack() as stack:
+        # Cold: what the user keeps warm is not used. Warm: a folder of this worker's own, whose servers end with it.
+        os.environ[VARIABLE] = "600" if options.warm else "0"
+        if options.warm:
+            os.environ["XDG_RUNTIME_DIR"] = stack.enter_context(tempfile.TemporaryDirectory(prefix="calibration"))
+            stack.callback(lambda: WarmFolder(0.0).clear())
+        session = None if options.warm else stack.enter_context(Session())
         for name, kind in work:
-            started = time.perf_counter()
-            stmt, lines = STATEMENTS[name]
-            other = {"itself": lines, "set-up reordered": lines[::-1], "unused set-up": (UNUSED[0], *lines, UNUSED[1])}
-            sides = [Prepare(stmt, "\n".join(setup)) for setup in (lines, other[kind])]
-            sampler = Remembering(ForkSampler([Contestants(tuple(Side(session, each) for each in sides))], core=core))
-            verdict = verdict_of_one(sampler, Criteria(), budget=budget)
-            row = {
-                "statement": name,
-                "kind": kind,
-                "loaded": loaded,
-                "verdict": verdict.verdict,
-                "within": verdict.bound,
-                "ratio": verdict.ratio,
-                "interval": verdict.interval,
-                "seconds_per_run": verdict.base_seconds,
-                "wall_seconds": time.perf_counter() - started,
-                "log_ratios": [each.log_ratio for sample in sampler.samples if (each := sample.estimates[0])],
-            }
-            with keep.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+            with Session() if session is None else contextlib.nullcontext(session) as used:
+                compare(used, name, kind, core, options)
+
+
+def compare(session: Session, name: str, kind: str, core: int, options: argparse.Namespace) -> None:
+    started = time.perf_counter()
+    stmt, lines = STATEMENTS[name]
+    other = {"itself": lines, "set-up reordered": lines[::-1], "unused set-up": (UNUSED[0], *lines, UNUSED[1])}
+    sides = [Prepare(stmt, "\n".join(setup)) for setup in (lines, other[kind])]
+    sampler = Remembering(ForkSampler([Contestants(tuple(Side(session, each) for each in sides))], core=core))
+    verdict = verdict_of_one(sampler, Criteria(), budget=options.budget)
+    row = {
+        "statement": name,
+        "kind": kind,
+        "loaded": options.load,
+        "warm": options.warm,
+        "verdict": verdict.verdict,
+        "within": verdict.bound,
+        "ratio": verdict.ratio,
+        "interval": verdict.interval,
+        "seconds_per_run": verdict.base_seconds,
+        "wall_seconds": time.perf_counter() - started,
+        "log_ratios": [each.log_ratio for sample in sampler.samples if (each := sample.estimates[0])],
+    }
+    with options.keep.open("a") as file:
+        file.write(json.dumps(row) + "\n")
 
 
 class Remembering:
@@ -166,7 +182,7 @@ def report(keep: Path, *, figures: bool = False, machine: str = "") -> None:
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for line in keep.read_text().splitlines():
         row = json.loads(line)
-        load = "loaded" if row["loaded"] else "quiet"
+        load = ("loaded" if row["loaded"] else "quiet") + (", warm servers" if row.get("warm") else "")
         keys = [(load, row["kind"]), (f"{load}, by statement", row["statement"])]
         # A set-up that leaves other objects behind is other code: it has a row of its own.
         keys += [(load, "identical code")] if row["kind"] != KINDS[2] else []

@@ -14,6 +14,7 @@ import torch
 
 from photometer import CallgrindStats, Timer
 from photometer.errors import SnippetError, WorkerCrashed, WorkerTimeout
+from photometer.instruments.callgrind import counter as counting
 from photometer.instruments.callgrind.count_task import CountTask, copy_globals
 from photometer.instruments.callgrind.counter import InstructionCounter
 from photometer.model.copy_if_callgrind import CopyIfCallgrind
@@ -108,6 +109,21 @@ def test_repeats_start_from_one_state(counter: InstructionCounter) -> None:
         counts = counter.count(task(stmt, setup, repeats=4)).instruction_counts()
         assert counts.is_exact, stmt
         assert len(set(counts.outside_allocator)) == 1
+
+
+def test_repeats_that_take_long_run_in_several_servers(
+    counter: InstructionCounter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = counter.count(task("x * y", repeats=4)).instruction_counts()
+    monkeypatch.setattr(counting, "LONG_REPEAT_SECONDS", 0.0)
+    monkeypatch.setattr(counting, "usable_cores", lambda: (0, 1))
+    for each in idle_servers(counter)[1:]:
+        each.close()
+    together = counter.count(task("x * y", repeats=4)).instruction_counts()
+    assert len([each for each in idle_servers(counter) if each.alive]) == 2
+    assert together.totals == alone.totals
+    monkeypatch.setattr(counting, "available_bytes", lambda: 1)
+    assert counting._at_once(counting.Repeat([], "", 60.0, 1 << 30)) == 1, "memory is short"
 
 
 def test_repeats_that_differ_name_the_functions(counter: InstructionCounter) -> None:

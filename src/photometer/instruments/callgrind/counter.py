@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ from photometer.model.task import TaskSpec
 from photometer.session.child_process import ChildProcess
 from photometer.session.cores import usable_cores
 from photometer.session.layout import Layout, of_fixed_length
+from photometer.session.policy import available_bytes
 from photometer.session.session import Counting, Server, ServerKind, Session
 from photometer.session.shared import process_session
 from photometer.worker.messages import Count, Prepare
@@ -89,6 +91,8 @@ def find_illegal_instruction(valgrind_log: str) -> IllegalInstruction | None:
 
 
 FEW_RUNS = 10
+# Another server takes a third of a second to start; repeats that take longer than this run in several.
+LONG_REPEAT_SECONDS = 1.0
 Outcome = InstructionCounts | PhotometerError
 OnOutcome = Callable[[int, Outcome], object]
 
@@ -97,6 +101,34 @@ OnOutcome = Callable[[int, Outcome], object]
 FRAMED = Counting(callgrind_options=FRAME_OPTIONS)
 COUNTS = ServerKind(counting=Counting())
 SHOWS_FRAMES = ServerKind(counting=FRAMED)
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """What a child has counted, and what it took."""
+
+    dumps: list[str]
+    frame_map: str
+    seconds: float
+    peak_bytes: int | None
+
+
+def _at_once(first: Repeat) -> int:
+    """Return how many more repeats may run at the same time, judged by the first: if they take long and fit memory."""
+    free = available_bytes()
+    if first.seconds < LONG_REPEAT_SECONDS or free is None or first.peak_bytes is None:
+        return 1
+    return max(min(len(usable_cores()), free // max(first.peak_bytes, 1)), 1)
+
+
+def _peak_bytes(pid: int) -> int | None:
+    """Return the most memory that a process has used, with what it shares; None if the system does not say."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return None
+    found = re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE)
+    return 1024 * int(found[1]) if found else None
 
 
 class InstructionCounter:
@@ -130,23 +162,39 @@ class InstructionCounter:
         """
         title = task.task_spec.title
         shows_frames = python_frames and self._python_frames and task.built is None
-        with self._session.server(self.kind_for(task), cores) as server:
+        kind = self.kind_for(task)
+
+        def repeat(server: Server) -> Repeat:
             # A fresh fork per repeat: all start from the same state, so that they execute the same. Within one child,
             # CPython retries specialisation after certain numbers of runs, and lists and caches keep growing.
-            loop = self._loop_profile(server, task.number) if task.built is None else None
-
-            def talk(child: ChildProcess) -> tuple[list[str], str]:
+            began = time.monotonic()
+            with child_to_count(server) as child:
                 if task.built is None:
-                    return self._count_python(child, server, task, shows_frames)
-                return self._count_compiled(child, server, task)
+                    dumps, frame_map = self._count_python(child, server, task, shows_frames)
+                else:
+                    dumps, frame_map = self._count_compiled(child, server, task)
+                return Repeat(dumps, frame_map, time.monotonic() - began, _peak_bytes(child.pid))
 
-            counted = [self._in_child(server, talk) for _ in range(task.repeats)]
+        with self._session.server(kind, cores) as server:
+            loop = self._loop_profile(server, task.number) if task.built is None else None
+            first = repeat(server)
             frozen, reasons = server.frozen, tuple(_reasons(server, task))
+
+        def repeat_anywhere(_: int) -> Repeat:
+            with self._session.server(kind, cores) as server:
+                return repeat(server)
+
+        threads = ThreadPoolExecutor(1 if cores else _at_once(first))
+        try:
+            counted = [first, *threads.map(repeat_anywhere, range(1, task.repeats))]
+        finally:
+            # After Ctrl-C the session's owner kills it, which ends the counts under way.
+            threads.shutdown(wait=False, cancel_futures=True)
         # The last dump is the statement's; a compiled one has its empty loop before it.
-        texts = [dumps[-1] for dumps, _ in counted]
-        loop = loop or parse_text(counted[0][0][0], source=f"{title}, no runs")
+        texts = [each.dumps[-1] for each in counted]
+        loop = loop or parse_text(first.dumps[0], source=f"{title}, no runs")
         profiles = [parse_text(text, source=f"{title}, repeat {i + 1}") for i, text in enumerate(texts)]
-        frame_maps = tuple(parse_frame_map(text) for _, text in counted) if shows_frames else ()
+        frame_maps = tuple(parse_frame_map(each.frame_map) for each in counted) if shows_frames else ()
         if self._python_frames and not shows_frames:
             # The options have split the interpreter's loop by its callers.
             profiles = [with_python_frames(profile, NO_FRAMES) for profile in profiles]
@@ -201,13 +249,10 @@ class InstructionCounter:
         with self._lock:
             if number not in self._loop_profiles:
                 nothing = CountTask(TaskSpec("pass", "pass"), number=number)
-                texts, _ = self._in_child(server, lambda child: self._count_python(child, server, nothing))
+                with child_to_count(server) as child:
+                    texts, _ = self._count_python(child, server, nothing)
                 self._loop_profiles[number] = parse_text(texts[0], source=f"{number} empty runs")
             return self._loop_profiles[number]
-
-    def _in_child(self, server: Server, talk: Callable[[ChildProcess], tuple[list[str], str]]) -> tuple[list[str], str]:
-        with child_to_count(server) as child:
-            return talk(child)
 
 
 @contextlib.contextmanager

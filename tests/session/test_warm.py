@@ -344,6 +344,9 @@ def test_a_record_is_current_only_if_all_its_files_are_older(tmp_path: Path) -> 
     assert is_current(record)
     assert not is_current({**record, "files": imported(file, 1)})
     assert not is_current({**record, "files": {str(tmp_path / "gone.py"): [later_ns, 1, 1]}})
+    for name in ("a\0b", "\ud800"):
+        assert not is_current({**record, "files": {name: [later_ns, 1, 1]}})
+        assert is_current({**record, "path": [name], "found_in": {"module": str(tmp_path)}})
     assert is_current({**record, "path": ["/no/such/folder", str(tmp_path)], "found_in": {"module": str(tmp_path)}})
     later = {**record, "path": [str(tmp_path), "/later"], "found_in": {"module": "/later"}}
     assert not is_current(later)

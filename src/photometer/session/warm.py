@@ -239,7 +239,8 @@ def is_current(record: Mapping[str, Any]) -> bool:
     for file, (loaded_after, *changed_ns) in record["files"].items():
         try:
             status = os.stat(file)  # noqa: PTH116  thousands of files
-        except OSError:
+        except (OSError, ValueError):
+            # A damaged record may have a name that no file can have.
             return False
         # A clock that was set back makes a changed file look old, so its times must be the same, too.
         now_ns = [status.st_mtime_ns, status.st_ctime_ns]
@@ -254,7 +255,7 @@ def _is_shadowed(path: Sequence[str], found_in: Mapping[str, str]) -> bool:
     for index, folder in enumerate(path):
         try:
             entries = os.listdir(folder)  # noqa: PTH208
-        except OSError:
+        except (OSError, ValueError):
             continue
         for entry in entries:
             name, _, suffix = entry.partition(".")

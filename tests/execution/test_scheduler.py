@@ -282,6 +282,17 @@ def test_nothing_is_timed_beside_work_on_the_one_accelerator() -> None:
     assert max(timed) == 1
 
 
+@pytest.mark.parametrize(("benchmarks", "at_once"), [(1, 1), (4, 2)])
+def test_few_compilations_are_worth_a_server_for_each_core(benchmarks: int, at_once: int) -> None:
+    """One takes as long as twenty counts of a statement; a second server starts in the time of two."""
+    compiled = GroupedStmts("y = x + 1", setup=GroupedSetup("x = 1"), signature="f(x) -> y", compiled="backend:eager")
+    options = {"compile_counts": True, "wall": False, "instructions": False, "compile_report": False}
+    executor = FakeExecutor(seconds=0.02)
+    run({f"add {i}": compiled for i in range(benchmarks)}, executor, cores=2, options=options)
+    counted = [sum(step == Step("compile_counts") for step, _ in moment) for moment in executor.together]
+    assert max(counted) == at_once
+
+
 def of_models(**models: str) -> TorchFacts:
     return dataclasses.replace(FACTS, device_models={name.replace("_", ":"): model for name, model in models.items()})
 

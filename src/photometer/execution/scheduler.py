@@ -38,8 +38,8 @@ from photometer.session.cores import usable_cores
 from photometer.session.left_behind import private_folder
 from photometer.worker.messages import TorchFacts
 
-# A counting server takes about 15 s to start, as long as this many counts, so it must be worth it.
-COUNTS_WORTH_A_SERVER = 20
+# A counting server takes about 15 s to start, one that has compiled something 40 s: it must have so much to do.
+SECONDS_WORTH_A_SERVER = 20.0
 # How often the observer is called while nothing finishes.
 LOOK_SECONDS = 0.25
 # Nor is it called more often than anybody can read: a cluster finishes a thousand steps per second.
@@ -304,8 +304,8 @@ class Scheduler:
         return None if job is None or slot is None else (job, slot)
 
     def _may_count(self) -> bool:
-        worth = sum(count for step, count in self._agenda.left.items() if step.counts) // COUNTS_WORTH_A_SERVER
-        self._most_counting = max(self._most_counting, min(worth, self._counting + 1))
+        seconds = sum(count * step.first_guess_seconds for step, count in self._agenda.left.items() if step.counts)
+        self._most_counting = max(self._most_counting, min(int(seconds / SECONDS_WORTH_A_SERVER), self._counting + 1))
         return self._counting < self._most_counting
 
     def _conclude(self, job: Job, slot: Slot, outcome: Done | Failure) -> None:

@@ -205,12 +205,14 @@ class NodeWorker:
         return facts
 
     def close(self) -> None:
-        """End all servers and remove their files and those of this process, even while work is under way."""
+        """End all servers, remove their files and those of this process, and end it, even while work is under way."""
         self._executor.stop()
         with contextlib.suppress(PhotometerError, OSError):
             self._executor.close()
             self._open.close()
         remove_own()
+        # A comparison that is under way would start servers again, in new folders, until Ray ends this process.
+        os._exit(0)
 
     def _put(self, path: Path, content: Any) -> None:
         with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from photometer.errors import MeasurementError
-from photometer.model.run_figures import RankTimes
+from photometer.model.run_figures import MetricValues, PhaseSeconds, RankTimes
 from photometer.model.task import TaskSpec
 
 SPEC = TaskSpec("all_reduce(x)")
@@ -38,3 +38,11 @@ def test_without_a_message_or_a_second_rank_there_is_no_bus() -> None:
 def test_ranks_have_the_same_blocks(seconds: tuple[tuple[float, ...], ...]) -> None:
     with pytest.raises(MeasurementError, match="same number of blocks"):
         RankTimes(SPEC, seconds)
+
+
+def test_a_phase_and_a_metric_have_a_run() -> None:
+    """Their medians are shown without a look at how many there are."""
+    with pytest.raises(MeasurementError, match="at least one run"):
+        PhaseSeconds("forward", ())
+    with pytest.raises(MeasurementError, match="at least one run"):
+        MetricValues("loss", ())

@@ -120,6 +120,10 @@ class MetricValues:
     name: str
     values: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise MeasurementError("a metric needs the value of at least one run")
+
     @property
     def median(self) -> float:
         return quantile(sorted(self.values), 0.5)
@@ -141,6 +145,10 @@ class PhaseSeconds:
 
     name: str
     seconds: tuple[NotNegative, ...]
+
+    def __post_init__(self) -> None:
+        if not self.seconds:
+            raise MeasurementError("a phase needs the seconds of at least one run")
 
     @property
     def median(self) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from photometer.cli.progress import FIRST_ROWS, RunBar, RunLines
+from photometer.cli.progress import FIRST_ROWS, RunBar, RunLines, one_phase
 from photometer.execution.observer import RunState
 
 
@@ -38,3 +39,15 @@ def test_a_log_counts_variants_and_the_share_of_the_work(
     assert capsys.readouterr().err.splitlines() == [
         "suite: 49 %, 3 of 14 variants, 1 failed, about 45 s left; now matmul",
     ]
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_phase_says_what_it_does(
+    is_terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    with one_phase("compiling [x]"):
+        pass
+    shown = capsys.readouterr()
+    assert "compiling [x]" in shown.err
+    assert not shown.out

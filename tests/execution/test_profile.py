@@ -34,7 +34,7 @@ def test_one_order_that_fails_does_not_take_the_others_along(monkeypatch: pytest
     assert good.sampled is last.sampled is SEEN
     assert bad.sampled is None
     assert "ZeroDivisionError" in bad.problems[0]
-    assert told == [order.title for order in PLAN]
+    assert told == [order.short_title for order in PLAN]
 
 
 @pytest.mark.parametrize("error", [ToolMissing("no py-spy", remedy="Install."), ToolRefused("not allowed")])

@@ -61,6 +61,7 @@ def compile_report(
     gate = compile_gate(fail_on)
     code = read_code(statement)
     check_syntax([code], read_setup(setup))
+    from photometer.cli.progress import one_phase
     from photometer.definition.compile_variant import BACKEND, DEFAULT_MODE, compile_variants
     from photometer.instruments.callgrind.compile_counts import count_statement_compilation
     from photometer.instruments.compile_report import report_statement
@@ -80,8 +81,12 @@ def compile_report(
         num_threads=num_threads,
         timeout_seconds=timeout,
     )
-    report = report_statement(order)
-    counts = count_statement_compilation(order) if instructions else None
+    with one_phase("compiling the statement, with an empty cache and with a full one"):
+        report = report_statement(order)
+    counts = None
+    if instructions:
+        with one_phase("counting the instructions of a compilation"):
+            counts = count_statement_compilation(order)
     if json is not None:
         give_lines(json, [dumps(to_record(record)) for record in (report, counts) if record is not None])
     else:

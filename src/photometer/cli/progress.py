@@ -152,6 +152,22 @@ def _bar_with_note(*, redraws_itself: bool = True) -> Progress:
     return Progress(description, BarColumn(), note, console=console, transient=True, auto_refresh=redraws_itself)
 
 
+@contextlib.contextmanager
+def one_phase(words: str) -> Iterator[None]:
+    """Show what takes a while and cannot be counted: with the seconds so far on a terminal, as a line elsewhere."""
+    if not sys.stderr.isatty():
+        complain(words)
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(words, total=None)
+        yield
+
+
 _STYLES = {
     "slower": "bold red",
     "probably slower": "red",

@@ -73,7 +73,7 @@ def profile(
     for each in ready:
         # What an accelerator does is in no sample of the host's.
         if settings.watched or each.order.auto.on_device:
-            on_order(each.order.title)
+            on_order(each.order.short_title)
             profiles[each.order.id] = _watched(session, each, profiles[each.order.id])
     return profiles
 
@@ -98,7 +98,7 @@ def _sample_all(
     for ready in orders:
         order = ready.order
         if stopped is None:
-            on_order(order.title)
+            on_order(order.short_title)
             try:
                 find_py_spy()
                 sampled = sample_loop(
@@ -123,7 +123,7 @@ def _count_all(session: Session, orders: list[ReadyOrder], profiles: dict[str, P
     counter = InstructionCounter(session, python_frames=True)
     try:
         for ready in orders:
-            on_order(ready.order.title)
+            on_order(ready.order.short_title)
             try:
                 stacks = _instruction_stacks(counter, ready)
                 profiles[ready.order.id] = dataclasses.replace(profiles[ready.order.id], instructions=stacks)

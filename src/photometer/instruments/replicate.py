@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from photometer.instruments.clock import Clock
+from photometer.instruments.settled_memory import settle_memory
 from photometer.instruments.wall_time import MOST_RUNS_PER_BLOCK, TimeBlock
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 from photometer.session.child_process import ChildProcess
@@ -127,6 +128,8 @@ def take_replicate(
         children = [forks[place] for place in range(len(sides))]
         prepares = [dataclasses.replace(each, warmup_runs=1) for each in _laid_out(sides, order, scatter=scatter)]
         _prepare_all(children, prepares, timeout_seconds)
+        if not on_device and not any(side.prepare.ranks for side in sides):
+            settle_memory(children, timeout_seconds)
         time_blocks = [
             _block_of(child, timeout_seconds, wakes=any(side.prepare.num_threads > 1 for side in sides))
             for child in children

@@ -14,6 +14,7 @@ from photometer.errors import WorkerTimeout
 from photometer.instruments.declaration import Asked, Beside, Figure, Instrument, Option
 from photometer.instruments.ready_order import kind_of, preparation_of
 from photometer.instruments.replicate import BLOCK_SECONDS
+from photometer.instruments.settled_memory import settle_memory
 from photometer.instruments.wall_time import Beforehand, CoreWatch, take_blocks
 from photometer.model.diagnosis import Conditions
 from photometer.model.measurement import Measurement
@@ -57,6 +58,9 @@ def take_visit(session: Session, work: Asked) -> Visit:
     with session.server(kind, cores=cores) as server:
         with server.child() as child:
             prepared = child.ask(prepare, ready.order.timeout_seconds)
+            left = max(deadline - time.monotonic(), 0.0)
+            if prepared.first_seconds < LONG_SECONDS:
+                settle_memory([child], left)
             blocks = RemoteBlocks(child, max(deadline - time.monotonic(), 0.0))
             taken = take_blocks(
                 blocks.time_block,

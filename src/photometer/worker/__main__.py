@@ -30,6 +30,7 @@ SIBLINGS = (
     "seeds",
     "device_modes",
     "scatter",
+    "heap",
     "imports",
     "preload",
     "work_counter",

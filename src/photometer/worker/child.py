@@ -24,6 +24,7 @@ from .device_blocks import DeviceBlocks, GraphBlocks
 from .device_modes import measure_modes
 from .figure_messages import CountWork, MeasureDevice, Observe
 from .memory import measure_memory
+from .heap import fill_small_caches, keep_freed_memory, resident_pages, touched_pages
 from .messages import (
     Count,
     Counted,
@@ -125,7 +126,7 @@ class Child:
         if isinstance(request, LoopRequest):
             return cast(Reply, request.perform(self._run_block))
         runs_the_loop: dict[type, Callable[[RunBlock, Any], Reply]] = {
-            Time: lambda run_block, asked: Timed(run_block(asked.number)),
+            Time: time_block,
             TimeBlocks: time_blocks,
             Count: self._count,
             Spin: spin,
@@ -176,6 +177,8 @@ class Child:
         elif request.device or request.library:
             needed_torch("an accelerator" if request.device else "compiled C++")
         gc.disable()
+        # Before any memory of the statement's is taken.
+        keep_freed_memory()
         # Also before: what parsing the set-up frees is then moved, too.
         imports = () if request.library else imports_of(request.setup, request.stmt, request.preload)
         # Before memory is scattered, which draws from none of these generators: what seeding frees is then moved, too.
@@ -197,6 +200,7 @@ class Child:
         run_block = self._opened.enter_context(self._open_loop(request, torch))
         if request.layout_seed:
             self._scattered += move_end(request.layout_seed, torch)
+        fill_small_caches()
         _leave_collector_alone()
         if BEFORE_BLOCK in self._names:
             run_block = after(self._names[BEFORE_BLOCK], run_block)
@@ -274,6 +278,14 @@ def after(prepare: Callable[[int], object], run_block: RunBlock) -> RunBlock:
         return run_block(number)
 
     return run
+
+
+def time_block(run_block: RunBlock, request: Time) -> Timed:
+    if not request.watches_pages:
+        return Timed(run_block(request.number))
+    kept, touched = resident_pages(), touched_pages()
+    seconds = run_block(request.number)
+    return Timed(seconds, touched_pages=touched_pages() - touched, kept_pages=resident_pages() - kept)
 
 
 def time_blocks(run_block: RunBlock, request: TimeBlocks) -> TimedBlocks:

@@ -19,7 +19,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, ClassVar, Generic, TypeVar, Union
 
 # The near side refuses a worker that speaks another version.
-PROTOCOL_VERSION = 8
+PROTOCOL_VERSION = 9
 
 # In place of a device's name: the one that the statement opens, if any.
 ANY_DEVICE = "any"
@@ -76,10 +76,15 @@ class Prepared(Reply):
 
 @dataclasses.dataclass(frozen=True)
 class Timed(Reply):
-    """Seconds of a block; of several ranks, those of the slowest, and those of each."""
+    """Seconds of a block; of several ranks, those of the slowest, and those of each.
+
+    Of a block whose pages are watched: how many it was the first to touch, and by how many the process is larger.
+    """
 
     seconds: float
     rank_seconds: list[float] = dataclasses.field(default_factory=list)
+    touched_pages: int = 0
+    kept_pages: int = 0
 
     def __post_init__(self) -> None:
         _check_seconds([self.seconds, *self.rank_seconds])
@@ -269,6 +274,7 @@ class Time(Request[Timed]):
     verb: ClassVar[str] = "time"
     reply: ClassVar[type[Reply]] = Timed
     number: int
+    watches_pages: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,11 +3,13 @@
     python benchmarks/decisions.py --quick                      every part once, some minutes
     python benchmarks/decisions.py --part unchanged --runs 20   one part
     python benchmarks/decisions.py --load                       with a busy process on each core
+    python benchmarks/decisions.py --part gate --minutes 8      begin no run after that; again: the runs that are left
     python benchmarks/decisions.py --report                     the tables of what has been kept so far
 
 A repository with 20 benchmarks is made in a temporary folder: a base, a commit with a comment, one with a renamed
 variable, one with new functions elsewhere, and commits that each slow one function by 1 %. Seconds are on the wall,
-from Enter: until the first verdict is said, the table, the causes, and the end. Every run is kept in a file (--keep).
+from Enter: until the first verdict is said, the table, the causes, and the end. Every run is kept in a file (--keep),
+which also says how many of a part's runs have been made: the same command goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -87,39 +91,53 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=KEEP, help=f"File of all runs (default: {KEEP}).")
     parser.add_argument("--report", action="store_true", help="Only print the tables of what the file has.")
     parser.add_argument("--figures", action="store_true", help="Write docs/figures/decisions.json, too.")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="Begin no run after so many minutes.")
     options = parser.parse_args()
     options.keep.parent.mkdir(parents=True, exist_ok=True)
     if not options.report:
         parts = options.part or [part for part in PARTS if not options.quick or part != "standard"]
         with busy_cores() if options.load else contextlib.nullcontext():
-            for row in measure(parts, 1 if options.quick else options.runs):
+            deadline = time.monotonic() + 60.0 * options.minutes
+            mine = [row for row in kept_in(options.keep) if row["loaded"] is options.load and not options.quick]
+            for row in measure(parts, 1 if options.quick else options.runs, Counter(row["part"] for row in mine)):
                 row["loaded"] = options.load
                 with options.keep.open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 print(json.dumps(row), file=sys.stderr)
-    kept = [json.loads(line) for line in options.keep.read_text().splitlines()]
+                if time.monotonic() > deadline:
+                    print("To be continued: run the same command again.", file=sys.stderr)
+                    break
+    kept = kept_in(options.keep)
     report(kept)
     if options.figures:
         columns = ("runs", "as it should be", "first verdict", "table", "cause", "end")
         write_figures("decisions", columns, figures_of(kept), kept=options.keep)
 
 
-def measure(parts: list[str], runs: int | None) -> Iterator[Row]:
+def kept_in(file: Path) -> list[Row]:
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def measure(parts: list[str], runs: int | None, made: Counter[str]) -> Iterator[Row]:
+    """Make the runs of each part that have not been made; those of a part are made in the same order every time."""
     with tempfile.TemporaryDirectory(prefix="decisions") as folder:
         # Counts kept by earlier comparisons of the user's own would spoil the first runs.
         os.environ["PHOTOMETER_CACHE"] = str(Path(folder) / "cache")
         repository = Repository(Path(folder) / "repository")
         for part in parts:
-            measured: dict[str, Callable[[], Iterator[Row]]] = {
-                "unchanged": lambda: unchanged(repository, runs or 20),
-                "one-slower": lambda: one_slower(repository, runs or 20),
-                "two": lambda: two_benchmarks(repository, runs or 20),
-                "gate": lambda: gate_at_five(repository, runs or 20),
-                "ab": lambda: statements_that_differ(runs or 20),
-                "no-ops": lambda: no_ops(runs or 5),
-                "standard": lambda: standard(repository, runs or 1),
+            measured: dict[str, Callable[[range], Iterator[Row]]] = {
+                "unchanged": lambda left: unchanged(repository, left),
+                "one-slower": lambda left: one_slower(repository, left),
+                "two": lambda left: two_benchmarks(repository, left),
+                "gate": lambda left: gate_at_five(repository, left),
+                "ab": statements_that_differ,
+                "no-ops": no_ops,
+                "standard": lambda left: standard(repository, left),
             }
-            for row in measured[part]():
+            # A run of these two has several rows.
+            each = {"ab": len(DIFFERENT), "no-ops": 2 * len(STATEMENTS)}.get(part, 1)
+            usual = {"no-ops": 5, "standard": 1}.get(part, 20)
+            for row in measured[part](range(made[part] // each, runs or usual)):
                 yield {"part": part, **row}
 
 
@@ -183,24 +201,25 @@ def compare(repository: Repository, base: str, branch: str, *options: str, suite
     return row
 
 
-def unchanged(repository: Repository, runs: int) -> Iterator[Row]:
+def unchanged(repository: Repository, runs: range) -> Iterator[Row]:
     code = repository.code()
     changes = {
         "comment": code.replace("def work_3", "# A comment.\ndef work_3"),
         "rename": code.replace("total", "result"),
         "new functions": code + "".join(f"\n\ndef unused_{n}(x):\n    return x + {n}\n" for n in range(40)),
     }
-    for run in range(runs):
+    for run in runs:
         kind = list(changes)[run % len(changes)]
         branch = repository.commit(changes[kind])
         yield {
-            "kind": kind if run else f"{kind}, base counted for the first time",
+            # The cache is this process's own.
+            "kind": kind if run > runs.start else f"{kind}, base counted for the first time",
             **compare(repository, f"git:{repository.base}", f"git:{branch}"),
         }
 
 
-def one_slower(repository: Repository, runs: int) -> Iterator[Row]:
-    for run in range(runs):
+def one_slower(repository: Repository, runs: range) -> Iterator[Row]:
+    for run in runs:
         which = (7 * run) % FUNCTIONS
         branch = repository.commit(repository.code(slower=which))
         row = compare(repository, f"git:{repository.base}", f"git:{branch}", "--layouts", "1")
@@ -209,24 +228,24 @@ def one_slower(repository: Repository, runs: int) -> Iterator[Row]:
         yield {"kind": "1 %", "found": bool(named), "others": len(row["slower"]) - len(named), **row}
 
 
-def two_benchmarks(repository: Repository, runs: int) -> Iterator[Row]:
-    for run in range(runs):
+def two_benchmarks(repository: Repository, runs: range) -> Iterator[Row]:
+    for run in runs:
         branch = repository.commit(repository.code().replace("range(130)", f"range({150 + run})"))
         with tempfile.TemporaryDirectory() as folder:
             options = ("-k", "'work 3' or 'work 4'", "-o", folder)
             yield {"kind": "two", **compare(repository, f"git:{repository.base}", f"git:{branch}", *options)}
 
 
-def gate_at_five(repository: Repository, runs: int) -> Iterator[Row]:
+def gate_at_five(repository: Repository, runs: range) -> Iterator[Row]:
     """All 20 benchmarks execute other instructions and take the same time: a gate at 5 % must pass, and soon."""
     branch = repository.commit(repository.code().replace("    return tensor", "    None is x\n    return tensor"))
-    for _ in range(runs):
+    for _ in runs:
         row = compare(repository, f"git:{repository.base}", f"git:{branch}", "--fail-on", "slower:5%,undecided")
         yield {"kind": "slower:5%", **row}
 
 
-def statements_that_differ(runs: int) -> Iterator[Row]:
-    for run in range(runs):
+def statements_that_differ(runs: range) -> Iterator[Row]:
+    for run in runs:
         for kind, (first, second) in DIFFERENT.items():
             statements = [f"for _ in range({rounds}): x + 1" for rounds in (first, second)]
             if run % 2:
@@ -235,9 +254,9 @@ def statements_that_differ(runs: int) -> Iterator[Row]:
             yield {"kind": kind, **row, "wrong": row["verdict"] != ("same" if kind == "nothing" else "slower")}
 
 
-def no_ops(runs: int) -> Iterator[Row]:
-    order = random.Random(1)
-    for _ in range(runs):
+def no_ops(runs: range) -> Iterator[Row]:
+    for run in runs:
+        order = random.Random(run + 1)
         for name, (stmt, setup) in STATEMENTS.items():
             lines = setup.splitlines()
             reordered = order.sample(lines[::-1], len(lines))
@@ -287,8 +306,8 @@ def _find_verdict(found: Any) -> dict[str, Any]:
     raise LookupError("no verdict")
 
 
-def standard(repository: Repository, runs: int) -> Iterator[Row]:
-    for _ in range(runs):
+def standard(repository: Repository, runs: range) -> Iterator[Row]:
+    for _ in runs:
         yield {"kind": "standard", **compare(repository, "current", "current", "--flame", "none", suite="standard")}
 
 

@@ -113,3 +113,11 @@ def test_the_hosts_mode_has_it_and_no_interval_is_negative() -> None:
     wild = DeviceMode(ModeName.END_TO_END, tuple(chance for chance in (1e-6, 1e-5, 9e-5, 1e-6, 8e-5, 1e-6, 9e-5, 1e-6)))
     assert wild.interval_seconds[0] >= 0.0
     assert DeviceMode(ModeName.DEVICE_HOT, (1e-6,)).interval_seconds == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize("visits", [5, 8, 12])
+@pytest.mark.parametrize("rare", [0.7, 1.5], ids=["faster", "slower"])
+def test_a_visit_in_a_rare_state_does_not_become_the_figure(visits: int, rare: float) -> None:
+    """One visit at a higher clock, or beside a neighbour; the mean of the lowest two was off by 15 %."""
+    levels = sorted([TRUE * rare, *(TRUE * (1 + 0.001 * place) for place in range(visits - 1))])
+    assert undisturbed(levels) == pytest.approx(TRUE, rel=0.01)

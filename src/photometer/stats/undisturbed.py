@@ -2,9 +2,10 @@
 
 In: seconds per run of blocks, by visit. Out: a figure that a repeated run gives again, and an interval that holds the
 repeated run's figure. Every disturbance makes a block longer. So the lowest blocks of a visit are the statement's time
-in that process and memory layout, and among several visits the lowest met the machine at its best. The fastest block
-of all is not used: it gets faster with every block, and in every third run the other run's figure would lie below it.
-docs/repeatability.md has the estimators that were tried, on the visits of whole runs.
+in that process and memory layout, and among several visits the lowest met the machine undisturbed. The fastest block of
+all is not used: it gets faster with every block, and in every third run the other run's figure would lie below it. Nor
+is the lowest visit, which may have met a state that the machine rarely takes, such as a clock that was higher for a
+second. docs/repeatability.md has the estimators that were tried, on the visits of whole runs and on simulated ones.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
-from photometer.stats.summary import MOST_BATCHES, mean, quantile
+from photometer.stats.summary import MOST_BATCHES, quantile
 
 # The level of a visit: this quantile of its blocks.
 LOW_BLOCKS = 0.1
-# The figure is the mean of the levels of this share of the visits, the lowest: two of eight.
+# The figure is the highest level among this share of the visits, the lowest: the second of five to eight.
 LOW_VISITS = 0.25
 # Runs differ by more than their visits say: other servers, another hour. Relative to the figure.
 RUN_TO_RUN_SHARE = 0.005
@@ -41,8 +42,8 @@ def visit_levels(visits: Sequence[Sequence[float]]) -> list[float]:
 
 
 def undisturbed(levels: Sequence[float]) -> float:
-    """Return the mean of the lowest of the visits' levels, which are in ascending order."""
-    return mean(levels[: math.ceil(LOW_VISITS * len(levels))])
+    """Return the highest among the lowest of the visits' levels, which are in ascending order."""
+    return levels[math.ceil(LOW_VISITS * len(levels)) - 1]
 
 
 def undisturbed_interval(levels: Sequence[float], fastest: float, confidence: float = 0.95) -> tuple[float, float]:

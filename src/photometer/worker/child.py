@@ -23,8 +23,8 @@ from .compile_report import report_compile, use_compile_cache
 from .device_blocks import DeviceBlocks, GraphBlocks
 from .device_modes import measure_modes
 from .figure_messages import CountWork, MeasureDevice, Observe
-from .memory import measure_memory
 from .heap import fill_small_caches, keep_freed_memory, resident_pages, touched_pages
+from .memory import measure_memory
 from .messages import (
     Count,
     Counted,

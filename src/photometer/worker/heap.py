@@ -38,7 +38,7 @@ def keep_freed_memory() -> None:
 def fill_small_caches() -> None:
     """Fill the allocator's caches of small blocks, as they are after some runs.
 
-    A tensor is cut out of a larger block, because it begins at a multiple of 64. The slivers beside it are freed, but as
+    A tensor is cut out of a larger block, as it begins at a multiple of 64. The slivers beside it are freed, but as
     long as there is room in these caches they are kept apart from their neighbours. So the tensor's block, once it is
     freed, is too small for the next run's, which takes new memory: up to seven times for each size of slivers.
     """

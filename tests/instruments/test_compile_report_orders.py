@@ -106,7 +106,7 @@ def steps_of(order: WorkOrder, settings: RunSettings) -> list[str]:
 
 def test_an_order_compiles_first_and_its_memory_comes_before_counting() -> None:
     asked = RunSettings(options={"memory": True})
-    assert steps_of(COMPILED, asked) == ["compile", "time", "memory", "count"]
+    assert steps_of(COMPILED, asked) == ["compile", "time", "speedup", "memory", "count"]
     assert steps_of(EAGER, asked) == ["time", "memory", "count"]
     assert steps_of(COMPILED, RunSettings(options={"wall": False})) == ["count"]
     assert steps_of(EAGER, RunSettings(options={"wall": False, "instructions": False, "memory": True})) == ["memory"]

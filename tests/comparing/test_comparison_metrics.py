@@ -27,7 +27,7 @@ def test_a_sweep_is_summed_up_and_a_metric_is_compared(tmp_path: Path, monkeypat
     monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
     slower = {STMT: Behaviour(seconds_per_run=1.5e-6, metric=2.2)}
     servers = FakeServers({"base": {STMT: Behaviour(metric=2.0)}, "branch": slower})
-    settings = ComparisonSettings(budget_seconds=4.0, margin=0.01, instructions=False, layouts=1)
+    settings = ComparisonSettings(budget_seconds=120.0, margin=0.01, instructions=False, layouts=1)
     request = ComparisonRequest(
         (Environment("base"), Environment("branch")), suite=SUITE, settings=settings, output=tmp_path
     )

@@ -82,11 +82,11 @@ def test_what_is_known_of_a_side_is_said_below_the_table() -> None:
         assert "more instructions." in said
         assert "accepted: known" in said
         assert "64 B more" in said
-    assert "not reached within the budget: mul on 2.12.1" in text
+    assert "not reached in time: mul on 2.12.1" in text
     assert side_counts(found, 2) == "1 slower, 1 allocates more"
     assert side_counts(found, 1) == "1 same within 0.3 %"
     assert "64 B more" in page
-    assert "not reached within the budget: mul on 2.12.1" in page
+    assert "not reached in time: mul on 2.12.1" in page
 
 
 def test_what_is_accepted_is_not_the_answer() -> None:

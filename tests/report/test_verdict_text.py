@@ -50,7 +50,7 @@ def test_failures_and_what_was_not_reached() -> None:
     assert "failed on the branch side: mul: ValueError: no" in text
     assert "line 19" in text
     assert "line 3\n" not in text
-    assert "not reached within the budget: late" in text
+    assert "not reached in time: late" in text
     assert headline(comparison()) == "Nothing ran."
 
 
@@ -104,7 +104,7 @@ def test_markdown_names_failures() -> None:
     failure = ComparisonFailure("id", "mul", "base", "ValueError: no")
     text = render_verdicts_markdown(comparison(failures=(failure,), not_reached=("late",)))
     assert "failed on the base side: mul: ValueError: no" in text
-    assert "not reached within the budget: late" in text
+    assert "not reached in time: late" in text
 
 
 def test_hostile_text_is_no_markup() -> None:

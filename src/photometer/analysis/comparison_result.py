@@ -362,6 +362,10 @@ def side_label(names: Sequence[str], place: int) -> str:
     return SIDE_NAMES[place] if len(names) == 2 else names[place]
 
 
+# Of a benchmark for which the budget or the limit left no time.
+NOT_REACHED = "not reached in time"
+
+
 def not_reached_on(name: str) -> str:
     """Return the words after the title of a benchmark that was not reached on one of several sides."""
     return f" on {name}"

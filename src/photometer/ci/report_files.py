@@ -16,7 +16,7 @@ from typing import Literal
 from xml.etree import ElementTree
 
 from photometer.analysis.cause import code_words
-from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
+from photometer.analysis.comparison_result import NOT_REACHED, ComparisonResult, EnvironmentComparison
 from photometer.analysis.gate import Breach
 from photometer.ci.review import Review
 from photometer.model.units import change, span
@@ -139,7 +139,7 @@ def render_junit(review: Review) -> str:
         _element(case, "error", message=reason, type="unjudged")
     for title in comparison.not_reached:
         case = _element(suite, "testcase", classname=comparison.suite, name=title)
-        _element(case, "skipped", message="not reached within the budget")
+        _element(case, "skipped", message=NOT_REACHED)
     errors = len(comparison.failures) + len(review.gate.unjudged)
     counts = {
         "tests": len(suite),

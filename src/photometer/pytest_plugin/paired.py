@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from photometer.analysis.comparison_result import ComparisonFailure, EnvironmentComparison, merged
+from photometer.analysis.comparison_result import NOT_REACHED, ComparisonFailure, EnvironmentComparison, merged
 from photometer.analysis.guards import ProbeResult, environment_warnings, noise_warnings, thread_warnings
 from photometer.ci.acceptance import Acceptance, accept
 from photometer.comparing.comparison import Comparison
@@ -44,7 +44,6 @@ from photometer.session.valgrind import find_valgrind
 from photometer.worker.messages import LookAround, Time
 
 SUITE = "pytest"
-NOT_REACHED = "not reached within the budget"
 T = TypeVar("T")
 
 

@@ -10,7 +10,7 @@ import dataclasses
 import math
 
 from photometer.analysis.cause import own_sentences
-from photometer.analysis.comparison_result import ComparisonRow, EnvironmentComparison
+from photometer.analysis.comparison_result import NOT_REACHED, ComparisonRow, EnvironmentComparison
 from photometer.analysis.verdict import style_name
 from photometer.model.units import change, format_seconds, span
 from photometer.report.matrix_text import (
@@ -88,7 +88,7 @@ def render_matrix_page(matrix: EnvironmentComparison, machine: str = "") -> str:
             names=names,
             sides=[(name, side_counts(matrix, side)) for side, name in enumerate(matrix.names) if side],
             reference=matrix.names[0],
-            warnings=(*matrix.warnings, *(f"not reached within the budget: {title}" for title in matrix.not_reached)),
+            warnings=(*matrix.warnings, *(f"{NOT_REACHED}: {title}" for title in matrix.not_reached)),
             rows=[_row(number, row, matrix, names) for number, row in enumerate(matrix.rows)],
             foot=foot_text(matrix),
             trend_width=TREND_WIDTH,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from photometer.analysis.comparison_result import ComparisonResult, ComparisonRow, EnvironmentComparison
+from photometer.analysis.comparison_result import NOT_REACHED, ComparisonResult, ComparisonRow, EnvironmentComparison
 from photometer.model.units import change, format_seconds, percent
 from photometer.model.visible_text import visible
 from photometer.report.tables.as_markdown import folded, inline, pipe_table
@@ -137,7 +137,7 @@ def _failures(matrix: EnvironmentComparison, width: int) -> Iterator[str]:
         for warning in row.warnings:
             yield from note_lines(f"! {row.title}: {warning}", width, "  ", "    ")
     for title in matrix.not_reached:
-        yield from note_lines(f"not reached within the budget: {title}", width, "  ", "    ")
+        yield from note_lines(f"{NOT_REACHED}: {title}", width, "  ", "    ")
 
 
 def failures_of(row: ComparisonRow) -> list[tuple[int, str]]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from photometer.analysis.cause import own_sentences
-from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison
+from photometer.analysis.comparison_result import NOT_REACHED, ComparisonResult, EnvironmentComparison
 from photometer.analysis.failing_line import telling_lines, with_failing_line
 from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS, Verdict, bound_text
 from photometer.model.units import percent
@@ -219,7 +219,7 @@ def _failures(comparison: EnvironmentComparison, width: int) -> Iterator[str]:
         for line in telling_lines(failure.log, LOG_LINES):
             yield f"      {visible(line)}"
     for title in comparison.not_reached:
-        yield f"  not reached within the budget: {visible(title)}"
+        yield f"  {NOT_REACHED}: {visible(title)}"
 
 
 def _foot(comparison: EnvironmentComparison, width: int) -> list[str]:
@@ -267,5 +267,5 @@ def _markdown_failures(comparison: EnvironmentComparison) -> str:
         side = f" on the {failure.side} side" if failure.side else ""
         message = with_failing_line(failure.message, failure.log)
         lines.append(f"- failed{inline(side)}: {inline(failure.title)}: {inline(message)}")
-    lines += [f"- not reached within the budget: {inline(title)}" for title in comparison.not_reached]
+    lines += [f"- {NOT_REACHED}: {inline(title)}" for title in comparison.not_reached]
     return "\n".join(lines)

@@ -31,7 +31,7 @@ MEANINGS = {
     "--budget": "Maximum seconds to measure; a default depends on what is compared.",
     "--cold": "Measure with caches that are cold: the device's with --device, otherwise the processor's.",
     "--commit": "The commit that results are of.",
-    "--device": "Use the accelerator that is there, or this one: cuda, cuda:1, xpu, mps.",
+    "--device": "Use the accelerator that is there, or the one you name: cuda, cuda:1, xpu, mps.",
     "--dry-run": "Show what would be done, and do nothing.",
     "--dtype": "Element type, such as float32.",
     "--fail-on": "What makes the exit status other than 0: slower, slower:5%, probable, undecided, instructions:1%, "
@@ -50,9 +50,10 @@ MEANINGS = {
     "--rows": "Rows of a list to show.",
     "--seed": "Seed of what is random: data, or the inputs of a fuzzer.",
     "--store": "History store: a path or a URL; none writes to none.",
-    "--suite": "Suite: a file with BENCHMARKS, module:NAME, or the name of a shipped one (default: the project's own).",
+    "--suite": "Suite: a file with BENCHMARKS, module:NAME, or the name of a built-in one "
+    "(default: the project's own).",
     "--threads": "Size of torch's thread pool.",
-    "--timeout": "Give up one benchmark after this many seconds.",
+    "--timeout": "Give up on a benchmark after this many seconds.",
     "--title": "Title of the page or site.",
     "--variants": "A line per variant.",
     "--yes": "Do it without asking.",

@@ -18,7 +18,7 @@ from photometer.cli.option_values import MOST_THREADS
 
 Setup = Annotated[
     str,
-    typer.Option("--setup", "-s", metavar="CODE", help="Code to run before, untimed, or @FILE; torch is imported."),
+    typer.Option("--setup", "-s", metavar="CODE", help="Code to run first, untimed, or @FILE; torch is imported."),
 ]
 GlobalSetup = Annotated[
     str,

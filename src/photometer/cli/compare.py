@@ -100,11 +100,11 @@ def compare(
     ] = None,
     branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="Side that is compared with BASE.")] = None,
     more: Annotated[
-        list[str] | None, typer.Argument(metavar="MORE…", help="Further sides; all are compared with BASE.")
+        list[str] | None, typer.Argument(metavar="MORE…", help="More sides, each compared with BASE.")
     ] = None,
     matrix: Annotated[
         list[str] | None,
-        typer.Option("--matrix", metavar="VALUES", help='Sides by their values: "torch==2.11.0,2.12.1,2.13.0".'),
+        typer.Option("--matrix", metavar="VALUES", help='A side for each value, such as "torch==2.11.0,2.12.1".'),
     ] = None,
     suite: OneSuite = None,
     expression: Expression = None,
@@ -144,7 +144,7 @@ def compare(
             metavar="N",
             min=1,
             max=MOST_REPEATS,
-            help="Fixed memory layouts in which what changed is tried (default: 1).",
+            help="Number of fixed memory layouts to measure changed benchmarks in (default: 1).",
             rich_help_panel=FOR_EXPERTS,
         ),
     ] = None,

@@ -175,7 +175,7 @@ PeakDevice = Annotated[
     typer.Option(
         "--device",
         metavar="[NAME]",
-        help="Measure the accelerator, or this one: cuda, cuda:1, xpu, mps (default: the CPU).",
+        help="Measure the accelerator, or the one you name: cuda, cuda:1, xpu, mps (default: the CPU).",
         rich_help_panel=PANEL,
     ),
 ]

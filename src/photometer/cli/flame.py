@@ -51,7 +51,7 @@ def flame(
         typer.Option(
             "--device",
             metavar="[NAME]",
-            help="Draw a timeline of one run on host and accelerators instead; of a suite, of variants on this one.",
+            help="Draw a timeline of one run on host and accelerators instead; NAME selects variants on that device.",
         ),
     ] = None,
     png: Annotated[bool, typer.Option("--png", help="Write a PNG of each, too (needs Chromium or Chrome).")] = False,

@@ -105,7 +105,9 @@ def fuzz(
     budget: Budget = None,
     timeout: Annotated[
         float,
-        typer.Option("--timeout", metavar="S", callback=duration, help="Give up a rehearsal after this many seconds."),
+        typer.Option(
+            "--timeout", metavar="S", callback=duration, help="Give up on a first run after this many seconds."
+        ),
     ] = 120,
     json: Json = None,
     csv: Csv = None,

@@ -33,7 +33,7 @@ Device = Annotated[
     typer.Option(
         "--device",
         metavar="[NAME]",
-        help="Measure device time on the accelerator, or on this one: cuda, cuda:1, xpu, mps.",
+        help="Measure device time on the accelerator, or on the one you name: cuda, cuda:1, xpu, mps.",
     ),
 ]
 Ranks = Annotated[
@@ -60,7 +60,7 @@ def _lock(context: typer.Context, value: bool) -> bool:
 LockClocks = Annotated[
     bool,
     typer.Option(
-        "--lock-clocks", callback=_lock, help="Lock the clocks of NVIDIA's GPUs while the command runs (as root)."
+        "--lock-clocks", callback=_lock, help="Lock the clocks of NVIDIA GPUs while the command runs (needs root)."
     ),
 ]
 MinRunTime = Annotated[
@@ -75,7 +75,7 @@ Limit = Annotated[
         "--limit",
         metavar="S",
         callback=seconds,
-        help="Maximum seconds in all, including startup and creating environments (default: no limit).",
+        help="Maximum seconds for the whole command, startup and environments included (default: no limit).",
     ),
 ]
 Margin = Annotated[
@@ -94,7 +94,7 @@ Seed = Annotated[
         metavar="N",
         min=0,
         max=LARGEST_SEED,
-        help="Seed of random data in all processes (default: fixed, except that replicates of times differ).",
+        help="Seed of random data in every process (default: fixed for counts, a new one for each timing).",
     ),
 ]
 Install = Annotated[
@@ -120,7 +120,7 @@ MEASURING_COMMANDS = frozenset(
 
 NoKeep = Annotated[
     bool,
-    typer.Option("--no-keep", help="Use only new servers, and end them with this command."),
+    typer.Option("--no-keep", help="Start new servers, and end them when this command ends."),
 ]
 NoPreload = Annotated[
     bool,

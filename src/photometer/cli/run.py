@@ -72,18 +72,18 @@ def run(
     timeout: Timeout = DEFAULT_TIMEOUT_SECONDS,
     repeats: Repeats = 2,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue a run that was stopped or quick; repeat nothing.")
+        bool, typer.Option("--resume", help="Continue a run that was stopped, or was --quick; repeat nothing.")
     ] = False,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Time each variant in one visit, and do nothing else; --resume does the rest."),
+        typer.Option("--quick", help="Only time each variant, once; --resume does the rest."),
     ] = False,
     python: Python = None,
     classic: Annotated[
         bool,
         typer.Option(
             "--classic",
-            help="Suite overrides: minimum and standard deviation of four types.",
+            help="Of the suite overrides, print minimum and standard deviation of torch's four types.",
             rich_help_panel=FOR_EXPERTS,
         ),
     ] = False,

@@ -48,7 +48,7 @@ def show(
     html: Html = None,
     service: ForService = None,
     by_file: Annotated[
-        bool, typer.Option("--by-file", help="Show files separately: the file's name is the env.")
+        bool, typer.Option("--by-file", help="Do not merge files; the name of each becomes its env.")
     ] = False,
     relative: Annotated[Ratio | None, typer.Option(help="Show ratios too: x (1.25×) or % (+25.0%).")] = None,
     baseline: Annotated[str | None, typer.Option(metavar="ROW", help="Row for ratios (default: fastest).")] = None,

@@ -24,7 +24,7 @@ Suites = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="SUITE…",
-        help="Suites: files with BENCHMARKS, module:NAME, or names of shipped ones (default: the project's own).",
+        help="Suites: files with BENCHMARKS, module:NAME, or names of built-in ones (default: the project's own).",
     ),
 ]
 MoreSuites = Annotated[
@@ -35,7 +35,7 @@ OneSuite = Annotated[
     typer.Option(
         "--suite",
         metavar="SUITE",
-        help="Suite: a file with BENCHMARKS, module:NAME, or the name of a shipped one (default: the project's own).",
+        help="Suite: a file with BENCHMARKS, module:NAME, or the name of a built-in one (default: the project's own).",
     ),
 ]
 Expression = Annotated[
@@ -48,7 +48,8 @@ Cores = Annotated[
     str | None, typer.Option("--cores", metavar="LIST", help="Cores to use, such as 0,2-5 (default: all).")
 ]
 Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="S", callback=seconds, help="Give up a variant after this many seconds.")
+    float,
+    typer.Option("--timeout", metavar="S", callback=seconds, help="Give up on a variant after this many seconds."),
 ]
 
 

@@ -90,7 +90,7 @@ def time_statements(
             "--timeout",
             metavar="S",
             callback=seconds,
-            help="Give up a statement after this many seconds (default: never).",
+            help="Give up on a statement after this many seconds (default: never).",
         ),
     ] = None,
     label: Annotated[str | None, typer.Option("--label", metavar="TEXT", help="Title of the table.")] = None,

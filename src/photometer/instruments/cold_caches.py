@@ -146,7 +146,7 @@ COLD_CACHES = Instrument(
             head="cold/warm",
         ),
     ),
-    option=Option("cold", "Time runs whose data are not in the processor's caches, beside the usual ones."),
+    option=Option("cold", "Also time each variant with its data out of the processor's caches."),
     # An accelerator's orders have a cold mode of their own.
     applies=lambda order, options: not order.auto.on_device and not order.auto.ranks,
     # It empties the cache that all cores share.

@@ -82,7 +82,9 @@ COMPILE_REPORT = Instrument(
     doing="torch.compile",
     record=CompileReport,
     measure=compile_order,
-    option=Option("compile_report", "Report what torch.compile took and met, for compiled variants.", default=True),
+    option=Option(
+        "compile_report", "Report compile time, graph breaks and recompilations of compiled variants.", default=True
+    ),
     needs=("wall", "compiled"),
     applies=lambda order, options: is_compiled(order) and not order.auto.ranks,
     ends_order=True,

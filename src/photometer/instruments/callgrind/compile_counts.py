@@ -45,7 +45,7 @@ REPEATS = 3
 # A hundred settle the interpreter, and then every call executes the same.
 WARMUP_CALLS = 100
 CALLS = 10
-# Two processes, and two builds, lie in memory differently. See docs/compile.md for what was seen.
+# Two processes, and two builds, lie in memory differently. See docs/evidence-counts.md for what was seen.
 LAYOUT_SHARE = 0.0005
 # The same for one call, which has a few thousand instructions: some tens of them were seen to come and go.
 FEW_INSTRUCTIONS = 100.0

@@ -54,10 +54,13 @@ def pages_of_runs(session: Session, stmt: str, setup: str, *, settles: bool, run
 
 
 def test_timing_begins_after_the_runs_that_take_new_memory(session: Session) -> None:
-    """Four runs keep what they make, 1 MiB each, as if something lay behind it: the next one needs other pages."""
+    """Four runs keep what they make, 1 MiB each, as if something lay behind it: the next one needs other pages.
+
+    Later, now and then a small object comes to lie in a hole, and a single run needs other pages.
+    """
     setup, stmt = "kept = []", "x = torch.ones(1 << 18)\nif len(kept) < 4: kept.append(x)"
-    assert any(is_new_memory(run) for run in pages_of_runs(session, stmt, setup, settles=False))
-    assert not any(is_new_memory(run) for run in pages_of_runs(session, stmt, setup, settles=True))
+    assert sum(is_new_memory(run) for run in pages_of_runs(session, stmt, setup, settles=False)) >= 4
+    assert sum(is_new_memory(run) for run in pages_of_runs(session, stmt, setup, settles=True)) <= 1
 
 
 def test_what_is_mapped_for_each_run_counts_as_settled(session: Session) -> None:

@@ -49,7 +49,7 @@ class ForkSampler:
         return estimated(benchmark, replicate.seconds_per_run, replicate.measuring_seconds)
 
     def take(self, benchmark: int, turn: int, seconds: float | None = None) -> Replicate:
-        """Take one replicate, of another length than the usual if `seconds` says so.
+        """Take one replicate, of the length that is worth its preparation unless `seconds` is given.
 
         `turn`, how many the benchmark has had, selects the lane.
         """
@@ -60,7 +60,7 @@ class ForkSampler:
             contest.start_ahead(0)
         elif turn % REPLICATES_PER_LANE == TURNS_AHEAD and turn // REPLICATES_PER_LANE + 1 < lanes:
             contest.start_ahead(lane + 1)
-        return contest.take(lane=lane, seconds=seconds or self._seconds)
+        return contest.take(lane=lane, seconds=seconds or contest.worthwhile_seconds(self._seconds))
 
 
 def estimated(benchmark: int, seconds_per_run: Sequence[Sequence[float]], measuring_seconds: float) -> Sample:

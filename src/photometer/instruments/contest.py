@@ -29,6 +29,12 @@ from photometer.session.cores import quietest_core
 from photometer.session.layout import Layout
 from photometer.session.session import ServerKind, Session, compiling
 
+# A replicate is measured for at least this share of what it takes to prepare it: a side that loads a compiled function
+# takes seconds to prepare, and with the usual 0.15 s nearly all the time would go there.
+SHARE_OF_PREPARING = 1 / 3
+# Longer than this, a replicate says little more about its two processes.
+MOST_REPLICATE_SECONDS = 2.0
+
 
 @dataclasses.dataclass(frozen=True)
 class Contestants:
@@ -69,8 +75,13 @@ class Contest:
         self._order = order
         self._layout = layout or Layout()
         self._sizes: tuple[int, ...] = ()
+        self._preparing_seconds = 0.0
         # Until blocks on the device turn out not to be graphs.
         self._is_captured = contestants.on_device
+
+    def worthwhile_seconds(self, usual_seconds: float) -> float:
+        """Return how long to measure a replicate: longer than usual if preparing the last one took long."""
+        return max(usual_seconds, min(self._preparing_seconds * SHARE_OF_PREPARING, MOST_REPLICATE_SECONDS))
 
     def take(self, *, lane: int = 0, seconds: float = REPLICATE_SECONDS) -> Replicate:
         """Take one replicate; on a device, of the length that is usual there."""
@@ -85,6 +96,7 @@ class Contest:
         )
         replicate = self._take_captured(take) or take(self.contestants.sides)
         self._sizes = replicate.sizes_to_use_again()
+        self._preparing_seconds = replicate.whole_seconds - replicate.measuring_seconds
         return replicate
 
     def _take_captured(self, take: Callable[[Sequence[Side]], Replicate]) -> Replicate | None:
@@ -164,7 +176,7 @@ def time_against(
     log_ratios: list[float] = []
     base_seconds: list[float] = []
     while True:
-        estimate = estimate_replicate(*contest.take(seconds=seconds).seconds_per_run)
+        estimate = estimate_replicate(*contest.take(seconds=contest.worthwhile_seconds(seconds)).seconds_per_run)
         log_ratios.append(estimate.log_ratio)
         base_seconds.append(estimate.seconds_per_run_a)
         low, high = replicate_interval(log_ratios)

@@ -110,16 +110,17 @@ def take_replicate(
 ) -> Replicate:
     """Fork all sides, draw their memory layouts and their data, warm them up, and alternate blocks for `seconds`.
 
-    One thread runs on `core`. A statement of several threads gets as many cores on each side, for on one its threads
-    would only wait for each other. If the device keeps the time, the host's cores do not matter, and on one the sides
-    would wait for each other to open the device and to compile. `runs_per_block` are the sizes of an earlier replicate
-    of the same sides.
+    One thread runs on `core`, with a core for each side if they prepare at once. A statement of several threads gets
+    as many cores on each side, for on one its threads would only wait for each other. If the device keeps the time, the
+    host's cores do not matter, and on one the sides would wait for each other to open the device and to compile.
+    `runs_per_block` are the sizes of an earlier replicate of the same sides.
     """
     began = time.perf_counter()
     threads = max(side.processors for side in sides)
     on_device = any(side.prepare.device_time for side in sides)
     bound = not on_device and (core is not None or threads > 1)
-    cores = neighbours(core, threads) if bound else ()
+    at_once = _prepare_at_once(sides)
+    cores = neighbours(core, max(threads, len(sides) if at_once else 1)) if bound else ()
     with contextlib.ExitStack() as stack:
         # Sides of one session change servers at random: what is peculiar to a server is then noise, not a bias.
         placed = order.sample(range(len(sides)), len(sides))
@@ -127,7 +128,7 @@ def take_replicate(
         forks = {place: stack.enter_context(sides[place].session.child(kinds[place], cores)) for place in placed}
         children = [forks[place] for place in range(len(sides))]
         prepares = [dataclasses.replace(each, warmup_runs=1) for each in _laid_out(sides, order, scatter=scatter)]
-        _prepare_all(children, prepares, timeout_seconds)
+        _prepare_all(children, prepares, timeout_seconds, at_once=at_once)
         if not on_device and not any(side.prepare.ranks for side in sides):
             settle_memory(children, timeout_seconds)
         time_blocks = [
@@ -165,10 +166,17 @@ def _laid_out(sides: Sequence[Side], order: random.Random, *, scatter: bool) -> 
     ]
 
 
-def _prepare_all(children: Sequence[ChildProcess], prepares: Sequence[Prepare], timeout_seconds: float) -> None:
-    """Let every child prepare; all at once if they open an accelerator, which takes each of them a second or two."""
+def _prepare_at_once(sides: Sequence[Side]) -> bool:
+    """Return whether sides prepare at the same time: opening an accelerator or loading compiled code takes seconds."""
+    return any(side.prepare.device_time or side.prepare.compile_cache for side in sides)
+
+
+def _prepare_all(
+    children: Sequence[ChildProcess], prepares: Sequence[Prepare], timeout_seconds: float, *, at_once: bool
+) -> None:
+    """Let every child prepare, one after the other or all at once."""
     both = list(zip(children, prepares, strict=True))
-    if not any(prepare.device_time for prepare in prepares):
+    if not at_once:
         for child, prepare in both:
             child.ask(prepare, timeout_seconds)
         return

@@ -54,6 +54,8 @@ RANK, WORLD_SIZE = "rank", "world_size"
 LEAVING_SECONDS = 1.0
 # Longer than a block of any sane statement: each rank then writes its place, which a time-out shows.
 PATIENCE_SECONDS = 20.0
+# The connections of a rank that dies are closed one after the other: torch's may be the first.
+DEATH_SECONDS = 0.5
 # A signal is handled at once, on a busy machine after some milliseconds; a stack has some kilobytes.
 WRITING_SECONDS = 0.2
 MOST_BYTES = 1 << 16
@@ -189,8 +191,19 @@ class RankGroup:
         except (Disconnected, ConnectionError):
             raise RankFailed(f"rank {rank} of {self._count} {self._end_of(rank)}") from None
         if isinstance(reply, Failed):
+            self._raise_for_a_death(rank)
             raise _InRank(rank, self._count, reply)
         return reply
+
+    def _raise_for_a_death(self, failed: int) -> None:
+        """Raise if another rank has died: that the one which failed lost its connection is then a consequence."""
+        place = {line.fileno(): rank for rank, line in enumerate(self._lines) if rank != failed}
+        waiting = select.poll()
+        for descriptor in place:
+            waiting.register(descriptor, select.POLLRDHUP)
+        for descriptor, _ in waiting.poll(DEATH_SECONDS * 1e3):
+            rank = place[descriptor]
+            raise RankFailed(f"rank {rank} of {self._count} {self._end_of(rank)}")
 
     def _end_of(self, rank: int) -> str:
         """Return how a rank ended after its line was closed."""

@@ -106,7 +106,7 @@ def fuzz(
     timeout: Annotated[
         float,
         typer.Option(
-            "--timeout", metavar="S", callback=duration, help="Give up on a first run after this many seconds."
+            "--timeout", metavar="S", callback=duration, help="Give up on an input's rehearsal after this many seconds."
         ),
     ] = 120,
     json: Json = None,

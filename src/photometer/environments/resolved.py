@@ -91,7 +91,7 @@ def install_words(command_text: str) -> list[str]:
     """Return the words of the install command; syntax that only a shell understands is an error."""
     if found := _ACTING.search(_QUOTED.sub("", command_text.strip())):
         raise EnvironmentSpecError(
-            f"--install {command_text!r} has {found.group()!r}, which only a shell understands; none is used",
+            f"--install {command_text!r} has {found.group()!r}, which only a shell understands; none is used here",
             remedy="Put the commands into a script in the repository, and give --install 'bash install.sh'.",
         )
     try:

@@ -113,7 +113,7 @@ def _with_variable(spec: EnvironmentSpec, rest: str, part: str, folder: Path) ->
 def _with_path(spec: EnvironmentSpec, rest: str, part: str, folder: Path) -> EnvironmentSpec:
     found = (folder / Path(rest).expanduser()).resolve()
     if not rest or not found.is_dir():
-        raise EnvironmentSpecError(f"{part}: there is no folder {rest!r}", remedy="Give path:DIR an existing one.")
+        raise EnvironmentSpecError(f"{part}: there is no folder {rest!r}", remedy="Use an existing folder in path:DIR.")
     return dataclasses.replace(spec, path=(*spec.path, str(found)))
 
 
@@ -157,7 +157,9 @@ def _git_source(rest: str, part: str, folder: Path) -> GitSource:
     if revision.startswith("-"):
         raise EnvironmentSpecError(f"{part!r}: a revision does not begin with a dash", remedy="Check its name.")
     if not repository.is_dir():
-        raise EnvironmentSpecError(f"{part!r}: there is no folder {place!r}", remedy="Give git:REV@PATH a repository.")
+        raise EnvironmentSpecError(
+            f"{part!r}: there is no folder {place!r}", remedy="Name a repository in git:REV@PATH."
+        )
     return GitSource(revision, repository)
 
 

@@ -333,7 +333,7 @@ def fill_submodules(repository: Path, commit: str, folder: Path) -> None:
         if not _has_commit(own, wanted):
             raise EnvironmentSpecError(
                 f"the submodule {name} has no commit {wanted[:10]}, which {commit[:10]} needs",
-                remedy=f"Get it: git -C {own} fetch",
+                remedy=f"Fetch it: git -C {own} fetch",
             )
         export_files(own, wanted, folder / name)
         fill_submodules(own, wanted, folder / name)

@@ -123,7 +123,7 @@ class FuzzedSparseTensor(FuzzedTensor):
         shape = tuple([size] * sparse_dim if isinstance(size, int) else size)
         if nnz and 0 in shape[:sparse_dim]:
             raise DefinitionError(
-                f"A sparse tensor of size {shape} has no place for {nnz} values.", remedy="Give sizes from 1."
+                f"A sparse tensor of size {shape} cannot hold {nnz} values.", remedy="Give sizes from 1."
             )
         values = random_values((nnz, *shape[sparse_dim:]), dtype)
         lengths = torch.tensor(shape[:sparse_dim], dtype=torch.int64).unsqueeze(1)

@@ -56,7 +56,7 @@ def _check_aliases(by_name: Mapping[str, FuzzedParameter]) -> None:
 def _walk_aliases(name: str, path: tuple[str, ...], by_name: Mapping[str, FuzzedParameter], finished: set[str]) -> None:
     if name in path:
         circle = " -> ".join((*path[path.index(name) :], name))
-        raise DefinitionError(f"Aliases go in a circle: {circle}.", remedy="Let one of them have a value of its own.")
+        raise DefinitionError(f"The aliases are circular: {circle}.", remedy="Let one of them have a value of its own.")
     if name in finished:
         return
     for target in _alias_targets(by_name[name]):

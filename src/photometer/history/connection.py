@@ -108,7 +108,7 @@ def parse_place(place: str | Path) -> URL:
         ) from error
     text = str(place)
     if "\0" in text:
-        raise StoreError("the store's place has a zero byte in it", remedy="Give a path, or a URL.")
+        raise StoreError("the path of the store contains a zero byte", remedy="Give a path, or a URL.")
     if not is_url(text):
         return URL.create("sqlite", database=str(Path(text).expanduser()))
     try:
@@ -116,7 +116,7 @@ def parse_place(place: str | Path) -> URL:
     except (exc.ArgumentError, ValueError):
         # SQLAlchemy's message repeats the text, and the password with it.
         raise StoreError(
-            "the store's URL does not parse", remedy="Give a path, or postgresql+psycopg://user@host/database."
+            "the store's URL is not valid", remedy="Give a path, or postgresql+psycopg://user@host/database."
         ) from None
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")

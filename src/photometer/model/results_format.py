@@ -64,7 +64,7 @@ def encode_line(value: Mapping[str, Any], what: str) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise ResultsFileError(
             f"{what} cannot be written as JSON: {error}",
-            remedy="Keep to strings, finite numbers, lists and dicts, in metadata too.",
+            remedy="Use only strings, finite numbers, lists and dicts, in metadata too.",
         ) from error
 
 

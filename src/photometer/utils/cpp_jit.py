@@ -21,6 +21,6 @@ def compile_timeit_template(*, stmt: str, setup: str, global_setup: str) -> Remo
 def compile_callgrind_template(*, stmt: str, setup: str, global_setup: str) -> str:
     """Raise: a snippet is not a program of its own here, but is counted in a server that has torch loaded already."""
     raise DefinitionError(
-        "photometer does not make a program of a C++ statement",
+        "photometer cannot turn a C++ statement into a program",
         remedy='Count it with Timer(stmt, setup, global_setup, language="cpp").collect_callgrind().',
     )

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,12 @@ DIES = """
     import os, signal, time
 
     def test_dies(photometer):
-        if not os.fork():
+        left = os.fork()
+        if not left:
             time.sleep(300)
             os._exit(0)
+        with open(os.path.dirname(__file__) + "/left", "a") as file:
+            file.write(f"{left} ")
         os.kill(os.getpid(), signal.SIGKILL)
 
     def test_forks(photometer):
@@ -69,3 +73,9 @@ def test_a_test_that_forks_or_dies_does_not_keep_pytest_from_ending(tmp_path: Pa
     done = compare(folder, "--photometer-compare=env:A=1", "--photometer-branch=env:A=2")
     assert "the side's pytest ended" in done.stdout, done.stdout
     assert "1 failed, 1 passed" in done.stdout
+    left = [int(pid) for pid in (folder / "left").read_text().split()]
+    assert left
+    deadline = time.monotonic() + 60
+    while any(Path(f"/proc/{pid}").exists() for pid in left):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)

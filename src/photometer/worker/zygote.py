@@ -19,6 +19,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import socket
 import stat
 import struct
@@ -366,13 +367,17 @@ def _imported(file: str, started_at: int) -> list[int]:
 
 
 def _reap() -> tuple[int, int]:
-    """Return how many forks have ended, and how many of them were servers."""
+    """End what forks that have ended left running. Return how many have ended, and how many of them were servers."""
     ended = servers = 0
     with contextlib.suppress(ChildProcessError):
         while True:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if not pid:
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found is None:
                 break
+            # A server that died has ended nothing. Until its status is taken, no other group has its id.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(found.si_pid, signal.SIGKILL)
+            _, status = os.waitpid(found.si_pid, 0)
             ended += 1
             servers += status != ZYGOTE_ENDED << 8
     return ended, servers

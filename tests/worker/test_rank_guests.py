@@ -50,6 +50,17 @@ def test_guests_are_ranks_like_all_others(session: Session, port: int, tmp_path:
     assert [(tmp_path / str(rank)).read_text() for rank in range(3)] == ["0 0 1", "1 0 2", "2 1 2"]
 
 
+def test_a_guest_waits_for_an_invitation_that_is_late(port: int) -> None:
+    invitation = {"key": KEY, "rank": 1, "count": 2, "local_rank": 0, "local_count": 1, "meeting": "127.0.0.1:1"}
+    with socket.create_connection(("127.0.0.1", port)) as line:
+        time.sleep(0.5)
+        send_message(line.fileno(), invitation)
+        # It now waits for what it is asked: it has not closed the connection.
+        line.settimeout(1.0)
+        with pytest.raises(TimeoutError):
+            line.recv(1)
+
+
 def test_a_host_takes_one_group_after_another(session: Session, port: int) -> None:
     for ranks in (2, 3):
         with session.child() as child:

@@ -11,6 +11,7 @@ import dataclasses
 import os
 import signal
 import socket
+import struct
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -104,14 +105,20 @@ def _become_rank(
 
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        line.settimeout(CONNECTING_SECONDS)
+        # Not `settimeout`: reading from its descriptor would then not wait at all.
+        _wait_at_most(line, CONNECTING_SECONDS)
         asked = receive_message(line.fileno())
         if not hmac.compare_digest(str(asked.get("key", "")), key):
             os._exit(1)
-        line.settimeout(None)
+        _wait_at_most(line, 0)
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         place = {name: int(asked[name]) for name in ("rank", "count", "local_rank", "local_count")}
         joining = Joining(**place, store=-1, meeting=str(asked["meeting"]), before_block=before_block, barrier=None)
         live_as_rank(host, line.detach(), joining, make_child)
     finally:
         os._exit(1)
+
+
+def _wait_at_most(line: socket.socket, seconds: float) -> None:
+    """Limit how long reading from a connection waits; 0 for as long as it takes."""
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(seconds), 0))

@@ -182,6 +182,12 @@ def test_typical_blocks_that_disagree_with_the_floor_are_noted() -> None:
     assert any("only some of the runs" in note for note in verdict.notes)
 
 
+@pytest.mark.parametrize(("centre", "typical"), [(0.82, 0.80), (0.0, 0.002)])
+def test_no_note_if_they_say_nearly_the_same(centre: float, typical: float) -> None:
+    verdict = judge_replicates(replicates(noise(0.001, 20) + centre, typical=typical))
+    assert not verdict.notes
+
+
 def test_a_suite_may_ask_for_more_evidence() -> None:
     found = replicates(noise(0.002, 16) + 0.006)
     alone = judge_replicates(found)

@@ -94,6 +94,8 @@ IDENTICAL_REPLICATES = 3
 MOST_IDENTICAL_REPLICATES = 12
 # Memory layouts alone move a single replicate by a few per cent; more is worth a full measurement.
 APART = 0.05
+# Share of a change by which quiet and typical blocks may differ: 127 and 126 % say the same.
+TYPICAL_APART = 0.1
 # A p-value p is turned into evidence κ·p**(κ−1); one half is the usual choice between weak and strong p-values.
 _CALIBRATOR_EXPONENT = 0.5
 
@@ -166,7 +168,8 @@ def judge_replicates(
         notes.append(note_changed_within_margin(ratio))
     if forecast:
         typical = replicate_interval([r.typical_log_ratio for r in replicates], **sureness)
-        if not typical[0] <= centre <= typical[1]:
+        apart = max(typical[0] - centre, centre - typical[1])
+        if apart > max(math.log1p(criteria.margin), TYPICAL_APART * max(map(abs, (centre, *typical)))):
             notes.append(note_typical_differs(ratio, _ratios(typical)))
 
     base_seconds = float(np.median([replicate.seconds_per_run_a for replicate in replicates]))

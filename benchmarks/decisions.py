@@ -8,7 +8,7 @@
 
 A repository with 20 benchmarks is made in a temporary folder: a base, a commit with a comment, one with a renamed
 variable, one with new functions elsewhere, and commits that each slow one function by 1 %. Seconds are on the wall,
-from Enter: until the first verdict is said, the table, the causes, and the end. Every run is kept in a file (--keep),
+from Enter until the first verdict is printed, the table, the causes, and the end. Every run is kept in a file (--keep),
 which also says how many of a part's runs have been made: the same command goes on where it stopped.
 """
 

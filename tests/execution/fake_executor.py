@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from photometer.execution.steps import BUILD, COUNT, SCRIPT, TIME, Step
 from photometer.instruments.cpp.snippet import BuiltSnippet
 from tests.session.fake_session import FACTS as FACTS
 
+# Works that never meet cost a failing test this long.
+MEET_SECONDS = 10.0
 SPEC = {"stmt": "pass", "setup": "pass"}
 FIGURES = {"total": 100, "outside_allocator": 90, "allocator_calls": 1}
 RECORDS: dict[Step | None, dict[str, Any]] = {
@@ -57,11 +60,23 @@ def label_of(work: Work) -> str:
 
 
 class FakeExecutor:
-    """`decide(work)` may give another outcome than success. Each work takes `seconds`."""
+    """`decide(work)` may give another outcome than success. Each work takes `seconds`.
 
-    def __init__(self, decide: Callable[[Work], Done | Failure | None] | None = None, seconds: float = 0.0) -> None:
+    With `meet`, a work of its first step takes until works of all its steps were in hand at one moment, so a test that
+    expects them together depends on no clock. If they never are, it gives up after a while, nothing waits any more, and the test fails.
+    """
+
+    def __init__(
+        self,
+        decide: Callable[[Work], Done | Failure | None] | None = None,
+        seconds: float = 0.0,
+        meet: tuple[Step, ...] = (),
+    ) -> None:
         self._decide = decide
         self._seconds = seconds
+        self._meet = Counter(meet)
+        self._waits = meet[0] if meet else None
+        self._met = threading.Event()
         self._lock = threading.Lock()
         self._busy: list[Work] = []
         self.works: list[Work] = []
@@ -72,7 +87,12 @@ class FakeExecutor:
             self.works.append(work)
             self._busy.append(work)
             self.together.append(tuple((step_of(each), each.cores) for each in self._busy))
+            if self._meet <= Counter(step_of(each) for each in self._busy):
+                self._met.set()
         time.sleep(self._seconds)
+        if self._waits is not None and step_of(work) == self._waits:
+            self._met.wait(MEET_SECONDS)
+            self._met.set()
         try:
             outcome = self._decide(work) if self._decide is not None else None
             return outcome if outcome is not None else self._success(work)

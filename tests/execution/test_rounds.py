@@ -99,7 +99,7 @@ def test_nothing_runs_beside_a_timing_on_a_small_machine(cores: int) -> None:
 
 
 def test_counts_run_beside_timings_if_there_are_cores_for_both() -> None:
-    executor = FakeExecutor(seconds=0.002)
+    executor = FakeExecutor(seconds=0.002, meet=(COUNT, TIME))
     run(executor, 8)
     assert any({TIME, COUNT} <= {step for step, _ in moment} for moment in executor.together)
 

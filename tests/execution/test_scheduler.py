@@ -84,7 +84,7 @@ def test_every_order_is_timed_and_counted_once(cores: int) -> None:
 @pytest.mark.lengthy
 @pytest.mark.parametrize("cores", [1, 2, 8, 32])
 def test_no_core_is_used_twice_at_a_time(cores: int) -> None:
-    executor = FakeExecutor(seconds=0.002)
+    executor = FakeExecutor(seconds=0.002, meet=(COUNT, TIME) if cores > 2 else ())
     run({str(i): TimerArgs("pass", num_threads=1 + i % 2) for i in range(24)} | {"s": SCRIPTED}, executor, cores)
     for moment in executor.together:
         used = [core for _, reserved in moment for core in reserved]
@@ -287,7 +287,7 @@ def test_few_compilations_are_worth_a_server_for_each_core(benchmarks: int, at_o
     """One takes as long as twenty counts of a statement; a second server starts in the time of two."""
     compiled = GroupedStmts("y = x + 1", setup=GroupedSetup("x = 1"), signature="f(x) -> y", compiled="backend:eager")
     options = {"compile_counts": True, "wall": False, "instructions": False, "compile_report": False}
-    executor = FakeExecutor(seconds=0.02)
+    executor = FakeExecutor(seconds=0.02, meet=(Step("compile_counts"),) * at_once)
     run({f"add {i}": compiled for i in range(benchmarks)}, executor, cores=2, options=options)
     counted = [sum(step == Step("compile_counts") for step, _ in moment) for moment in executor.together]
     assert max(counted) == at_once
@@ -299,10 +299,10 @@ def of_models(**models: str) -> TorchFacts:
 
 @pytest.mark.lengthy
 def test_every_accelerator_of_a_kind_has_orders_of_its_own() -> None:
-    executor = FakeExecutor(seconds=0.02)
+    device_step = Step("device")
+    executor = FakeExecutor(seconds=0.02, meet=(device_step, device_step))
     facts = of_models(cuda_0="Fake 9000", cuda_1="Fake 9000", cuda_2="an older one")
     run({f"add {i}": ON_DEVICES for i in range(4)}, executor, cores=64, options={"instructions": False}, facts=facts)
-    device_step = Step("device")
     together = [sum(step == device_step for step, _ in moment) for moment in executor.together]
     assert max(together) == 2
     works = [work for work in executor.works if isinstance(work, MeasureOrder)]

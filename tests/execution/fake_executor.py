@@ -63,7 +63,7 @@ class FakeExecutor:
     """`decide(work)` may give another outcome than success. Each work takes `seconds`.
 
     With `meet`, a work of its first step takes until works of all its steps were in hand at one moment, so a test that
-    expects them together depends on no clock. If they never are, it gives up after a while, nothing waits any more, and the test fails.
+    expects them together depends on no clock. If they never are, it gives up after a while, and the test fails.
     """
 
     def __init__(

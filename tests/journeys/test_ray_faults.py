@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import random
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -40,7 +42,7 @@ pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore::ResourceW
 SECONDS_BETWEEN_DEATHS = (50.0, 80.0)
 # All orders of the standard suite but those of C++, which would have to be compiled: twenty minutes on two cores.
 PYTHON_HALF = "not cpp"
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 
 
 @pytest.mark.valgrind
@@ -153,6 +155,35 @@ def test_ctrl_c_of_a_comparison_leaves_nothing(tmp_path: Path, own: Surroundings
         assert running.process.wait(120) == INTERRUPTED, running.output
         assert wait_until(lambda: not own.measuring(), 120), own.measuring()
         assert own.folders() == []
+
+
+# The command, with a SIGTERM as soon as Ray's own handlers are there, and before photometer restores its own.
+TERMINATED_WHILE_RAY_STARTS = """
+import os, signal, sys
+from photometer import cli
+from photometer.remote import cluster
+
+ray = cluster.import_ray()
+start = ray.init
+
+def start_and_terminate(**options):
+    start(**options)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+ray.init = start_and_terminate
+cli.main(sys.argv[1:])
+"""
+
+
+def test_sigterm_while_ray_starts_ends_the_run_in_words(tmp_path: Path, own: Surroundings) -> None:
+    (tmp_path / "suite.py").write_text(SUITE)
+    words = [sys.executable, "-c", TERMINATED_WHILE_RAY_STARTS, "run", "suite.py", "--on", "ray"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == TERMINATED, done.stderr
+    assert done.stderr.endswith("photometer: stopped by SIGTERM\n")
+    assert "***" not in done.stderr, "a stack of C++"
+    assert wait_until(lambda: not own.processes(), 120), own.processes()
+    assert own.folders() == []
 
 
 def _has_counts(results: Path, count: int) -> bool:

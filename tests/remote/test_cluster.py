@@ -106,6 +106,48 @@ def test_ray_leaves_signals_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None
         signal.signal(signal.SIGTERM, before)
 
 
+def test_a_signal_that_comes_while_ray_starts_is_handled_as_before_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class SlowRayWithItsHandler(FakeRay):
+        is_shut_down = False
+
+        def init(self, **options: Any) -> None:
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))
+            assert [*tmp_path.iterdir()] != []
+            signal.raise_signal(signal.SIGTERM)
+
+        def shutdown(self) -> None:
+            self.is_shut_down = True
+
+    def ours(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    ray = SlowRayWithItsHandler(0)
+    monkeypatch.setattr("photometer.remote.cluster.import_ray", lambda: ray)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = signal.signal(signal.SIGTERM, ours)
+    try:
+        with pytest.raises(KeyboardInterrupt), Cluster("ray"):
+            pass
+        assert signal.getsignal(signal.SIGTERM) is ours
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ray.is_shut_down
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_ends_for_another_reason_ends_as_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    class EndingRay(FakeRay):
+        def init(self, **options: Any) -> None:
+            sys.exit(3)
+
+    monkeypatch.setattr("photometer.remote.cluster.import_ray", lambda: EndingRay(0))
+    with pytest.raises(SystemExit) as ended, Cluster("ray"):
+        pass
+    assert ended.value.code == 3
+
+
 @pytest.mark.parametrize("failures", [0, 1, 2])
 def test_a_busy_head_is_asked_twice(failures: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ray = FakeRay(failures)

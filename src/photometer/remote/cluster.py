@@ -76,12 +76,11 @@ class Cluster:
         try:
             with _keeping_signals():
                 self._start(ray) if self.address == "local" else self._join(ray)
-        except PhotometerError:
-            self._open.close()
-            raise
-        except Exception as error:
+        except BaseException as error:
+            self._close(ray)
             # Ray raises a bare Exception if a part of it does not start in time.
-            self._open.close()
+            if isinstance(error, PhotometerError) or not isinstance(error, Exception):
+                raise
             lines = str(error).strip().splitlines() or [type(error).__name__]
             raise WorkerStartError(
                 f"no Ray cluster at {self.address}: {lines[0]}",
@@ -125,10 +124,13 @@ class Cluster:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._is_ours:
-            # Ends this driver's actors, and the cluster if it was started here.
-            with contextlib.suppress(Exception):
-                import_ray().shutdown()
-            self._open.close()
+            self._close(import_ray())
+
+    def _close(self, ray: Any) -> None:
+        # Ends this driver's actors, and the cluster if it was started here.
+        with contextlib.suppress(Exception):
+            ray.shutdown()
+        self._open.close()
 
     def nodes(self) -> list[ClusterNode]:
         """Return the nodes that are alive and have CPUs, largest first."""
@@ -147,19 +149,28 @@ class Cluster:
 
 @contextlib.contextmanager
 def _keeping_signals() -> Iterator[None]:
-    """Handle signals as before the block: Ray's own handlers end the process at once, and print a stack of C++."""
+    """Handle signals as before the block, also one that comes meanwhile: Ray's handler of SIGTERM is sys.exit."""
     if threading.current_thread() is not threading.main_thread():
         # Python lets only the main thread handle signals, and Ray sets none elsewhere.
         yield
         return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+
+    def restore() -> None:
         for number, handler in before.items():
             if handler is not None:
-                # Also if Python knows of no change: that of C++ is replaced, too.
+                # Also if Python knows of no change: a handler of C++ is replaced, too.
                 signal.signal(number, handler)
+
+    try:
+        yield
+    except SystemExit as error:
+        restore()
+        if isinstance(error.code, int) and callable(before.get(error.code)):
+            signal.raise_signal(error.code)
+        raise
+    finally:
+        restore()
 
 
 def parse_address(text: str) -> str:
@@ -184,7 +195,9 @@ def check_client(address: str) -> None:
 
 
 def import_ray() -> Any:
-    # Ray asks about usage statistics on a terminal, and hides accelerators from actors that request none.
+    # Ray asks about usage statistics on a terminal, and hides accelerators from actors that request none. Its C++ would
+    # end the process at SIGTERM, and print a stack; Ray reads this when it is imported.
+    os.environ.setdefault("RAY_DISABLE_FAILURE_SIGNAL_HANDLER", "1")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:

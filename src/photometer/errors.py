@@ -8,7 +8,7 @@
     ├── ToolMissing           Valgrind, a compiler, py-spy or a browser is missing, or is too old
     │   └── ToolRefused           it exists, but the system does not permit it to work
     ├── BuildError            a C++ snippet did not compile
-    ├── CacheError            the folder of compiled snippets cannot be made, or is not safe to load code from
+    ├── CacheError            the cache folder cannot be made, is full, or is not safe to load code from
     ├── CallgrindFileError    a Callgrind output file that is damaged, cut off, or of another version
     ├── WorkerError           the far side of the process line
     │   ├── WorkerStartError      the environment's server did not start
@@ -120,7 +120,7 @@ class BuildError(PhotometerError):
 
 
 class CacheError(PhotometerError):
-    """The cache folder cannot be made, belongs to another user, or is writable by others."""
+    """The cache folder cannot be made, is full, belongs to another user, or is writable by others."""
 
 
 class CallgrindFileError(PhotometerError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from photometer.environments.command import CommandStopped, stop_commands
 from photometer.environments.kept import KeptEnvironments, drop_unshared, key_of, recorded_files, share_files
+from photometer.errors import CacheError
 
 A, B, C = key_of("a"), key_of("b"), key_of("c")
 
@@ -47,6 +49,17 @@ def test_it_is_made_once(kept: KeptEnvironments) -> None:
     assert calls == [kept.folder / A]
     (found,) = kept.present()
     assert (found.key, found.title, found.in_use) == (A, "one", False)
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(kept: KeptEnvironments) -> None:
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(CacheError, match=f"no space left for the cache folder {kept.folder}"), kept.use(A, "one", make):
+        pass
+    assert not (kept.folder / A).exists()
+    assert kept.present() == []
 
 
 def test_threads_that_want_the_same_wait_for_one_maker(kept: KeptEnvironments) -> None:

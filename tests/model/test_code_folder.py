@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from photometer.errors import CacheError
-from photometer.model.code_folder import code_folder_locked, make_code_folder
+from photometer.errors import CacheError, EnvironmentSpecError
+from photometer.model.code_folder import code_folder_locked, filling, make_code_folder
 
 NOBODY = 65534
 
@@ -76,3 +76,29 @@ def test_without_locks_it_is_said_and_goes_on(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(fcntl, "flock", refuse)
     with pytest.warns(UserWarning, match="cannot be locked"), code_folder_locked(tmp_path) as locked:
         assert not locked
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+        OSError(errno.EDQUOT, os.strerror(errno.EDQUOT)),
+        EnvironmentSpecError(
+            "it cannot be installed", log="error: failed to write: No space left on device (os error 28)"
+        ),
+    ],
+    ids=["disk", "quota", "installer"],
+)
+def test_a_full_cache_is_named_with_its_remedy(error: Exception, tmp_path: Path) -> None:
+    named = pytest.raises(CacheError, match=rf"no space left for the cache folder {tmp_path}(.|\n)*PHOTOMETER_CACHE")
+    with named, filling(tmp_path), filling(tmp_path / "within"):
+        raise error
+
+
+@pytest.mark.parametrize(
+    "error", [FileNotFoundError(2, "No such file"), EnvironmentSpecError("there is no such package")]
+)
+def test_other_errors_stay(error: Exception, tmp_path: Path) -> None:
+    with pytest.raises(type(error)) as same, filling(tmp_path):
+        raise error
+    assert same.value is error

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from photometer.environments.command import CommandStopped, stops
-from photometer.model.code_folder import cache_root, make_code_folder
+from photometer.model.code_folder import cache_root, filling, make_code_folder
 from photometer.model.results_folder import flock_or_warn
-from photometer.model.whole_file import write_text_whole
+from photometer.model.whole_file import write_whole
 
 # Below, a file is not worth a link.
 SMALLEST_BYTES = 16 * 1024
@@ -229,9 +229,10 @@ class KeptEnvironments:
     def _make(self, key: str, title: str, make: Callable[[Path], None], about: Sequence[tuple[str, str]]) -> None:
         self._delete(key)
         try:
-            make(self.folder / key)
-            text = json.dumps({"title": title, "about": dict(about), "made_at": time.time()}, indent=2)
-            write_text_whole(self._record(key), text + "\n")
+            with filling(self.folder):
+                make(self.folder / key)
+                text = json.dumps({"title": title, "about": dict(about), "made_at": time.time()}, indent=2)
+                write_whole(self._record(key), f"{text}\n".encode())
         except BaseException:
             # Also after Ctrl-C: half an environment is worth nothing.
             self._delete(key)
@@ -258,8 +259,9 @@ class KeptEnvironments:
 
     @contextlib.contextmanager
     def _opened(self, key: str) -> Iterator[int]:
-        (self.folder / "locks").mkdir(mode=0o700, exist_ok=True)
-        descriptor = os.open(self.folder / "locks" / key, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with filling(self.folder):
+            (self.folder / "locks").mkdir(mode=0o700, exist_ok=True)
+            descriptor = os.open(self.folder / "locks" / key, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             yield descriptor
         finally:

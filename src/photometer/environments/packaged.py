@@ -20,8 +20,8 @@ from photometer.environments.interpreter import Interpreter, installed_in
 from photometer.environments.kept import KeptEnvironments, key_of
 from photometer.environments.packages import PackageRequest
 from photometer.errors import EnvironmentSpecError
-from photometer.model.code_folder import make_code_folder
-from photometer.model.whole_file import write_text_whole
+from photometer.model.code_folder import filling, make_code_folder
+from photometer.model.whole_file import write_whole
 
 # Raised if what is in a kept folder changes: older ones are then not found any more.
 _LAID = 1
@@ -115,8 +115,9 @@ def lock_or_last(request_key: str, kept: KeptEnvironments, resolve: Callable[[],
         date = time.strftime("%Y-%m-%d", time.localtime(memory.stat().st_mtime))
         warnings.warn(f"using the packages found on {date}, because now {error.message}", stacklevel=2)
         return memory.read_text(encoding="utf-8")
-    make_code_folder(memory.parent)
-    write_text_whole(memory, lock)
+    with filling(kept.folder):
+        make_code_folder(memory.parent)
+        write_whole(memory, lock.encode())
     return lock
 
 

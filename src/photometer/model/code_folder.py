@@ -1,23 +1,26 @@
 """Folders that code is loaded from: compiled snippets and scripted models. Only this user may write to them.
 
 `cache_root` returns where they are; `make_code_folder` creates one, or refuses one in which another user may have
-put files.
+put files; `filling` says which one has no space left.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from photometer.errors import CacheError
+from photometer.errors import CacheError, PhotometerError
 from photometer.model.results_folder import flock_or_warn
 
 VARIABLE = "PHOTOMETER_CACHE"
 # The superuser, who may replace anything anyway.
 _ROOT = 0
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -60,6 +63,28 @@ def code_folder_locked(folder: Path) -> Iterator[bool]:
         yield flock_or_warn(descriptor, folder)
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def filling(folder: Path) -> Iterator[None]:
+    """Raise CacheError if there is no space left for what the block writes to the folder, itself or by a program."""
+    try:
+        yield
+    except (OSError, PhotometerError) as error:
+        is_full = isinstance(error, OSError) and error.errno in _FULL
+        if isinstance(error, CacheError) or not (is_full or says_full(str(error))):
+            raise
+        raise CacheError(
+            f"no space left for the cache folder {folder}",
+            log=str(error),
+            remedy="Free some space there (`photometer cache --clear` removes what photometer keeps), or set "
+            f"{VARIABLE} to another folder. If only {tempfile.gettempdir()} is full, set TMPDIR.",
+        ) from error
+
+
+def says_full(text: str) -> bool:
+    """Return whether a program's message is about a full disk."""
+    return any(os.strerror(number) in text for number in _FULL)
 
 
 def _make(folder: Path) -> None:

@@ -154,7 +154,9 @@ def _keeping_signals() -> Iterator[None]:
         # Python lets only the main thread handle signals, and Ray sets none elsewhere.
         yield
         return
-    before: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before: dict[int, Any] = {
+        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
 
     def restore() -> None:
         for number, handler in before.items():

@@ -35,6 +35,9 @@ for text in source.read_text().splitlines():
         place, line = moved.group(2), int(moved.group(1)) - 1
         continue
     line += 1
+    if "FULL" in text:
+        errors = ["snippets.cpp:1: fatal error: error writing to /tmp/x.s: No space left on device"]
+        break
     if "FATAL" in text:
         errors = [f"{{place}}:{{line}}:1: fatal error: none.h: No such file or directory"]
         break

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.errors import BuildError
+from photometer.errors import BuildError, CacheError
 from photometer.instruments.cpp.build import BuildProgress, build_snippets
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnippet
 from photometer.instruments.cpp.torch_build import TorchBuild
@@ -51,6 +51,14 @@ def test_twenty_snippets_are_one_file_and_come_back_in_order(compiler: FakeCompi
         assert not outcome.cached
         assert text.index(f"namespace {outcome.symbol}_space") < text.index(snippet.stmt)
     assert len({outcome.symbol for outcome in outcomes}) == 20
+
+
+def test_a_full_cache_is_named_with_its_remedy(compiler: FakeCompiler, options: CppOptions) -> None:
+    with pytest.raises(CacheError, match=f"no space left for the cache folder {options.cache_folder}") as refused:
+        build([*sound(3), CppSnippet("FULL;", "")], options)
+    assert "PHOTOMETER_CACHE" in str(refused.value)
+    assert "photometer cache --clear" in str(refused.value)
+    assert len(compiler.compiled) == 1, "nothing is compiled a second time"
 
 
 def test_the_second_time_no_compiler_starts(compiler: FakeCompiler, options: CppOptions) -> None:

@@ -24,6 +24,7 @@ from photometer.instruments.cpp.diagnostics import message_for
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnippet
 from photometer.instruments.cpp.source import HEADER_FOLDER, HEADER_NAME, Guard, NamedSnippet, choose_prelude, own_file
 from photometer.instruments.cpp.torch_build import TorchBuild, current_torch_build
+from photometer.model.code_folder import filling, says_full
 
 # A file takes 8 to 20 s; after this long the compiler hangs, or the machine has run out of memory.
 COMPILE_TIMEOUT_SECONDS = 900
@@ -80,7 +81,8 @@ def build_snippets(
     options = options if options is not None else CppOptions()
     cache = SnippetCache(options.cache_folder)
     torch_build = torch_build if torch_build is not None else current_torch_build()
-    compiler = find_compiler(options, cache.folder)
+    with filling(cache.folder):
+        compiler = find_compiler(options, cache.folder)
     tools = _Toolchain(compiler, flags_for(compiler, torch_build, options), torch_build)
 
     keys = [snippet_key(snippet, compiler, tools.flags, torch_build) for snippet in snippets]
@@ -93,7 +95,7 @@ def build_snippets(
 
     report()
     if len(outcomes) < len(by_key):
-        with cache.lock():
+        with filling(cache.folder), cache.lock():
             # Another process may have built them while we waited for the lock.
             outcomes |= _look_up({key: by_key[key] for key in by_key if key not in outcomes}, cache)
             wanted = {key: snippet for key, snippet in by_key.items() if key not in outcomes}
@@ -157,6 +159,9 @@ class _Build:
             for key, library in self._cache.publish(compiled.library, dict.fromkeys(keys, compiled.headers)).items():
                 self._outcomes[key] = BuiltSnippet(library, symbol_of(key), cached=False)
             return ()
+        if says_full(compiled.log):
+            # What is compiled next would fail alike.
+            raise BuildError(compiled.log.strip())
         retry = retry_after_failure(compiled.unit, compiled.log, hopeless=compiled.is_hopeless)
         for member in retry.failed:
             self._outcomes[_key_of(member)] = _build_error(compiled, member)

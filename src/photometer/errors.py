@@ -14,6 +14,7 @@
     │   ├── WorkerStartError      the environment's server did not start
     │   ├── ProtocolError         the far side uses another version, or sends invalid messages
     │   ├── SnippetError          the user's code raised; carries its traceback
+    │   │   ├── BenchmarkSkipped          unittest.SkipTest: the benchmark does not apply here
     │   │   └── CountError                under Valgrind, in `collect_callgrind` (also an OSError)
     │   ├── NodesGone             no node of a cluster is left
     │   ├── WorkerCrashed         the child died (signal, os._exit, out of memory)
@@ -145,6 +146,10 @@ class SnippetError(WorkerError):
     def __init__(self, message: str, *, exception_type: str = "", log: str | None = None) -> None:
         super().__init__(message, log=log)
         self.exception_type = exception_type
+
+
+class BenchmarkSkipped(SnippetError):
+    """The user's code raised unittest.SkipTest: the benchmark does not apply here. The message is the reason."""
 
 
 class CountError(SnippetError, OSError):

@@ -47,7 +47,7 @@ __all__ = [
 _Noun = TypeVar("_Noun", bound=Recordable)
 
 # Kinds that are what a comparison was judged by, not results of their own; the page and `--resume` read them.
-EVIDENCE = frozenset({"comparison_replicate", "comparison_stacks", "comparison_failure"})
+EVIDENCE = frozenset({"comparison_replicate", "comparison_stacks", "comparison_failure", "comparison_skip"})
 
 
 def save(path: str | Path, results: Any, *, append: bool = False) -> None:
@@ -185,7 +185,7 @@ def _recordable(result: Any) -> list[Recordable | Mapping[str, Any]]:
 
     result = adopted(result)
     if isinstance(result, EnvironmentComparison):
-        return [*result.results, *result.failures]
+        return [*result.results, *result.failures, *result.skips]
     if isinstance(result, Verdict):
         return [rank_statements(("first", "second"), [PairVerdict("first", "second", result)])]
     if _is_result(result):
@@ -208,7 +208,12 @@ def _variant(order: Any) -> dict[str, Any]:
 
 def record_types() -> dict[str, type]:
     """Return the type of each kind of record, except "failure", which has no fixed type."""
-    from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
+    from photometer.analysis.comparison_result import (
+        ComparisonFailure,
+        ComparisonRemarks,
+        ComparisonResult,
+        ComparisonSkip,
+    )
     from photometer.analysis.figure_change import MetricChange
     from photometer.analysis.ranking import Ranking
     from photometer.instruments.ladder import LadderStep
@@ -242,6 +247,7 @@ def record_types() -> dict[str, type]:
         ComparisonReplicate,
         ComparisonStacks,
         ComparisonFailure,
+        ComparisonSkip,
         ComparisonRemarks,
         FuzzTrial,
         LadderStep,

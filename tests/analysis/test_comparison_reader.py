@@ -10,7 +10,12 @@ import pytest
 
 import photometer
 from photometer.analysis.comparison_reader import read_comparison
-from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, EnvironmentComparison
+from photometer.analysis.comparison_result import (
+    ComparisonFailure,
+    ComparisonRemarks,
+    ComparisonSkip,
+    EnvironmentComparison,
+)
 from photometer.analysis.figure_change import judge_metric
 from photometer.cli import main
 from photometer.errors import ResultsFileError
@@ -63,6 +68,21 @@ def test_what_has_neither_a_verdict_nor_a_failure_was_not_reached(tmp_path: Path
     found = read(written(tmp_path / "r.json", THREE, result("same"), failure))
     assert found.not_reached == ("add on c",)
     assert found.of_side(2).not_reached == ("add",)
+
+
+def test_what_was_skipped_on_one_side_or_on_all_is_not_missing(tmp_path: Path) -> None:
+    skips = (
+        ComparisonSkip("id of mul", "mul", "c", "needs AVX", place=2),
+        ComparisonSkip("id of div", "div", "", "never"),
+    )
+    both = (result("same"), result("same", side=2, before=1, step=verdict("same")), result("same", title="mul"))
+    found = read(written(tmp_path / "r.json", THREE, *both, *skips))
+    assert (found.skips, found.skipped, found.not_reached, found.failures) == (skips, 2, (), ())
+    assert (found.outcome, found.verdict) == ("fine", "same")
+    first, second = found.pairs
+    assert [each.title for each in first.skips] == ["div"]
+    assert {each.title: each.side for each in second.skips} == {"mul": "branch", "div": ""}
+    assert [each.title for each in found.titled_by_side().skips] == ["mul on c", "div"]
 
 
 def test_two_sides_have_their_names_or_as_before_their_specs(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from photometer.analysis.cause import FunctionChange, InstructionChange
 from photometer.analysis.comparison_result import (
     ComparisonFailure,
     ComparisonResult,
+    ComparisonSkip,
     EnvironmentComparison,
     merged,
 )
@@ -21,6 +22,7 @@ from photometer.model.records import from_record, to_record
 from tests.analysis.verdicts import comparison, result, verdict
 
 FAILURE = ComparisonFailure("id", "mul", "branch", "ValueError: no")
+SKIP = ComparisonSkip("id", "mul", "", "needs AVX")
 CHANGE = InstructionChange(1000.0, 1100.0, 2.0, 2.0, 3, 0.0001, (FunctionChange(100.0, "f"),))
 
 
@@ -47,6 +49,8 @@ def test_what_matters_comes_first() -> None:
         (["same"], {"failures": (FAILURE,)}, "failed", "undecided"),
         (["slower"], {"failures": (FAILURE,)}, "slower", "slower"),
         ([], {"failures": (FAILURE,)}, "failed", "undecided"),
+        (["same"], {"skips": (SKIP,)}, "fine", "same"),
+        ([], {"skips": (SKIP,)}, "fine", "same"),
         ([], {}, "nothing", "undecided"),
     ],
 )

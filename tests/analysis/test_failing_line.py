@@ -7,7 +7,7 @@ from photometer.analysis.comparison_result import ComparisonFailure
 from photometer.analysis.failing_line import LONGEST_LINE, failing_line, telling_lines, with_failing_line
 from photometer.analysis.run_table import RunFailure
 from photometer.model.records import to_record
-from photometer.report.page.view_comparison import comparison_skips
+from photometer.report.page.view_comparison import without_verdict
 from photometer.report.page.view_run import run_views
 from photometer.report.run_text import render_failure
 from photometer.report.verdict_text import render_verdicts, render_verdicts_markdown
@@ -61,10 +61,10 @@ def test_terminal_and_page_show_it() -> None:
     log = log_of("f({})", "def f(d):\n    return d['setup']")
     wanted = "KeyError: 'setup', in: return d['setup']"
     assert render_failure(RunFailure("a", "time", "KeyError: 'setup'", log)) == f"a: timing failed: {wanted}"
-    (skip,) = run_views([{"kind": "failure", "step": "time", "message": "KeyError: 'setup'", "log": log}]).skipped
+    (skip,) = run_views([{"kind": "failure", "step": "time", "message": "KeyError: 'setup'", "log": log}]).failed
     assert wanted in skip.reason
     failure = ComparisonFailure("1", "add", "branch", "KeyError: 'setup'", log)
-    (skip,) = comparison_skips([to_record(failure)])
+    (skip,) = without_verdict([to_record(failure)], failure.KIND)
     assert wanted in skip.reason
     compared = comparison(failures=(failure,))
     assert wanted in render_verdicts(compared, 200)

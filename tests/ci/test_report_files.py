@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from photometer.analysis.changed_code import ChangedCode
-from photometer.analysis.comparison_result import ComparisonFailure
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonSkip
 from photometer.ci.report_files import (
     MOST_PER_LEVEL,
     Annotation,
@@ -55,6 +55,14 @@ def test_one_test_case_per_benchmark() -> None:
     assert "more instructions" in (failure.text or "")
     assert float(slower.get("time") or 0) == pytest.approx(1.1e-6)
     assert [case.find("error") is not None for case in suite].count(True) == 1
+
+
+def test_what_skips_itself_is_skipped_with_its_reason() -> None:
+    skips = (ComparisonSkip("new", "new", "base", "only in the new version", place=0),)
+    (suite,) = ElementTree.fromstring(render_junit(review(result("same"), skips=skips)))
+    assert (suite.get("errors"), suite.get("skipped")) == ("0", "1")
+    (found,) = suite.iter("skipped")
+    assert found.get("message") == "skipped on the base side: only in the new version"
 
 
 def test_every_side_is_an_entry_of_its_own() -> None:

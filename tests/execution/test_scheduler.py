@@ -15,7 +15,7 @@ import pytest
 from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs
 from photometer.errors import DefinitionError
 from photometer.execution.executor import BuildSnippets, Done, Failure, MeasureOrder, Work
-from photometer.execution.observer import RunState
+from photometer.execution.observer import NullObserver, RunState
 from photometer.execution.run_settings import RunSettings
 from photometer.execution.scheduler import run_plan
 from photometer.execution.steps import BUILD, COUNT, SCRIPT, TIME, Step, finished_steps
@@ -127,6 +127,28 @@ def test_an_order_that_fails_is_not_counted_and_the_rest_go_on() -> None:
     assert executor.done(COUNT) == ["good"]
     (failure,) = [record for record in records if record["kind"] == "failure"]
     assert (failure["step"], failure["attempts"], failure["message"]) == ("time", 1, "it broke")
+
+
+def test_an_order_that_says_that_it_does_not_apply_is_skipped_and_not_failed() -> None:
+    def skip(work: Work) -> Failure | None:
+        is_wanted = step_of(work) == COUNT and label_of(work) == "other"
+        return Failure("SkipTest", "not on this machine", skipped=True) if is_wanted else None
+
+    titles: list[str] = []
+
+    class GaveUp(NullObserver):
+        def gave_up(self, title: str, reason: str) -> None:
+            titles.append(title)
+
+    benchmarks = {"other": TimerArgs("pass"), "good": TimerArgs("pass")}
+    records, failed = run(benchmarks, FakeExecutor(skip), observer=GaveUp())
+    assert (failed, titles) == (0, [])
+    assert labels_of(records, "failure") == []
+    (skipped,) = [record for record in records if record["kind"] == "skipped"]
+    assert (skipped["reason"], skipped["order"]["label"]) == ("not on this machine", ["other"])
+    done = {(order, step) for order, step in finished_steps(records) if order == skipped["order"]["id"]}
+    assert (skipped["order"]["id"], "given up") in done
+    assert labels_of(records, "instruction_counts") == ["good"]
 
 
 def test_what_may_pass_is_tried_again_after_the_others() -> None:

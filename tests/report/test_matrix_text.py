@@ -5,10 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
+from photometer.analysis.comparison_result import (
+    ComparisonFailure,
+    ComparisonResult,
+    ComparisonSkip,
+    EnvironmentComparison,
+)
 from photometer.report.matrix_page import TREND_HEIGHT, render_matrix_page, trend_of
 from photometer.report.matrix_text import (
+    cell_text,
     headline,
+    reference_text,
     render_matrix,
     render_matrix_markdown,
     short_names,
@@ -103,6 +110,21 @@ def test_a_failure_on_a_side_that_is_not_known_is_one_on_all_of_them() -> None:
     assert re.search(r"broken +– +failed +failed", text)
     assert [len(pair.failures) for pair in found.pairs] == [1, 1]
     assert {failure.title for failure in found.titled_by_side().failures} == {"broken"}
+
+
+def test_a_skip_is_a_word_in_the_table_and_a_line_below() -> None:
+    skip = ComparisonSkip("id of new", "new", NAMES[0], "only since 2.12", place=0)
+    everywhere = ComparisonSkip("id of never", "never", "", "never")
+    found = matrix(row(), skips=(skip, everywhere))
+    words = {each.title: (reference_text(each), cell_text(each, 1), cell_text(each, 2)) for each in found.rows}
+    assert words["new"] == ("skipped", "skipped", "skipped")
+    assert words["never"] == ("–", "skipped", "skipped")
+    assert side_counts(found, 1) == "1 same within 0.3 %, 2 skipped"
+    text = render_matrix(found, 120)
+    assert f"1 skipped on {NAMES[0]}: only since 2.12 (new)" in text
+    assert "failed" not in text
+    assert f"skipped on {NAMES[0]}: only since 2.12" in render_matrix_page(found)
+    assert f"1 skipped on {NAMES[0]}: only since 2.12" in render_matrix_markdown(found).replace("\\", "")
 
 
 def test_counts_of_a_side() -> None:

@@ -71,6 +71,20 @@ def test_time_and_instructions_stand_side_by_side() -> None:
     assert (table.orders, table.measured, len(table.failures)) == (5, 4, 1)
 
 
+def test_what_was_skipped_is_not_failed_and_says_why() -> None:
+    order = PLAN.orders[0]
+    skip = failure_record(order, TIME, Failure("SkipTest", "needs\x1b[2J AVX", skipped=True), 1)
+    known = results(PLAN.only(PLAN.orders[1:]))
+    table = tabulate_run(Results(Path("results.json"), {}, (*known.records, skip)))
+    assert (table.measured, len(table.skips), len(table.failures)) == (3, 1, 1)
+    assert summary_line(table) == "3 of 5 variants measured, 1 skipped"
+    text = render_run(table, 200)
+    assert "1 skipped: needs\\x1b[2J AVX (maths › add" in text
+    assert "\x1b" not in text
+    cells = [cell for section in table_of_run(table).sections for row in section.rows for cell in row.cells.values()]
+    assert [cell.text for cell in cells].count("skipped") == 2
+
+
 def test_it_fits_the_terminal() -> None:
     table = tabulate_run(results(PLAN))
     lines = render_run(table, 80).split("\n1 failed:")[0].splitlines()

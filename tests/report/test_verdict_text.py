@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from photometer.analysis.comparison_result import ComparisonFailure
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonSkip
 from photometer.analysis.verdict import DetectableChange
 from photometer.report.verdict_text import (
     headline,
@@ -52,6 +52,18 @@ def test_failures_and_what_was_not_reached() -> None:
     assert "line 3\n" not in text
     assert "not reached in time: late" in text
     assert headline(comparison()) == "Nothing ran."
+
+
+def test_what_was_skipped_for_one_reason_shares_a_line() -> None:
+    skips = [ComparisonSkip(name, name, "", "needs AVX") for name in "abcd"]
+    skips.append(ComparisonSkip("e", "e", "base", "is new", place=0))
+    whole = comparison(result("same"), skips=tuple(skips))
+    assert headline(whole).endswith("1 same within 0.3 %, 5 skipped.")
+    text = render_verdicts(whole)
+    assert "  4 skipped: needs AVX (a, b, c and 1 more)\n  1 skipped on the base side: is new (e)\n" in text
+    assert "- 1 skipped on the base side: is new (e)" in render_verdicts_markdown(whole)
+    nothing = comparison(skips=tuple(skips))
+    assert (headline(nothing), nothing.outcome) == ("Nothing was compared. 5 skipped.", "fine")
 
 
 def test_hostile_text_does_not_act_on_the_terminal() -> None:

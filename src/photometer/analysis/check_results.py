@@ -21,12 +21,16 @@ ABSOLUTE_TOLERANCE = 1e-5
 
 @dataclasses.dataclass(frozen=True)
 class CheckedBenchmark:
-    """The variants of one label that should compute the same; `problems` is empty if they do."""
+    """The variants of one label that should compute the same; `problems` is empty if they do.
+
+    `skipped` are the variants that say themselves that they do not apply here: title and reason.
+    """
 
     title: str
     variants: int
     compared: tuple[str, ...]
     problems: tuple[str, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
 
 
 def check_results(outcomes: Sequence[ProbeOutcome]) -> list[CheckedBenchmark]:
@@ -57,7 +61,8 @@ def _check(group: Sequence[ProbeOutcome]) -> CheckedBenchmark:
     order = group[0].order
     words = [word for word in order.auto.unusual_words() if word == "backward" or "=" in word]
     title = title_text(order.label, words)
-    return CheckedBenchmark(title, len(group), tuple(compared), tuple(problems))
+    skipped = [(outcome.order.short_title, outcome.skipped) for outcome in group if outcome.skipped is not None]
+    return CheckedBenchmark(title, len(group), tuple(compared), tuple(problems), tuple(skipped))
 
 
 def describe_difference(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> str | None:

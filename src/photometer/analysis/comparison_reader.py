@@ -11,6 +11,7 @@ from photometer.analysis.comparison_result import (
     ComparisonFailure,
     ComparisonRemarks,
     ComparisonResult,
+    ComparisonSkip,
     EnvironmentComparison,
     not_reached_on,
 )
@@ -45,6 +46,7 @@ def _of_comparison(results: Results, about: Mapping[str, Any]) -> EnvironmentCom
         suite=str(about.get("suite", "")),
         results=tuple(latest.values()),
         failures=tuple(results.of(ComparisonFailure)),
+        skips=tuple(results.of(ComparisonSkip)),
         warnings=remarks[-1].warnings if remarks else (),
         margin=_number(about.get("margin")),
         false_discovery_rate=_number(about.get("false_discovery_rate")),
@@ -54,7 +56,7 @@ def _of_comparison(results: Results, about: Mapping[str, Any]) -> EnvironmentCom
         row.title + not_reached_on(names[side])
         for row in found.rows
         for side in range(1, len(names))
-        if side not in row.cells and not row.failures.keys() & {0, side}
+        if side not in row.cells and not (row.failures.keys() | row.skips.keys()) & {0, side}
     )
     return dataclasses.replace(found, not_reached=tuple(missing))
 

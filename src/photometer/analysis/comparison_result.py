@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeVar
 
 from photometer.analysis.cause import InstructionChange
 from photometer.analysis.figure_change import FigureChange, MemoryChange, MemoryWord, MetricChange
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # "broken" is a rule of --fail-on that is not about a comparison.
 Outcome = Literal["slower", "broken", "failed", "undecided", "fine", "nothing"]
+_Unjudged = TypeVar("_Unjudged", bound="ComparisonFailure")
 # What the sides are called if there are two.
 SIDE_NAMES = ("base", "branch")
 _RANK: dict[str, int] = {word: place for place, word in enumerate(VERDICT_WORDS)}
@@ -124,13 +125,24 @@ class ComparisonFailure:
 
 
 @dataclass(frozen=True)
+class ComparisonSkip(ComparisonFailure):
+    """A benchmark without a verdict because it says itself that it does not apply: on one side, or on all (no `place`).
+
+    `message` is its reason.
+    """
+
+    KIND: ClassVar[str] = "comparison_skip"
+
+
+@dataclass(frozen=True)
 class ComparisonRow:
-    """One benchmark on all sides: its results and its failures by the position of the side."""
+    """One benchmark on all sides: its results, failures and skips by the position of the side."""
 
     order_id: str
     title: str
     cells: Mapping[int, ComparisonResult]
     failures: Mapping[int, ComparisonFailure]
+    skips: Mapping[int, ComparisonSkip]
 
     @property
     def reference_seconds(self) -> float | None:
@@ -174,6 +186,7 @@ class EnvironmentComparison:
     suite: str
     results: tuple[ComparisonResult, ...]
     failures: tuple[ComparisonFailure, ...] = ()
+    skips: tuple[ComparisonSkip, ...] = ()
     not_reached: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     margin: float = 0.0
@@ -187,7 +200,7 @@ class EnvironmentComparison:
 
     def __post_init__(self) -> None:
         """Refuse results of sides that do not exist: a file may contain anything."""
-        places = [each.side for each in self.results] + [each.place or 1 for each in self.failures]
+        places = [each.side for each in self.results] + [each.place or 1 for each in (*self.failures, *self.skips)]
         places += [each.side for each in self.metrics] + [each.side for each in self.sweeps]
         befores_fit = all(0 <= each.before < each.side for each in self.results)
         if len(self.names) < 2 or not befores_fit or not all(0 < place < len(self.names) for place in places):
@@ -213,6 +226,7 @@ class EnvironmentComparison:
         """Return one row per benchmark, the most important first."""
         cells: dict[str, dict[int, ComparisonResult]] = {}
         failures: dict[str, dict[int, ComparisonFailure]] = {}
+        skips: dict[str, dict[int, ComparisonSkip]] = {}
         titles: dict[str, str] = {}
         for result in self.results:
             cells.setdefault(result.order_id, {})[result.side] = result
@@ -220,8 +234,11 @@ class EnvironmentComparison:
         for failure in self.failures:
             failures.setdefault(failure.order_id, {}).update(dict.fromkeys(self._places_of(failure), failure))
             titles.setdefault(failure.order_id, failure.title)
+        for skip in self.skips:
+            skips.setdefault(skip.order_id, {}).update(dict.fromkeys(self._places_of(skip), skip))
+            titles.setdefault(skip.order_id, skip.title)
         rows = [
-            ComparisonRow(order_id, title, cells.get(order_id, {}), failures.get(order_id, {}))
+            ComparisonRow(order_id, title, cells.get(order_id, {}), failures.get(order_id, {}), skips.get(order_id, {}))
             for order_id, title in titles.items()
         ]
         return tuple(sorted(rows, key=lambda row: row.importance))
@@ -231,16 +248,21 @@ class EnvironmentComparison:
         if not self.has_many_sides:
             return self
         name = self.names[side]
+
+        def of_pair(found: Sequence[_Unjudged]) -> tuple[_Unjudged, ...]:
+            return tuple(
+                each if _has_no_side(each) else replace(each, place=min(place, 1), side=SIDE_NAMES[min(place, 1)])
+                for each in found
+                for place in self._places_of(each)
+                if place in (0, side)
+            )
+
         return replace(
             self,
             names=(self.names[0], name),
             results=tuple(replace(each, side=1, before=0, step=None) for each in self.results if each.side == side),
-            failures=tuple(
-                each if _has_no_side(each) else replace(each, place=min(place, 1), side=SIDE_NAMES[min(place, 1)])
-                for each in self.failures
-                for place in self._places_of(each)
-                if place in (0, side)
-            ),
+            failures=of_pair(self.failures),
+            skips=of_pair(self.skips),
             not_reached=tuple(
                 title.removesuffix(not_reached_on(name))
                 for title in self.not_reached
@@ -258,13 +280,17 @@ class EnvironmentComparison:
         def titled(title: str, place: int) -> str:
             return f"{title} on {self.names[place]}"
 
+        def with_sides(found: Sequence[_Unjudged]) -> tuple[_Unjudged, ...]:
+            return tuple(
+                each if _has_no_side(each) else replace(each, title=titled(each.title, self._places_of(each)[0]))
+                for each in found
+            )
+
         return replace(
             self,
             results=tuple(replace(each, title=titled(each.title, each.side)) for each in self.results),
-            failures=tuple(
-                each if _has_no_side(each) else replace(each, title=titled(each.title, self._places_of(each)[0]))
-                for each in self.failures
-            ),
+            failures=with_sides(self.failures),
+            skips=with_sides(self.skips),
         )
 
     def _places_of(self, failure: ComparisonFailure) -> tuple[int, ...]:
@@ -285,6 +311,7 @@ class EnvironmentComparison:
     def __repr__(self) -> str:
         counts = [f"{self.count(word)} {word}" for word in VERDICT_WORDS if self.count(word)]
         counts += [f"{len(self.failures)} failed"] if self.failures else []
+        counts += [f"{self.skipped} skipped"] if self.skips else []
         return f"<photometer.EnvironmentComparison of {self.suite}: {', '.join(counts) or 'nothing compared'}>"
 
     def __str__(self) -> str:
@@ -334,13 +361,18 @@ class EnvironmentComparison:
         return sum(result.verdict == word for result in self.results)
 
     @property
+    def skipped(self) -> int:
+        """Return the number of benchmarks that were skipped on some side."""
+        return len({each.order_id for each in self.skips})
+
+    @property
     def verdict(self) -> VerdictWord:
         """Return one word for all together: slower if any is; same if nothing is undecided and nothing changed."""
         if self.count("slower"):
             return "slower"
         if self.count("probably slower"):
             return "probably slower"
-        if self.count("undecided") or self.not_reached or self.failures or not self.results:
+        if self.count("undecided") or self.not_reached or self.failures or not (self.results or self.skips):
             return "undecided"
         return next((word for word in ("faster", "probably faster") if self.count(word)), "same")
 
@@ -378,6 +410,7 @@ def merged(parts: Sequence[EnvironmentComparison]) -> EnvironmentComparison:
         first,
         results=tuple(each for part in parts for each in part.results),
         failures=tuple(each for part in parts for each in part.failures),
+        skips=tuple(each for part in parts for each in part.skips),
         not_reached=tuple(each for part in parts for each in part.not_reached),
         warnings=tuple(dict.fromkeys(each for part in parts for each in part.warnings)),
         measuring_seconds=sum(part.measuring_seconds for part in parts),

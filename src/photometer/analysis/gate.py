@@ -133,7 +133,7 @@ class Gate:
             outcome: Outcome = "slower"
         elif comparison.failures or unjudged:
             outcome = "failed"
-        elif not comparison.results and not comparison.not_reached:
+        elif not (comparison.results or comparison.skips or comparison.not_reached):
             outcome = "nothing"
         elif breaches or (comparison.not_reached and any(rule.watched == "undecided" for rule in self.rules)):
             outcome = "undecided"

@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from photometer.analysis.comparison_result import ComparisonResult
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, ComparisonSkip
 from photometer.analysis.declared_figures import by_order, values_of
-from photometer.analysis.order_facts import OrderFacts, collect_facts
+from photometer.analysis.order_facts import OrderFacts, collect_facts, facts_of_order
 from photometer.analysis.ranking import Ranking
 from photometer.analysis.rates import Rate, peaks_in, rates_of
 from photometer.analysis.verdict import Verdict
@@ -23,6 +23,7 @@ from photometer.model.instruction_counts import CallgrindStats, InstructionCount
 from photometer.model.measurement import PERCENTILES, Measurement
 from photometer.model.order_name import label_text
 from photometer.model.records import from_record, to_record
+from photometer.model.results_format import SKIPPED
 from photometer.model.run_figures import ProcessorCounts
 from photometer.model.task import TaskSpec
 from photometer.model.torch_results import adopted
@@ -155,6 +156,17 @@ def _comparison(result: ComparisonResult) -> Iterator[Row]:
     }
 
 
+def _without_verdict(found: ComparisonFailure) -> Iterator[Row]:
+    word = "skipped" if isinstance(found, ComparisonSkip) else "failed"
+    yield {
+        **({"side": found.side} if found.side else {}),
+        "kind": found.KIND,
+        "title": found.title,
+        "verdict": word,
+        "reason": found.message,
+    }
+
+
 def _ranking(ranking: Ranking) -> Iterator[Row]:
     for statement in ranking:
         yield {
@@ -200,6 +212,7 @@ _MAKERS: Mapping[type, Callable[[Any], Iterable[Row]]] = {
     ProcessorCounts: _processor,
     Verdict: _verdict,
     ComparisonResult: _comparison,
+    ComparisonFailure: _without_verdict,
     Ranking: _ranking,
     LadderStep: _ladder,
     FuzzTrial: _trial,
@@ -210,15 +223,32 @@ FIRST_VARIANT_COLUMNS = ("benchmark", "language", "runtime", "autograd", "num_th
 
 
 def variant_rows(records: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """Return the rows, all with the same columns: first sizes, then seconds, then all other figures."""
+    """Return the rows, all with the same columns: first sizes, then seconds, then all other figures.
+
+    What failed or was skipped without a figure stands last, with its reason.
+    """
     facts = collect_facts(records)
     rates = {rate.facts.id: rate for rate in rates_of(facts, peaks_in(records))}
     counts = _instructions(records)
     figures = by_order(records)
     found = [{**_row(each, rates.get(each.id), counts.get(each.id)), **figures.get(each.id, {})} for each in facts]
+    known = {each.id for each in facts}
+    without = {each.id: (each, words) for each, words in _without_figures(records) if each.id not in known}
+    facts = [*facts, *(each for each, _ in without.values())]
+    found += [{**_row(each, None, None), **words} for each, words in without.values()]
     sizes = list(dict.fromkeys(name for each in facts for name, _ in each.sizes))
     others = list(dict.fromkeys(name for row in found for name in row if name not in (*FIRST_VARIANT_COLUMNS, *sizes)))
     return [{name: row.get(name) for name in (*FIRST_VARIANT_COLUMNS, *sizes, *others)} for row in found]
+
+
+def _without_figures(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[OrderFacts, Row]]:
+    for record in records:
+        order = record.get("order")
+        if record["kind"] not in ("failure", SKIPPED) or not isinstance(order, Mapping):
+            continue
+        reason = record.get("reason") if record["kind"] == SKIPPED else record.get("message")
+        words = {"outcome": "skipped" if record["kind"] == SKIPPED else "failed", "reason": reason}
+        yield facts_of_order(order), words
 
 
 def _instructions(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:

@@ -22,6 +22,7 @@ from photometer.model.measurement import Measurement
 from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
 from photometer.model.order_name import title_text
 from photometer.model.records import from_record
+from photometer.model.results_format import SKIPPED
 from photometer.model.results_reader import Results
 from photometer.model.task import Language, TaskSpec
 from photometer.model.visit import UNFINISHED
@@ -111,6 +112,7 @@ class RunCell:
     device_seconds: float | None = None
     memory: MemoryFigures | None = None
     failed_step: str = ""
+    is_skipped: bool = False
     # Whether it was interrupted before it had all of its visits.
     is_unfinished: bool = False
     doubts: tuple[Doubt, ...] = ()
@@ -156,11 +158,20 @@ class RunFailure:
 
 
 @dataclasses.dataclass(frozen=True)
+class Skip:
+    """A benchmark that says itself that it does not apply here, and why."""
+
+    title: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
 class RunTable:
     """All rows. `orders` is the number of orders in the run, measured or not; `machine` is a sentence about doubts."""
 
     sections: tuple[RunSection, ...] = ()
     failures: tuple[RunFailure, ...] = ()
+    skips: tuple[Skip, ...] = ()
     orders: int = 0
     measured: int = 0
     machine: str = ""
@@ -213,13 +224,14 @@ def tabulate_run(results: Results, only: Collection[str] | None = None, suite: s
         rows = sections.setdefault(known.label[0] if known.label else suite, {})
         cell = dataclasses.replace(cells.get(order, RunCell()), doubts=cautions.marks.get(order, ()))
         rows.setdefault(known.row_name, {})[known.language] = cell
-    failures = [record for record in records if record["kind"] == "failure" and str(record["order"].get("id")) in facts]
+    mine = [record for record in records if str(record["order"].get("id")) in facts]
     return RunTable(
         tuple(
             RunSection(name, tuple(RunRow(row, found) for row, found in rows.items()))
             for name, rows in sections.items()
         ),
-        tuple(_failure(record, facts, cells) for record in failures),
+        tuple(_failure(record, facts, cells) for record in mine if record["kind"] == "failure"),
+        tuple(_skip(record, facts) for record in mine if record["kind"] == SKIPPED),
         max(len(facts), results.listed_orders) if only is None else len(only),
         sum(cell.has_results for cell in cells.values()),
         cautions.machine,
@@ -286,6 +298,8 @@ def _cells(records: Sequence[Mapping[str, Any]]) -> dict[str, RunCell]:
             changed = dataclasses.replace(before, memory=from_record(MemoryMeasurement, record).main)
         elif record["kind"] == "failure":
             changed = dataclasses.replace(before, failed_step=before.failed_step or str(record.get("step", "time")))
+        elif record["kind"] == SKIPPED:
+            changed = dataclasses.replace(before, is_skipped=True)
         cells[identity] = changed
     return cells
 
@@ -294,6 +308,10 @@ def _failure(record: Mapping[str, Any], facts: Mapping[str, OrderFacts], cells: 
     identity = str(record["order"].get("id"))
     texts = {name: str(record.get(name, "")) for name in ("step", "message", "log", "remedy")}
     return RunFailure(_title(facts[identity]), **texts, is_partial=cells[identity].is_partial)
+
+
+def _skip(record: Mapping[str, Any], facts: Mapping[str, OrderFacts]) -> Skip:
+    return Skip(_title(facts[str(record["order"]["id"])]), str(record.get("reason", "")))
 
 
 def recorded_plan(results: Results) -> WorkOrders:

@@ -23,6 +23,7 @@ from photometer.report.comparison_text import headline, render_comparison_markdo
 from photometer.report.tables.as_markdown import folded, inline, pipe_table
 from photometer.report.tables.table import Cell, Column, Kind, Mark, Row, Value, row_of, table_of
 from photometer.report.text_width import shorten_apart
+from photometer.report.verdict_text import skips_text
 
 # GitHub refuses a body of more than 65,536 characters. It counts some characters as two, as UTF-16 does; a link may
 # still be added.
@@ -131,6 +132,9 @@ def _comment(review: Review, link: str, rows: int, names: bool) -> str:
     parts += [f"⚠️ {_sentence(warning)}" for warning in comparison.warnings[:5]]
     if comparison.failures and rows:
         parts.append(folded(f"{len(comparison.failures)} failed", _failures(review)))
+    if comparison.skips and rows:
+        lines = [f"- {_sentence(line)}" for line in skips_text(review.comparison)]
+        parts.append(folded(f"{comparison.skipped} skipped", "\n".join(lines[:10])))
     if rest:
         listed = ", ".join(_title(each.title) for each in rest) if names else "The page has them all."
         parts.append(folded(f"{len(rest)} unchanged", listed))

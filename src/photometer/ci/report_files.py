@@ -1,9 +1,10 @@
 """A comparison as files that CI systems show: JUnit XML for most, OpenMetrics text for GitLab's metrics report.
 
 JUnit: one test case per benchmark, whose time is that of one run on the branch's side. A broken rule is a failure, a
-benchmark that could not run is an error, one that was not reached is skipped. OpenMetrics: one line per benchmark and
-figure of the branch; GitLab keeps the file of every pipeline and shows in a merge request which figures differ. For
-GitHub there are annotations: remarks on the lines of a pull request's files, as commands that its runner reads.
+benchmark that could not run is an error, one that was not reached, or skips itself, is skipped. OpenMetrics: one line
+per benchmark and figure of the branch; GitLab keeps the file of every pipeline and shows in a merge request which
+figures differ. For GitHub there are annotations: remarks on the lines of a pull request's files, as commands that its
+runner reads.
 """
 
 from __future__ import annotations
@@ -140,12 +141,16 @@ def render_junit(review: Review) -> str:
     for title in comparison.not_reached:
         case = _element(suite, "testcase", classname=comparison.suite, name=title)
         _element(case, "skipped", message=NOT_REACHED)
+    for skip in comparison.skips:
+        case = _element(suite, "testcase", classname=comparison.suite, name=skip.title)
+        side = f" on the {skip.side} side" if skip.side else ""
+        _element(case, "skipped", message=f"skipped{side}: {skip.message}")
     errors = len(comparison.failures) + len(review.gate.unjudged)
     counts = {
         "tests": len(suite),
         "failures": failed,
         "errors": errors,
-        "skipped": len(comparison.not_reached),
+        "skipped": len(comparison.not_reached) + len(comparison.skips),
     }
     for name, count in counts.items():
         suite.set(name, str(count))

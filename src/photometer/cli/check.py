@@ -78,9 +78,15 @@ def _tell(checked: list[CheckedBenchmark], quiet: bool) -> ExitCode:
     wrong = [benchmark for benchmark in checked if benchmark.problems]
     compared = sum(bool(benchmark.compared) for benchmark in checked)
     if not quiet:
-        variants = sum(benchmark.variants for benchmark in checked)
+        from photometer.report.skipped_text import skipped_lines
+
+        skipped = [each for benchmark in checked for each in benchmark.skipped]
+        for line in skipped_lines((title, "", reason) for title, reason in skipped):
+            show_text(line)
+        variants = sum(benchmark.variants for benchmark in checked) - len(skipped)
         show_text(
             f"{variants} variants of {len(checked)} benchmarks ran once; "
-            f"results of {compared} were compared; {len(wrong)} have problems."
+            f"results of {compared} were compared; {len(wrong)} have problems"
+            + (f"; {len(skipped)} were skipped." if skipped else ".")
         )
     return ExitCode.FAILED if wrong else ExitCode.FINE

@@ -179,7 +179,7 @@ def run(
         exit_status(
             gate,
             _compile_reports(reports) if gate.rules else (),
-            measured=any(report.table.measured for report in reports),
+            measured=any(report.table.measured or report.table.skips for report in reports),
             failed=any(report.table.failures for report in reports),
         )
     )

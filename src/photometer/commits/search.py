@@ -27,6 +27,7 @@ from photometer.history.nouns import Commit
 from photometer.history.points import DEVICE_PEAK_MEMORY, INSTRUCTIONS, PEAK_MEMORY, Point, points_of
 from photometer.history.repository import Repository
 from photometer.model.results_folder import RESULTS_FOLDER
+from photometer.model.results_format import SKIPPED
 from photometer.model.results_reader import load_results
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
 
@@ -223,8 +224,12 @@ class _Search:
             self._why_not[sha] = outcome.error or "nothing is selected"
             return None
         results = load_results(outcome.report.results, recover=True)
-        failures = [str(record.get("message", "")) for record in results.records if record["kind"] == "failure"]
-        self._why_not[sha] = "\n".join(failures)
+        reasons = [
+            str(record.get("message") or f"skipped: {record.get('reason')}")
+            for record in results.records
+            if record["kind"] in ("failure", SKIPPED)
+        ]
+        self._why_not[sha] = "\n".join(reasons)
         return figures_in(results.records, _EXACT[metric])
 
     def _check_end_by_time(self) -> None:

@@ -301,7 +301,7 @@ class Comparison:
             # With the order and its code, so that a report can show what was compared.
             order = orders[each.order_id]
             self.file.keep(identified({**to_record(each), "task_spec": to_record(task_spec_of(order))}, order))
-        self.file.keep_all(result.failures)
+        self.file.keep_all((*result.failures, *result.skips))
         self._remarks |= dict.fromkeys(result.warnings)
         self.file.keep(ComparisonRemarks(tuple(self._remarks)))
 
@@ -324,6 +324,7 @@ class Comparison:
                 if (order.id, Contest(0, place)) in decided.verdicts
             ),
             failures=(*found.checked.failures, *gave_up),
+            skips=found.checked.skips,
             not_reached=not_reached,
             warnings=(
                 *self._limit_warnings(not_reached),

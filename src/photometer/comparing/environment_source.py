@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from photometer.analysis.comparison_result import ComparisonFailure
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonSkip
 from photometer.analysis.guards import (
     ProbeResult,
     checkout_warning,
@@ -30,11 +30,11 @@ from photometer.analysis.guards import (
 )
 from photometer.comparing.kept_counts import KeptCounts
 from photometer.comparing.request import ComparisonRequest, PlannedSuite
-from photometer.comparing.source import CheckedPlan, Observer, StartedSide, comparison_header, failure_of
+from photometer.comparing.source import CheckedPlan, Observer, StartedSide, comparison_header, failure_of, skips_of
 from photometer.environments.needs_build import needs_build
 from photometer.environments.resolved import Making, resolve_environments
 from photometer.environments.worktree import Worktrees
-from photometer.errors import CannotRun, DefinitionError, ToolMissing, WorkerError
+from photometer.errors import BenchmarkSkipped, CannotRun, DefinitionError, ToolMissing, WorkerError
 from photometer.execution.executor import Failure
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.prepare import PreparedPlan, prepare
@@ -208,7 +208,7 @@ class _PreparedSides:
         outcomes: list[ProbeResult | WorkerError | Failure] = []
         for place in range(len(self.sides)):
             outcomes.append(self._outcome(order, place, folder))
-            if not isinstance(outcomes[0], ProbeResult):
+            if not isinstance(outcomes[0], ProbeResult | BenchmarkSkipped):
                 break
         return outcomes
 
@@ -236,6 +236,7 @@ class _Findings:
         self._orders: list[WorkOrder] = []
         self._ready: dict[str, dict[int, ReadyOrder]] = {}
         self._failures: list[ComparisonFailure] = []
+        self._skips: list[ComparisonSkip] = []
         self._warnings: dict[tuple[str, int], tuple[str, ...]] = {}
         self._seen: list[list[ProbeResult]] = [[] for _ in sides]
         self._seconds: dict[str, float | None] = {}
@@ -243,11 +244,15 @@ class _Findings:
     def add(
         self, order: WorkOrder, outcomes: Sequence[ProbeResult | WorkerError | Failure], prepared: _PreparedSides
     ) -> None:
-        reference = outcomes[0]
+        reference, title = outcomes[0], self._titles[order.id]
+        skipped = {place: each.message for place, each in enumerate(outcomes) if isinstance(each, BenchmarkSkipped)}
+        if skipped:
+            self._skips += skips_of(order.id, title, self._names, skipped)
         ready = {}
         for place, outcome in enumerate(outcomes):
+            if isinstance(outcome, BenchmarkSkipped):
+                continue
             if not isinstance(outcome, ProbeResult):
-                title = self._titles[order.id]
                 self._failures.append(failure_of(order.id, title, self._names, place, outcome))
                 continue
             ready[place] = prepared.plans[place].ready[order.id]
@@ -267,6 +272,7 @@ class _Findings:
             tuple(self._failures),
             order_warnings=self._warnings,
             seconds_per_run=self._seconds,
+            skips=tuple(self._skips),
         )
 
     def problems(self) -> list[str]:

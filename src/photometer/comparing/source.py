@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from photometer.analysis.comparison_result import ComparisonFailure, side_label
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonSkip, side_label
 from photometer.analysis.verdict import Verdict
 from photometer.comparing.request import ComparisonSettings
 from photometer.environments.resolved import ResolvedEnvironment
@@ -98,6 +98,8 @@ class CheckedPlan:
     seconds_per_run: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     # Orders that the time limit left unchecked; they are not measured either.
     not_reached: tuple[WorkOrder, ...] = ()
+    # Orders that say themselves that they do not apply.
+    skips: tuple[ComparisonSkip, ...] = ()
 
     def contestants(self, sides: Sequence[StartedSide], orders: Sequence[WorkOrder]) -> list[Contestants]:
         """Return the sides on which each order runs, the reference first."""
@@ -190,3 +192,13 @@ def failure_of(
     """Return the failure of an order on a side; with None the side is unknown."""
     side = "" if place is None else side_label(names, place)
     return ComparisonFailure(order_id, title, side, error.message, error.log or "", place)
+
+
+def skips_of(order_id: str, title: str, names: Sequence[str], reasons: Mapping[int, str]) -> tuple[ComparisonSkip, ...]:
+    """Return what is known of a skipped order: one record if every side skipped it, otherwise one per side."""
+    if len(reasons) == len(names):
+        return (ComparisonSkip(order_id, title, "", reasons[0]),)
+    return tuple(
+        ComparisonSkip(order_id, title, side_label(names, place), reason, place=place)
+        for place, reason in reasons.items()
+    )

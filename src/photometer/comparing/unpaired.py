@@ -11,7 +11,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
+from photometer.analysis.comparison_result import (
+    ComparisonFailure,
+    ComparisonResult,
+    ComparisonSkip,
+    EnvironmentComparison,
+)
 from photometer.analysis.figure_change import MemoryChange, memory_change
 from photometer.analysis.guards import left_out_warning, machine_warnings
 from photometer.analysis.judge import correct_for_suite, judge_unpaired
@@ -20,7 +25,7 @@ from photometer.comparing.source import Observer
 from photometer.environments.resolved import resolve_environment
 from photometer.environments.spec import EnvironmentSpec
 from photometer.environments.worktree import Worktrees
-from photometer.errors import DefinitionError, PhotometerError
+from photometer.errors import BenchmarkSkipped, DefinitionError, PhotometerError
 from photometer.execution.local_executor import LocalExecutor
 from photometer.execution.prepare import prepare
 from photometer.execution.rounds import visit_in_rounds
@@ -59,6 +64,7 @@ class TimedSide:
     machine: Machine | None
     is_frozen: bool
     failures: tuple[ComparisonFailure, ...] = ()
+    skips: tuple[ComparisonSkip, ...] = ()
     left_out: int = 0
     memory: Mapping[str, MemoryMeasurement] = dataclasses.field(default_factory=dict)
 
@@ -99,6 +105,7 @@ def compare_unpaired(request: ComparisonRequest, observer: Observer) -> Environm
             for key, verdict in zip(shared, corrected, strict=True)
         ),
         failures=(*sides[0].failures, *sides[1].failures, *without_times),
+        skips=(*sides[0].skips, *sides[1].skips),
         warnings=tuple(warnings),
         margin=settings.common_margin,
         false_discovery_rate=settings.false_discovery_rate,
@@ -164,6 +171,7 @@ def _measured(spec: EnvironmentSpec, request: ComparisonRequest, observer: Obser
     titles = short_titles(plan.orders)
     found: dict[str, tuple[Measurement, ...]] = {}
     failures: list[ComparisonFailure] = []
+    skips: list[ComparisonSkip] = []
     memory: dict[str, MemoryMeasurement] = {}
     with Worktrees() as worktrees:
         side = resolve_environment(spec, worktrees, install=request.install)
@@ -182,12 +190,16 @@ def _measured(spec: EnvironmentSpec, request: ComparisonRequest, observer: Obser
                         found[order.id] = (timed[order.id],)
                 except PhotometerError as error:
                     problem = error
-                if problem is not None:
+                if isinstance(problem, BenchmarkSkipped):
+                    skips.append(ComparisonSkip(order.id, titles[order.id], spec.text, problem.message))
+                elif problem is not None:
                     failures.append(
                         ComparisonFailure(order.id, titles[order.id], spec.text, problem.message, problem.log or "")
                     )
     is_frozen = freezing().refused_because is None
-    return TimedSide(found, titles, gather_machine(), is_frozen, tuple(failures), len(prepared.no_device), memory)
+    return TimedSide(
+        found, titles, gather_machine(), is_frozen, tuple(failures), tuple(skips), len(prepared.no_device), memory
+    )
 
 
 def _is_here(machine: Machine | None) -> bool:

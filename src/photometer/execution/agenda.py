@@ -222,10 +222,11 @@ class Agenda:
         self._release(job.order)
         return []
 
-    def failed(self, job: Job) -> list[WorkOrder]:
+    def failed(self, job: Job, *, ends_order: bool | None = None) -> list[WorkOrder]:
         """Note that a job failed for good; return the orders that it concerns. Some steps end their order."""
         if job.order is not None:
-            self._strike(job.order, None if job.step.ends_order else 1)
+            ends = job.step.ends_order if ends_order is None else ends_order
+            self._strike(job.order, None if ends else 1)
             self._release(job.order)
             return [job.order]
         self.left[job.step] -= 1

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from photometer.errors import PhotometerError, WorkerCrashed, WorkerStartError, WorkerTimeout
+from photometer.errors import BenchmarkSkipped, PhotometerError, WorkerCrashed, WorkerStartError, WorkerTimeout
 from photometer.execution.steps import Step
 from photometer.instruments.cpp.snippet import BuiltSnippet, CppSnippet
 from photometer.instruments.declaration import Asked
@@ -64,7 +64,8 @@ class Failure:
     """An error as a frozen value.
 
     `may_pass`: a crash or a time-out may be the machine's fault, so try again. `lost`: the node, or the process on it
-    that does the work, is gone; that says nothing about the order.
+    that does the work, is gone; that says nothing about the order. `skipped`: the benchmark says itself that it does
+    not apply here; `message` is its reason.
     """
 
     type: str
@@ -74,6 +75,7 @@ class Failure:
     exit_status: int | None = None
     may_pass: bool = False
     lost: bool = False
+    skipped: bool = False
 
     @classmethod
     def of(cls, error: PhotometerError) -> Failure:
@@ -85,6 +87,7 @@ class Failure:
             remedy=error.remedy or "",
             exit_status=error.exit_status,
             may_pass=isinstance(error, WorkerCrashed | WorkerTimeout),
+            skipped=isinstance(error, BenchmarkSkipped),
         )
 
 

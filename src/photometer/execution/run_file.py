@@ -35,6 +35,7 @@ from photometer.model.machine import Machine, TorchBuild
 from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_folder import make_results_folder
+from photometer.model.results_format import SKIPPED
 from photometer.model.results_reader import load_results
 from photometer.model.visit import Visit, VisitJournal
 from photometer.model.whole_file import not_written
@@ -283,7 +284,10 @@ def identified(record: Mapping[str, Any], order: WorkOrder) -> dict[str, Any]:
 
 
 def failure_record(order: WorkOrder, step: Step, failure: Failure, attempts: int) -> dict[str, Any]:
-    """Return the record of an order that was given up: at which step, and after how many attempts."""
+    """Return the record of an order that was given up: at which step, and after how many attempts; or was skipped."""
+    if failure.skipped:
+        skip = {"kind": SKIPPED, "step": step.name, "reason": failure.message}
+        return identified({**skip, "task_spec": to_record(task_spec_of(order))}, order)
     fields = {name: getattr(failure, name) for name in ("type", "message", "log", "remedy", "exit_status")}
     record = {
         "kind": "failure",

@@ -31,6 +31,7 @@ from photometer.execution.run_settings import RunSettings
 from photometer.execution.steps import BUILD, PROBE, TIME, Step
 from photometer.execution.workplace import LocalWorkplace, Slot, Workplace, quiet_lanes_of
 from photometer.model.records import from_record, to_record
+from photometer.model.results_format import SKIPPED
 from photometer.model.visit import Visit
 from photometer.plan.probe import PROBE_FOLDER, ProbeOutcome, with_result_path
 from photometer.plan.work_order import WorkOrder, WorkOrders
@@ -115,8 +116,12 @@ def probe_plan(
 ) -> list[ProbeOutcome]:
     """Run each order of a plan that was made with probe=True once; return the values that each left in its file."""
     errors: dict[str, str] = {}
+    skipped: dict[str, str] = {}
 
     def keep(record: dict[str, Any]) -> None:
+        if record["kind"] == SKIPPED:
+            skipped[record["order"]["id"]] = record["reason"]
+            return
         errors[record["order"]["id"]] = f"{record['step']} failed: {record['message']}"
 
     with private_folder("probes") as folder:
@@ -140,7 +145,10 @@ def probe_plan(
         agenda = Agenda(named, [PROBE], cores=len(cores))
         place = LocalWorkplace(executor, cores, uses_device=agenda.uses_device)
         _run(agenda, place, preparation, work_for, keep, observer=observer)
-        return [ProbeOutcome(order, _values(folder / order.id), errors.get(order.id)) for order in plan]
+        return [
+            ProbeOutcome(order, _values(folder / order.id), errors.get(order.id), skipped.get(order.id))
+            for order in plan
+        ]
 
 
 def _values(path: Path) -> dict[str, Any] | None:
@@ -347,14 +355,16 @@ class Scheduler:
         if failure.may_pass and job.attempt <= retries:
             self._agenda.again(job)
             return
-        for order in self._agenda.failed(job):
+        for order in self._agenda.failed(job, ends_order=failure.skipped or None):
             self._give_up(order, job, failure)
 
     def _give_up(self, order: WorkOrder, job: Job, failure: Failure) -> None:
-        self.failed_orders += 1
         if self._book is not None:
             self._book.forget(order.id)
         self._on_record(failure_record(order, job.step, failure, job.attempt))
+        if failure.skipped:
+            return
+        self.failed_orders += 1
         self._observer.gave_up(order.short_title, failure.message)
 
     def _tell(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from photometer.errors import DefinitionError
 from photometer.instruments.declaration import Beside, Instrument
 from photometer.instruments.registry import BY_KIND, BY_NAME, INSTRUMENTS
+from photometer.model.results_format import SKIPPED
 from photometer.plan.work_order import WorkOrder
 
 # What is no measurement, and what it takes before one of its kind has finished: see Instrument.first_guess_seconds.
@@ -80,7 +81,7 @@ TIME, COUNT = Step("time"), Step("count")
 
 
 def finished_steps(records: Iterable[Mapping[str, object]]) -> set[tuple[str, str]]:
-    """Return the steps in a results file, by order. A failure that ended its order counts for all, and as GIVEN_UP."""
+    """Return the steps in a results file, by order. What ended its order counts for all steps, and as GIVEN_UP."""
     finished = set()
     for record in records:
         order, kind = record.get("order"), str(record["kind"])
@@ -90,5 +91,7 @@ def finished_steps(records: Iterable[Mapping[str, object]]) -> set[tuple[str, st
         if kind == "failure":
             failed = BY_NAME.get(str(record.get("step")))
             names = [GIVEN_UP, *BY_NAME] if failed is None or failed.ends_order else [failed.name]
+        if kind == SKIPPED:
+            names = [GIVEN_UP, *BY_NAME]
         finished |= {(str(order.get("id")), name) for name in names}
     return finished

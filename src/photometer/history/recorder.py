@@ -31,7 +31,7 @@ from photometer.instruments.registry import BY_NAME
 from photometer.model.comparison_replicate import header_of_side, records_of_side, sides_in
 from photometer.model.machine import Machine
 from photometer.model.records import to_record
-from photometer.model.results_format import Recordable
+from photometer.model.results_format import SKIPPED, Recordable
 from photometer.model.results_reader import load_results
 from photometer.model.visit import unfinished_in, with_unfinished
 from photometer.plan.work_order import WorkOrder
@@ -203,8 +203,8 @@ def has_all(
     for order in orders:
         wanted = {BY_NAME[step].kind for step in steps if BY_NAME[step].applies(order, {})}
         kinds = found.get(order.id, set())
-        # A failure ends its benchmark, so it stands for all of them.
-        if "failure" not in kinds and not wanted <= kinds:
+        # A failure and a skip end their benchmark, so they stand for all of them.
+        if not kinds & {"failure", SKIPPED} and not wanted <= kinds:
             return False
     return True
 

@@ -101,6 +101,7 @@ def _nanoseconds(seconds_per_run: Sequence[float], runs: int) -> tuple[int, ...]
 
 HEADER_NAME = "comparison"
 # Records of one side. They have its position, unless there are only two.
+_WITHOUT_VERDICT = frozenset({"comparison_failure", "comparison_skip"})
 _OF_A_SIDE = frozenset({"comparison", "comparison_stacks", "comparison_metric"})
 _POSITION = ("side", "before", "step")
 
@@ -144,7 +145,7 @@ def record_of_side(record: Mapping[str, Any], side: int) -> Mapping[str, Any] | 
         if record.get("side", 1) != side:
             return None
         return {name: value for name, value in record.items() if name not in _POSITION}
-    if kind == "comparison_failure" and record.get("place") is not None:
+    if kind in _WITHOUT_VERDICT and record.get("place") is not None:
         if record["place"] not in (0, side):
             return None
         return {**record, "side": "branch" if record["place"] else "base", "place": min(record["place"], 1)}

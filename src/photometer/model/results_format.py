@@ -21,6 +21,8 @@ from photometer.model.machine import Machine
 from photometer.model.records import to_record
 
 FORMAT = "photometer-results"
+# The kind of the record of a benchmark that says itself that it does not apply here.
+SKIPPED = "skipped"
 VERSION = 1
 HEADER_END = b'"records": ['
 FILE_END = b"\n]}\n"

@@ -19,7 +19,7 @@ from photometer.errors import ResultsFileError
 from photometer.model.diagnosis import Conditions
 from photometer.model.measurement import Measurement
 from photometer.model.records import NotNegative, Positive, from_record, to_record
-from photometer.model.results_format import decode, encode_line
+from photometer.model.results_format import SKIPPED, decode, encode_line
 from photometer.model.results_reader import Results
 from photometer.model.task import TaskSpec
 from photometer.model.whole_file import not_written
@@ -149,7 +149,8 @@ def with_unfinished(results: Results) -> Results:
     over = {
         str(order.get("id"))
         for record in results.records
-        if record["kind"] in (Measurement.KIND, "failure") and isinstance(order := record.get("order"), Mapping)
+        if record["kind"] in (Measurement.KIND, "failure", SKIPPED)
+        and isinstance(order := record.get("order"), Mapping)
     }
     records = []
     for each in VisitJournal(results.path.parent, run_id).read(over).values():

@@ -32,11 +32,15 @@ Values = Mapping[str, Sequence[Mapping[str, Any]]]
 
 @dataclasses.dataclass(frozen=True)
 class ProbeOutcome:
-    """One order's values, or the reason why there are none. An order that cannot be probed has neither."""
+    """One order's values, or the reason why there are none. An order that cannot be probed has neither.
+
+    `skipped` is the reason of an order that says itself that it does not apply here.
+    """
 
     order: WorkOrder
     values: Values | None = None
     error: str | None = None
+    skipped: str | None = None
 
 
 def probe_args(benchmark: GroupedBenchmark, auto: AutoLabels, args: TimerArgs) -> TimerArgs:

@@ -13,9 +13,9 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from photometer.analysis.comparison_result import ComparisonResult, EnvironmentComparison, merged
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison, merged
 from photometer.comparing.comparison_file import FILE_NAME, ComparisonFile
 from photometer.comparing.environments import live_comparison
 from photometer.comparing.request import ComparisonRequest, PlannedSuite
@@ -32,6 +32,7 @@ from photometer.remote.ray_workplace import RayWorkplace
 from photometer.session.left_behind import private_folder
 from photometer.session.session import Session
 
+_Found = TypeVar("_Found", bound=ComparisonFailure)
 # Starting both sides under Valgrind takes as long as comparing this many benchmarks.
 FEWEST_BENCHMARKS_PER_SHARE = 4
 
@@ -216,10 +217,13 @@ class _Shares:
         return dataclasses.replace(
             whole,
             results=tuple(dataclasses.replace(each, title=titles[each.order_id]) for each in whole.results),
-            failures=tuple(
-                dataclasses.replace(each, title=titles.get(each.order_id, each.title)) for each in whole.failures
-            ),
+            failures=tuple(_titled(each, titles) for each in whole.failures),
+            skips=tuple(_titled(each, titles) for each in whole.skips),
         )
+
+
+def _titled(found: _Found, titles: Mapping[str, str]) -> _Found:
+    return dataclasses.replace(found, title=titles.get(found.order_id, found.title))
 
 
 def shares_of(orders: Sequence[WorkOrder], nodes: int) -> list[tuple[WorkOrder, ...]]:

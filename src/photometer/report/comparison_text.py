@@ -40,11 +40,15 @@ def render_comparison_csv(comparison: EnvironmentComparison) -> str:
         for result in comparison
         for row in rows_of(result)
     ]
+    rows += [row for each in (*comparison.failures, *comparison.skips) for row in rows_of(each)]
     return write_csv(list(dict.fromkeys(head for row in rows for head in row)), rows)
 
 
 def render_comparison_json(comparison: EnvironmentComparison) -> str:
-    """Return the records of the results. With more than two sides, each has the position of its side."""
-    records = [to_record(result) for result in comparison]
+    """Return the records of the results, then of what failed or was skipped; "kind" tells them apart.
+
+    With more than two sides, each has the position of its side.
+    """
+    records = [to_record(each) for each in (*comparison, *comparison.failures, *comparison.skips)]
     document = {"sides": comparison.names, "results": records} if comparison.has_many_sides else records
     return json.dumps(document, indent=2) + "\n"

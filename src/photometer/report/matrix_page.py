@@ -102,6 +102,8 @@ def render_matrix_page(matrix: EnvironmentComparison, machine: str = "") -> str:
 
 def _row(number: int, row: ComparisonRow, matrix: EnvironmentComparison, names: list[str]) -> RowView:
     notes = [f"failed on {matrix.names[place]}: {message}" for place, message in failures_of(row)]
+    for skip in dict.fromkeys(row.skips.values()):
+        notes.append(f"skipped{f' on {skip.side}' if skip.side else ''}: {skip.message}")
     return RowView(
         id=f"benchmark-{number}",
         title=row.title,

@@ -6,16 +6,18 @@ benchmark with its verdict on each side against the reference, and the steps at 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from photometer.analysis.comparison_result import NOT_REACHED, ComparisonResult, ComparisonRow, EnvironmentComparison
 from photometer.model.units import change, format_seconds, percent
 from photometer.model.visible_text import visible
+from photometer.report.skipped_text import SKIPPED
 from photometer.report.tables.as_markdown import folded, inline, pipe_table
 from photometer.report.tables.as_text import note_lines, render_text
 from photometer.report.tables.table import Cell, Column, Kind, Mark, Row, Table, Value, row_of, table_of
 from photometer.report.text_width import shorten_apart
-from photometer.report.verdict_text import count_parts, detail_lines, fine_answer, mark_of, memory_parts
+from photometer.report.verdict_text import count_parts, detail_lines, fine_answer, mark_of, memory_parts, skips_text
 
 _MARKS = {"slower": "🔴", "failed": "🔴", "undecided": "🟡", "fine": "🟢", "nothing": "⚪"}
 # A name is cut before its first difference only after one of these: `pip:torch==2.1` must not become `1`.
@@ -60,21 +62,29 @@ def headline(matrix: EnvironmentComparison) -> str:
 def side_counts(matrix: EnvironmentComparison, side: int) -> str:
     """Return the verdicts of one side in words: 2 slower, 30 same."""
     parts = count_parts(matrix.of_side(side))
-    missing = sum(side not in row.cells for row in matrix.rows)
-    parts += [f"{missing} without a verdict"] if missing else []
+    words = Counter(cell_text(row, side) for row in matrix.rows if side not in row.cells)
+    skipped = words.pop(SKIPPED, 0)
+    parts += [f"{words.total()} without a verdict"] if words else []
+    parts += [f"{skipped} skipped"] if skipped else []
     return ", ".join([*parts, *memory_parts(matrix.of_side(side))]) or "nothing ran"
 
 
 def cell_text(row: ComparisonRow, side: int) -> str:
     cell = row.cells.get(side)
     if cell is None:
-        return "failed" if side in row.failures or 0 in row.failures else "–"
+        return _word_without_verdict(row, (side, 0))
     if cell.verdict in ("same", "identical"):
         return cell.judged.words
     if not cell.judged.replicates and cell.instructions is not None:
         # Counted and not timed.
         return f"{change(cell.instructions.ratio)} instructions"
     return f"{change(cell.judged.ratio)} {cell.verdict}"
+
+
+def _word_without_verdict(row: ComparisonRow, places: Sequence[int]) -> str:
+    if any(place in row.failures for place in places):
+        return "failed"
+    return SKIPPED if any(place in row.skips for place in places) else "–"
 
 
 def steps_text(row: ComparisonRow, names: Sequence[str]) -> str:
@@ -84,7 +94,7 @@ def steps_text(row: ComparisonRow, names: Sequence[str]) -> str:
 
 def reference_text(row: ComparisonRow) -> str:
     if not row.reference_seconds:
-        return "failed" if 0 in row.failures else "–"
+        return _word_without_verdict(row, (0,))
     return format_seconds(row.reference_seconds, 3)
 
 
@@ -125,8 +135,9 @@ def _row(row: ComparisonRow, names: Sequence[str]) -> Row:
     }
     for side in range(1, len(names)):
         cell = row.cells.get(side)
-        mark = mark_of(cell.verdict) if cell is not None else Mark.NONE
-        cells[f"side_{side}"] = Cell(None if cell is None else cell.judged.ratio, cell_text(row, side), mark)
+        text = cell_text(row, side)
+        mark = Mark.FAINT if text == SKIPPED else Mark.NONE if cell is None else mark_of(cell.verdict)
+        cells[f"side_{side}"] = Cell(None if cell is None else cell.judged.ratio, text, mark)
     return row_of(cells)
 
 
@@ -138,6 +149,8 @@ def _failures(matrix: EnvironmentComparison, width: int) -> Iterator[str]:
             yield from note_lines(f"! {row.title}: {warning}", width, "  ", "    ")
     for title in matrix.not_reached:
         yield from note_lines(f"{NOT_REACHED}: {title}", width, "  ", "    ")
+    for line in skips_text(matrix):
+        yield from note_lines(line, width, "  ", "    ")
 
 
 def failures_of(row: ComparisonRow) -> list[tuple[int, str]]:
@@ -192,6 +205,7 @@ def render_matrix_markdown(matrix: EnvironmentComparison) -> str:
         for row in matrix.rows
         for place, message in failures_of(row)
     ]
+    failed += [f"- {inline(line)}" for line in skips_text(matrix)]
     if failed:
         parts.append("\n".join(failed))
     details = [

@@ -18,6 +18,7 @@ from photometer.model.measurement import PERCENTILES, Measurement
 from photometer.model.order_name import label_text
 from photometer.model.units import format_seconds
 from photometer.model.visible_text import visible_line
+from photometer.report.skipped_text import SKIPPED, skipped_lines
 from photometer.report.tables.as_markdown import inline, render_markdown
 from photometer.report.tables.as_text import note_lines, render_text
 from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, Section, Table, row_of, table_of
@@ -132,7 +133,8 @@ def summary_line(table: RunTable) -> str:
     """Return how many variants have results: `167 of 168 variants measured, 1 only in part`."""
     partial = f", {table.partial} only in part" if table.partial else ""
     unfinished = f", {table.unfinished} not to the end" if table.unfinished else ""
-    return f"{table.measured:,} of {table.orders:,} variants measured{partial}{unfinished}"
+    skipped = f", {len(table.skips):,} skipped" if table.skips else ""
+    return f"{table.measured:,} of {table.orders:,} variants measured{partial}{unfinished}{skipped}"
 
 
 def render_failure(failure: RunFailure) -> str:
@@ -166,6 +168,7 @@ def _notes(table: RunTable) -> list[str]:
     if table.failures:
         failures = [f"  {render_failure(failure)}" for failure in table.failures]
         notes.append("\n".join([f"{len(table.failures)} failed:", *failures]))
+    notes += [visible_line(line) for line in skipped_lines((each.title, "", each.reason) for each in table.skips)]
     return notes
 
 
@@ -212,7 +215,9 @@ def _blocks(cell: RunCell) -> Cell | None:
 
 
 def _missing(cell: RunCell) -> Cell:
-    return Cell(text="failed", mark=Mark.BAD) if cell.failed_step else Cell(text="-")
+    if cell.failed_step:
+        return Cell(text="failed", mark=Mark.BAD)
+    return Cell(text=SKIPPED, mark=Mark.FAINT) if cell.is_skipped else Cell(text="-")
 
 
 PERCENTILE_COLUMNS = (

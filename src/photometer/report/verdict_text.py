@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from photometer.analysis.cause import own_sentences
-from photometer.analysis.comparison_result import NOT_REACHED, ComparisonResult, EnvironmentComparison
+from photometer.analysis.comparison_result import NOT_REACHED, SIDE_NAMES, ComparisonResult, EnvironmentComparison
 from photometer.analysis.failing_line import telling_lines, with_failing_line
 from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS, Verdict, bound_text
 from photometer.model.units import percent
 from photometer.model.visible_text import visible
+from photometer.report.skipped_text import skipped_lines
 from photometer.report.tables.as_markdown import folded, inline, pipe_table, row_notes
 from photometer.report.tables.as_text import note_lines, render_text
 from photometer.report.tables.table import STAYS, Cell, Column, Kind, Mark, Row, Table, Value, row_of, table_of
@@ -89,6 +90,7 @@ def headline(comparison: EnvironmentComparison) -> str:
         parts[0] += f" ({accepted_words(comparison)})"
     parts += memory_parts(comparison)
     parts += [f"{len(comparison.failures)} failed"] if comparison.failures else []
+    parts += [f"{comparison.skipped} skipped"] if comparison.skips else []
     parts += [f"{len(comparison.not_reached)} not reached"] if comparison.not_reached else []
     answer = {
         "slower": "The branch is slower.",
@@ -97,6 +99,8 @@ def headline(comparison: EnvironmentComparison) -> str:
         "fine": "Nothing is slower except what is accepted." if accepted else fine_answer(comparison),
         "nothing": "Nothing ran.",
     }[comparison.outcome]
+    if comparison.outcome == "fine" and not comparison.results:
+        answer = "Nothing was compared."
     return f"{answer} {', '.join(parts)}." if parts else answer
 
 
@@ -220,6 +224,14 @@ def _failures(comparison: EnvironmentComparison, width: int) -> Iterator[str]:
             yield f"      {visible(line)}"
     for title in comparison.not_reached:
         yield f"  {NOT_REACHED}: {visible(title)}"
+    for line in skips_text(comparison):
+        yield from note_lines(line, width, "  ", "    ")
+
+
+def skips_text(comparison: EnvironmentComparison) -> list[str]:
+    """Return a line for each reason for which benchmarks were skipped."""
+    sides = {name: f"the {name} side" for name in SIDE_NAMES}
+    return skipped_lines((each.title, sides.get(each.side, each.side), each.message) for each in comparison.skips)
 
 
 def _foot(comparison: EnvironmentComparison, width: int) -> list[str]:
@@ -251,7 +263,7 @@ def render_verdicts_markdown(comparison: EnvironmentComparison) -> str:
     details = row_notes(table_of_results(comparison.by_importance))
     if details:
         parts.append(folded("Causes and notes", details))
-    if comparison.failures or comparison.not_reached:
+    if comparison.failures or comparison.not_reached or comparison.skips:
         parts.append(folded("Without a verdict", _markdown_failures(comparison)))
     if comparison.results:
         parts.append(
@@ -268,4 +280,5 @@ def _markdown_failures(comparison: EnvironmentComparison) -> str:
         message = with_failing_line(failure.message, failure.log)
         lines.append(f"- failed{inline(side)}: {inline(failure.title)}: {inline(message)}")
     lines += [f"- {NOT_REACHED}: {inline(title)}" for title in comparison.not_reached]
+    lines += [f"- {inline(line)}" for line in skips_text(comparison)]
     return "\n".join(lines)

@@ -12,10 +12,11 @@ import signal
 import time
 from typing import Any, Protocol, TypeVar
 
-from photometer.errors import ProtocolError, SnippetError, WorkerCrashed, WorkerTimeout
+from photometer.errors import BenchmarkSkipped, ProtocolError, SnippetError, WorkerCrashed, WorkerTimeout
 from photometer.session.zygote import LEAVING_SECONDS
 from photometer.worker.messages import BadMessage, Exit, Failed, Reply, Request, decode_reply, encode_request
 from photometer.worker.protocol import Disconnected, Garbled
+from photometer.worker.user_error import SKIP_TEST
 
 LONGEST_REQUEST_SECONDS = 3600.0
 
@@ -84,6 +85,10 @@ class ChildProcess:
                 log=self._line.output(),
                 remedy="Check whether the snippet writes to file descriptors it did not open.",
             ) from error
+        if isinstance(reply, Failed) and reply.type == SKIP_TEST:
+            raise BenchmarkSkipped(
+                reply.message or "no reason was given", exception_type=reply.type, log=reply.traceback
+            )
         if isinstance(reply, Failed):
             raise SnippetError(f"{reply.type}: {reply.message}", exception_type=reply.type, log=reply.traceback)
         return reply  # type: ignore[return-value]  # decode_reply checked that it is a request.reply

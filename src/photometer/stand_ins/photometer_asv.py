@@ -11,6 +11,7 @@ import importlib
 import inspect
 import itertools
 import re
+import unittest
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -128,8 +129,12 @@ def _set_up(found: Found, values: tuple[Any, ...]) -> tuple[Callable[..., Any], 
     make_cache = found.attribute("setup_cache")
     cache = None if make_cache is None else make_cache()
     arguments = values if cache is None else (cache, *values)
-    for setup in found.setups:
-        setup(*arguments)
+    try:
+        for setup in found.setups:
+            setup(*arguments)
+    except NotImplementedError as error:
+        # asv's way to say that the benchmark does not apply to these parameters; unittest's is the one for all suites.
+        raise unittest.SkipTest(str(error) or "setup raised NotImplementedError") from error
     return found.function, arguments
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 _PACKAGE = __file__.rpartition("/worker/")[0]
+# What `describe_exception` calls unittest.SkipTest and classes derived from it.
+SKIP_TEST = "SkipTest"
 # What the syntax errors of the user's texts name as their files.
 TEXTS = ("<stmt>", "<setup>")
 
@@ -69,7 +71,14 @@ def describe_exception(error: BaseException) -> dict[str, Any]:
     lines += traceback.format_exception_only(type(error), error)
     if isinstance(error, ModuleNotFoundError):
         lines.append(searched_folders(sys.path) + "\n")
-    return {"type": type(error).__name__, "message": message_of(error), "traceback": "".join(lines)}
+    name = SKIP_TEST if _is_skip(error) else type(error).__name__
+    return {"type": name, "message": message_of(error), "traceback": "".join(lines)}
+
+
+def _is_skip(error: BaseException) -> bool:
+    """Return whether it is a unittest.SkipTest; who raises one has imported its module."""
+    unittest = sys.modules.get("unittest.case")
+    return unittest is not None and isinstance(error, unittest.SkipTest)
 
 
 def searched_folders(path: list[str]) -> str:

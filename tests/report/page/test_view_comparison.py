@@ -7,7 +7,7 @@ import pytest
 from photometer.analysis.comparison_result import ComparisonFailure
 from photometer.model.comparison_replicate import ComparisonReplicate
 from photometer.model.records import to_record
-from photometer.report.page.view_comparison import comparison_skips, comparison_views
+from photometer.report.page.view_comparison import comparison_views, without_verdict
 from photometer.report.page.view_report import report_view
 from tests.analysis.verdicts import verdict
 from tests.report.page.fake_results import comparison_records, loaded, run_records
@@ -72,7 +72,7 @@ def test_an_end_that_is_not_known_stays_so() -> None:
 
 def test_a_benchmark_that_failed_names_its_side() -> None:
     failure = ComparisonFailure("1", "maths › add", "branch", "it died", "log")
-    [skip] = comparison_skips([to_record(failure)])
+    [skip] = without_verdict([to_record(failure)], failure.KIND)
     assert (skip.title, skip.reason, skip.log) == ("maths › add", "on the branch side: it died", "log")
 
 

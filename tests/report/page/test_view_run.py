@@ -36,15 +36,22 @@ def test_time_and_instructions_of_one_benchmark_come_together() -> None:
 def test_a_failure_says_what_and_why_and_a_run_without_samples_is_a_warning() -> None:
     views = run_views(run_records())
     assert len(views.benchmarks) == 166
-    assert len(views.skipped) == 2
-    assert "signal 11" in views.skipped[0].reason
-    assert "gdb" in views.skipped[0].reason
-    assert "Traceback" in views.skipped[0].log
+    assert len(views.failed) == 2
+    assert "signal 11" in views.failed[0].reason
+    assert "gdb" in views.failed[0].reason
+    assert "Traceback" in views.failed[0].log
     [empty] = run_views([to_record(Measurement(1, [], SPEC))]).benchmarks
     assert empty.time is None
     assert "no samples" in empty.warnings[0].message
-    [bare] = run_views([{"kind": "failure", "message": "out of memory"}]).skipped
+    [bare] = run_views([{"kind": "failure", "message": "out of memory"}]).failed
     assert (bare.title, bare.reason) == ("A benchmark", "out of memory")
+
+
+def test_what_was_skipped_is_a_list_of_its_own() -> None:
+    record = {"kind": "skipped", "step": "time", "reason": "needs AVX", "task_spec": to_record(SPEC)}
+    views = run_views([to_record(Measurement(10, [1e-5] * 9, SPEC)), record])
+    assert views.failed == ()
+    assert [(each.title, each.reason) for each in views.skipped] == [("group › case [1 thread]", "needs AVX")]
 
 
 def test_device_times_stand_beside_the_others() -> None:
@@ -80,6 +87,6 @@ def test_a_count_that_failed_leaves_the_time_and_is_told_with_it() -> None:
     failed = {"kind": "failure", "step": "count", "message": "not finished within 120 s", "task_spec": to_record(SPEC)}
     views = run_views([to_record(Measurement(10, [1e-5] * 9, SPEC)), failed])
     [view] = views.benchmarks
-    assert views.skipped == ()
+    assert views.failed == ()
     assert view.time is not None
     assert "count: not finished within 120 s" in view.failures[0].reason

@@ -1,7 +1,7 @@
 """The page's view of a comparison: one ComparisonView per benchmark, of the branch against the base.
 
 In: the records of one results file. Out: ComparisonViews, the slower ones first, with the samples and counts they were
-judged by; and SkipViews for benchmarks without a verdict. Benchmarks that changed may have call stacks.
+judged by; and Unmeasured for benchmarks without a verdict. Benchmarks that changed may have call stacks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.cause import own_sentences, place_words
-from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonRemarks, ComparisonResult, ComparisonSkip
 from photometer.analysis.failing_line import with_failing_line
 from photometer.analysis.verdict import VERDICT_WORDS, VerdictWord
 from photometer.model.comparison_replicate import ComparisonReplicate
@@ -20,11 +20,12 @@ from photometer.model.packed_stacks import ComparisonStacks
 from photometer.model.records import from_record
 from photometer.model.units import change, format_count, format_seconds
 from photometer.report.page.record_identity import LANGUAGES, USUAL_WORDS, CodeView, Named, identity_of
-from photometer.report.page.view_run import FunctionRow, SkipView, Stack, sentence_case, thinned
+from photometer.report.page.view_run import FunctionRow, Stack, Unmeasured, sentence_case, thinned
 
 KINDS = (
     ComparisonResult.KIND,
     ComparisonFailure.KIND,
+    ComparisonSkip.KIND,
     ComparisonReplicate.KIND,
     ComparisonStacks.KIND,
     ComparisonRemarks.KIND,
@@ -129,15 +130,16 @@ def _own_notes(result: ComparisonResult) -> tuple[str, ...]:
     return (*(note for note in notes if note), *own_sentences(result.figures))
 
 
-def comparison_skips(records: Sequence[Mapping[str, Any]]) -> tuple[SkipView, ...]:
-    skips = []
+def without_verdict(records: Sequence[Mapping[str, Any]], kind: str) -> tuple[Unmeasured, ...]:
+    """Return the benchmarks that failed or were skipped, depending on the kind of record."""
+    found = []
     for record in records:
-        if record["kind"] == ComparisonFailure.KIND:
+        if record["kind"] == kind:
             side = f"on the {record['side']} side: " if record.get("side") else ""
             title, message = str(record.get("title", "a benchmark")), str(record.get("message", ""))
             log = str(record.get("log") or "")
-            skips.append(SkipView(title, side + with_failing_line(message, log), log))
-    return tuple(skips)
+            found.append(Unmeasured(title, side + with_failing_line(message, log), log))
+    return tuple(found)
 
 
 def _samples(records: Sequence[Mapping[str, Any]]) -> defaultdict[str, Samples]:

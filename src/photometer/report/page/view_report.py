@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from photometer.analysis.comparison_reader import read_comparison
+from photometer.analysis.comparison_result import ComparisonFailure, ComparisonSkip
 from photometer.analysis.figure_change import MetricChange
 from photometer.analysis.verdict import PROBABLE_WORDS, VERDICT_WORDS
 from photometer.environments.spec import MERGE_BASE, WORKTREE
@@ -29,13 +30,13 @@ from photometer.report.page import view_comparison, view_run
 from photometer.report.page.view_comparison import (
     ComparisonView,
     comparison_remarks,
-    comparison_skips,
     comparison_views,
+    without_verdict,
 )
 from photometer.report.page.view_figures import FIGURE_KINDS, NO_FIGURES, FiguresView, figures_view, joined_figures
 from photometer.report.page.view_fuzz import FuzzView, fuzz_view_of
 from photometer.report.page.view_ladder import SUITE, LadderView, ladders_of_benchmarks, ladders_of_records
-from photometer.report.page.view_run import BenchmarkView, RunViews, SkipView, run_views
+from photometer.report.page.view_run import BenchmarkView, RunViews, Unmeasured, run_views
 from photometer.report.verdict_text import memory_counts
 from photometer.stats.summary import median
 
@@ -153,7 +154,8 @@ class ReportView:
     title: str
     machines: tuple[MachineView, ...] = ()
     benchmarks: tuple[BenchmarkView, ...] = ()
-    skipped: tuple[SkipView, ...] = ()
+    failed: tuple[Unmeasured, ...] = ()
+    skipped: tuple[Unmeasured, ...] = ()
     comparisons: tuple[ComparisonView, ...] = ()
     ladders: tuple[LadderView, ...] = ()
     fuzz: tuple[FuzzView, ...] = ()
@@ -181,6 +183,8 @@ class ReportView:
             partial = sum(bool(view.failures) for view in self.benchmarks)
             in_part = f", {partial} only in part" if partial else ""
             parts.append(_counted(len(self.benchmarks), "variant") + f" measured{in_part}")
+        if self.failed:
+            parts.append(f"{len(self.failed)} failed")
         if self.skipped:
             parts.append(f"{len(self.skipped)} skipped")
         return "; ".join(parts)
@@ -208,10 +212,8 @@ def report_view(files: Sequence[Results], title: str | None = None) -> ReportVie
         title=title or _title(files),
         machines=tuple(each.machine for each in found),
         benchmarks=benchmarks,
-        skipped=(
-            *(skip for each in found for skip in each.run.skipped),
-            *(skip for each in found for skip in each.uncompared),
-        ),
+        failed=tuple(one for each in found for one in (*each.run.failed, *each.uncompared[ComparisonFailure.KIND])),
+        skipped=tuple(one for each in found for one in (*each.run.skipped, *each.uncompared[ComparisonSkip.KIND])),
         comparisons=tuple(sorted((view for each in found for view in each.comparisons), key=lambda view: view.rank)),
         ladders=ladders or ladders_of_benchmarks([view for view in benchmarks if view.source in overrides]),
         fuzz=tuple(each.fuzz for each in found if each.fuzz is not None),
@@ -230,7 +232,7 @@ class _FileViews:
     suite: str
     run: RunViews
     comparisons: Sequence[ComparisonView]
-    uncompared: Sequence[SkipView]
+    uncompared: Mapping[str, Sequence[Unmeasured]]
     remarks: Sequence[str]
     ladders: Sequence[LadderView]
     fuzz: FuzzView | None
@@ -247,7 +249,7 @@ def _file_views(results: Results, source: str, samples: int) -> _FileViews:
             suite=suite_of(results),
             run=run_views(records, source, samples),
             comparisons=_comparisons(results, source, samples),
-            uncompared=comparison_skips(records),
+            uncompared={kind: without_verdict(records, kind) for kind in (ComparisonFailure.KIND, ComparisonSkip.KIND)},
             remarks=comparison_remarks(records),
             ladders=ladders_of_records(records),
             fuzz=fuzz_view_of(records, results.header),

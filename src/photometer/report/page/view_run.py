@@ -1,7 +1,7 @@
 """The page's view of a run: one BenchmarkView per benchmark, with its wall time, instructions and device times.
 
-In: the records of one results file. Out: BenchmarkViews in the order of the file, and SkipViews for failures; all of
-them plain frozen values. `page_data` writes them into the page.
+In: the records of one results file. Out: BenchmarkViews in the order of the file, and Unmeasured for failures
+and skips; all of them plain frozen values. `page_data` writes them into the page.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from photometer.model.measurement import PERCENTILES, Measurement
 from photometer.model.order_name import UNNAMED, title_text
 from photometer.model.packed_stacks import unpack_stacks
 from photometer.model.records import from_record
+from photometer.model.results_format import SKIPPED
 from photometer.model.visit import UNFINISHED
 from photometer.report.page.record_identity import Identity, identity_of
 
@@ -27,7 +28,7 @@ _TIMES: dict[str, type[Measurement | DeviceMeasurement]] = {
     Measurement.KIND: Measurement,
     DeviceMeasurement.KIND: DeviceMeasurement,
 }
-KINDS = ("measurement", "instruction_counts", "device_measurement", "failure")
+KINDS = ("measurement", "instruction_counts", "device_measurement", "failure", SKIPPED)
 
 Stack = tuple[tuple[str, ...], int]
 FunctionRow = tuple[float, str]
@@ -117,11 +118,11 @@ class BenchmarkView(Identity):
     # Whether its row is marked: it is to be doubted more than the rest (analysis/run_table.py).
     is_doubtful: bool = False
     # What failed of it, though something was measured.
-    failures: tuple[SkipView, ...] = ()
+    failures: tuple[Unmeasured, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
-class SkipView:
+class Unmeasured:
     """A benchmark that was selected and has no result."""
 
     title: str
@@ -134,7 +135,8 @@ class RunViews:
     """`machine` is the sentence at the top about doubtful times."""
 
     benchmarks: tuple[BenchmarkView, ...]
-    skipped: tuple[SkipView, ...]
+    failed: tuple[Unmeasured, ...]
+    skipped: tuple[Unmeasured, ...] = ()
     machine: str = ""
 
 
@@ -144,14 +146,18 @@ def run_views(records: Sequence[Mapping[str, Any]], source: str = "", most_sampl
     Its plot gets at most `most_samples` samples; statistics are of all.
     """
     views: dict[str, BenchmarkView] = {}
-    failures: dict[str, tuple[SkipView, ...]] = {}
+    failures: dict[str, tuple[Unmeasured, ...]] = {}
+    skipped: list[Unmeasured] = []
     doubts: dict[str, tuple[Doubt, ...]] = {}
     for record in records:
         if record["kind"] not in KINDS:
             continue
         identity = identity_of(record, source)
         if record["kind"] == "failure":
-            failures[identity.id] = (*failures.get(identity.id, ()), _skip(record, identity))
+            failures[identity.id] = (*failures.get(identity.id, ()), _failure(record, identity))
+            continue
+        if record["kind"] == SKIPPED:
+            skipped.append(Unmeasured(_title(identity), str(record.get("reason", ""))))
             continue
         empty = BenchmarkView(identity.id, identity.path, identity.words, identity.code, source=source)
         views[identity.id] = _with_record(views.get(identity.id, empty), record, most_samples)
@@ -163,7 +169,9 @@ def run_views(records: Sequence[Mapping[str, Any]], source: str = "", most_sampl
         dataclasses.replace(view, is_doubtful=place in cautions.marks, failures=failures.pop(place, ()))
         for place, view in views.items()
     )
-    return RunViews(tuple(benchmarks), tuple(skip for each in failures.values() for skip in each), cautions.machine)
+    measured = tuple(benchmarks)
+    failed = tuple(failure for each in failures.values() for failure in each)
+    return RunViews(measured, failed, tuple(skipped), cautions.machine)
 
 
 def _with_record(view: BenchmarkView, record: Mapping[str, Any], most_samples: int) -> BenchmarkView:
@@ -264,12 +272,15 @@ def device_view(measured: DeviceMeasurement) -> DeviceView:
     )
 
 
-def _skip(record: Mapping[str, Any], identity: Identity) -> SkipView:
-    title = "A benchmark" if identity.path == (UNNAMED,) else title_text(identity.path, identity.words)
+def _title(identity: Identity) -> str:
+    return "A benchmark" if identity.path == (UNNAMED,) else title_text(identity.path, identity.words)
+
+
+def _failure(record: Mapping[str, Any], identity: Identity) -> Unmeasured:
     kind = str(record.get("type") or "")
     message = str(record.get("message") or record.get("reason") or "no reason was recorded")
     step = f"{record['step']}: " if record.get("step") else ""
     reason = step + (message if not kind or kind in message else f"{kind}: {message}")
     remedy = str(record.get("remedy") or "")
     log = str(record.get("log") or "")
-    return SkipView(title, f"{with_failing_line(reason, log)} {remedy}".strip(), log)
+    return Unmeasured(_title(identity), f"{with_failing_line(reason, log)} {remedy}".strip(), log)

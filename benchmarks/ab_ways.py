@@ -1,7 +1,7 @@
 """Three ways to compare the same code: text in servers, callables in forks, callables in turn in one process.
 
     python benchmarks/ab_ways.py --quick                two statements, one round: does it run?
-    python benchmarks/ab_ways.py --rounds 8             what docs/evidence-comparisons.md quotes
+    python benchmarks/ab_ways.py --rounds 1             what docs/evidence-comparisons.md quotes
 
 Each comparison runs in a fresh process of its own, because what differs between processes is what the ways differ in.
 Every statement is compared with itself and with a version of it that does 1 to 10 % more. Printed per way: verdicts on

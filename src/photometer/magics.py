@@ -146,7 +146,7 @@ def _compare(cell: str, options: argparse.Namespace, names: dict[str, Any]) -> A
     parts = [part.strip("\n") for part in SEPARATOR.split(cell)]
     if len(parts) < 2 or not all(part.strip() for part in parts):
         raise DefinitionError(
-            "%%photometer --ab: the cell has no two parts", remedy="Separate what is compared by a line '# ---'."
+            "%%photometer --ab: the cell does not have two parts", remedy="Separate what is compared by a line '# ---'."
         )
     for name in ("instructions", "memory"):
         if getattr(options, name):

@@ -40,8 +40,8 @@ SAME = change(1000.0, 1000.2)
         ("slower", FEWER, "fewer instructions but slower: -50 instructions per run (-5.0 %), most in shrank (-50)"),
         ("faster", FEWER, "fewer instructions and faster"),
         ("faster", SAME, "faster with the same instructions"),
-        ("same", MORE, "more instructions, no time: +50"),
-        ("undecided", MORE, "more instructions, time undecided"),
+        ("same", MORE, "more instructions, but the same time: +50"),
+        ("undecided", MORE, "more instructions; the time is undecided"),
     ],
 )
 def test_sentences(word: Any, counts: InstructionChange, told: str) -> None:

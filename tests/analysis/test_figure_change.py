@@ -64,10 +64,10 @@ def test_verdicts(base: tuple[MemoryFigures, ...], branch: tuple[MemoryFigures, 
 def test_the_sentence_says_by_how_much() -> None:
     change = memory_change(measured(SMALL), measured(LARGE))
     assert change.sentence == (
-        "allocates 4.0 KiB more (12.0 KiB, not 8.0 KiB) in 1 block more; its peak is 4.0 KiB higher"
+        "allocates 4.0 KiB more (from 8.0 KiB to 12.0 KiB), in 1 more block; its peak is 4.0 KiB higher"
     )
     fewer = memory_change(measured(SMALL), measured(MemoryFigures(4096, 8192, 1)))
-    assert fewer.sentence == "allocates as much in 1 block fewer"
+    assert fewer.sentence == "allocates as much, in 1 fewer block"
     leak = memory_change(measured(SMALL), measured(MemoryFigures(4096, 8192, 2, 1024)))
     assert leak.sentence == "each run keeps 1.0 KiB more"
 

@@ -71,7 +71,7 @@ def test_a_project_without_the_section_says_nothing(tmp_path: Path) -> None:
         ("budget = -1", "greater than 0"),
         ("tags = [1]", "a list of strings"),
         ("suite = ''", "a string"),
-        ("fail-on = 'faster'", "fail-on in \\[tool.photometer\\]: 'faster' is nothing to fail on"),
+        ("fail-on = 'faster'", "fail-on in \\[tool.photometer\\]: there is no rule 'faster'"),
         ("thresholds = 1", "tables"),
         ("[[tool.photometer.thresholds]]\nmargin = 0.1", "needs a benchmark or a tag"),
         ("[[tool.photometer.thresholds]]\ntag = 'a'\nmargn = 0.1", "Did you mean margin"),

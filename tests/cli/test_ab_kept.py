@@ -61,7 +61,7 @@ def test_show_prints_a_file_of_ab_as_ab_printed_it(
         assert [each["task_spec"]["stmt"] for each in json.loads(printed)["memory"]] == ["a", "b", "c"]
     elif format != "csv":
         assert "slower" in printed
-        assert "c: allocates 8.0 KiB more (12.0 KiB, not 4.0 KiB) in 2 blocks more" in printed
+        assert "c: allocates 8.0 KiB more (from 4.0 KiB to 12.0 KiB), in 2 more blocks" in printed
 
 
 def test_what_a_store_has_is_not_added_again_from_its_file(

@@ -34,7 +34,7 @@ MEANINGS = {
     "--device": "Use the accelerator that is there, or the one you name: cuda, cuda:1, xpu, mps.",
     "--dry-run": "Show what would be done, and do nothing.",
     "--dtype": "Element type, such as float32.",
-    "--fail-on": "What makes the exit status other than 0: slower, slower:5%, probable, undecided, instructions:1%, "
+    "--fail-on": "What makes the command fail: slower, slower:5%, probable, undecided, instructions:1%, "
     "memory:0, memory:64KiB; of compiled statements recompile, graph-break; or never. Several with commas.",
     "--format": "Print figures for a service; github writes a job summary and annotations.",
     "--instructions": "Count instructions (needs Valgrind).",

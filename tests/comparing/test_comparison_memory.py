@@ -35,7 +35,7 @@ def test_a_larger_block_is_found_although_the_instructions_are_identical(servers
     assert found["larger"].verdict == "identical"
     assert found["larger"].memory is not None
     assert found["larger"].memory.verdict == "more"
-    assert found["larger"].memory.sentence.startswith("allocates 4.0 KiB more (8.0 KiB, not 4.0 KiB)")
+    assert found["larger"].memory.sentence.startswith("allocates 4.0 KiB more (from 4.0 KiB to 8.0 KiB)")
     assert found["steady"].memory is not None
     assert found["steady"].memory.verdict == "equal"
     kept = load_results(tmp_path / "comparison.json").of(ComparisonResult)

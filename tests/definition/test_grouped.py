@@ -79,8 +79,8 @@ MISTAKES: list[tuple[str, dict[str, Any], str, str]] = [
     ("autograd without output", {"signature": "f(x, w) -> None", "autograd": True}, "without an output", "None"),
     ("Python syntax", {"py": "y = x * * w"}, "py_stmt is not Python", "*"),
     ("Python setup syntax", {"setup": GroupedSetup("x = (", SETUP.cpp_setup)}, "py_setup is not Python", "("),
-    ("C++ bracket", {"cpp": "auto y = (x * w];"}, "has no partner", "]"),
-    ("C++ open bracket", {"cpp": "auto y = f(x * w;"}, "has no partner", "("),
+    ("C++ bracket", {"cpp": "auto y = (x * w];"}, "has no matching bracket", "]"),
+    ("C++ open bracket", {"cpp": "auto y = f(x * w;"}, "has no matching bracket", "("),
     ("C++ semicolon", {"cpp": "auto y = x * w"}, "semicolon", ""),
     ("device not used", {"devices": ("cpu", "cuda")}, "does not use `device`", "x"),
 ]  # fmt: skip

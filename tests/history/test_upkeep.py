@@ -135,7 +135,7 @@ def test_a_time_that_differs_with_the_same_instructions_is_the_machines(store: S
     assert row.has_same_instructions
     text = render_comparison([row])
     assert "+100 %" in text
-    assert "same instructions: the machine" in text
+    assert "same instructions, so probably the machine" in text
     assert "0 changed, 1 with the same instructions, 0 the same" in text
 
 

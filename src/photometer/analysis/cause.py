@@ -204,8 +204,8 @@ def cause_sentence(
         joint = "and" if agrees else "but"
         return f"{'more' if more else 'fewer'} instructions {joint} {word}: {said}{'; ' + around if around else ''}."
     if word == "same":
-        return f"{'more' if more else 'fewer'} instructions, no time: {said}."
-    return f"{'more' if more else 'fewer'} instructions, time undecided: {said}."
+        return f"{'more' if more else 'fewer'} instructions, but the same time: {said}."
+    return f"{'more' if more else 'fewer'} instructions; the time is undecided: {said}."
 
 
 def code_words(code: ChangedCode) -> str:

@@ -39,7 +39,7 @@ class MemoryChange:
 
     @property
     def sentence(self) -> str:
-        """`allocates 4.0 KiB more (12.0 KiB, not 8.0 KiB) in 1 block more; its peak is 4.0 KiB higher`."""
+        """`allocates 4.0 KiB more (from 8.0 KiB to 12.0 KiB), in 1 more block; its peak is 4.0 KiB higher`."""
         if self.verdict == "equal":
             return ""
         if self.verdict == "unsteady":
@@ -82,14 +82,14 @@ def _sign(base: Sequence[int], branch: Sequence[int]) -> int:
 def _allocated(base: MemoryFigures, branch: MemoryFigures) -> str:
     size, blocks = branch.allocated_bytes - base.allocated_bytes, branch.allocations - base.allocations
     several = "block" if abs(blocks) == 1 else "blocks"
-    in_blocks = f" in {abs(blocks):,} {several} {'more' if blocks > 0 else 'fewer'}" if blocks else ""
+    in_blocks = f", in {abs(blocks):,} {'more' if blocks > 0 else 'fewer'} {several}" if blocks else ""
     if size:
         word = "more" if size > 0 else "less"
         theirs, ours = format_bytes(branch.allocated_bytes), format_bytes(base.allocated_bytes)
         if theirs == ours:
             # Rounded, they would look alike.
             theirs, ours = f"{branch.allocated_bytes:,} B", f"{base.allocated_bytes:,} B"
-        both = f"{theirs}, not {ours}"
+        both = f"from {ours} to {theirs}"
         return f"allocates {format_bytes(abs(size))} {word} ({both}){in_blocks}"
     return f"allocates as much{in_blocks}" if blocks else ""
 

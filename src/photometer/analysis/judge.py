@@ -141,8 +141,8 @@ def judge_replicates(
     """Judge what the replicates say so far, in the order they were taken.
 
     Slower or faster: enough evidence of a change, and the estimate lies outside the margin. Otherwise the interval is
-    the answer (`grade`). ``forecast=False``, for looks in between, leaves out what no decision needs and 0.1 s is
-    spent on: the detectable change and the note on typical blocks.
+    the answer (`grade`). ``forecast=False``, for looks in between, leaves out what takes 0.1 s and no decision needs:
+    the detectable change and the note on typical blocks.
     """
     if not replicates:
         raise MeasurementError("No replicate to judge.", remedy="Take at least one replicate first.")

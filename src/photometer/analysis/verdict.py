@@ -207,7 +207,7 @@ def reason_for_replicates(
     what = f"interval {span(interval)} after {count} replicate{'' if count == 1 else 's'}"
     size = percent(abs(ratio - 1.0))
     if word in ("slower", "faster"):
-        return f"{word} by {size}; {what}; chance alone would look like this at p = {p:.1g} or less."
+        return f"{word} by {size}; {what}; the probability of this by chance is at most {p:.1g}."
     if word in ("probably slower", "probably faster"):
         return f"{word} by {size}; {what}; {_more_time(times_to_certain)} would make it certain."
     if within is not None:
@@ -219,7 +219,7 @@ def reason_for_too_few(word: VerdictWord, count: int, fewest: int) -> str:
     """Return why a verdict that looks clear is not yet certain: one or two outliers may cause it."""
     return (
         f"looks {word}, but {count} replicate{' is' if count == 1 else 's are'} too few for a verdict, which needs "
-        f"{fewest}; {_more_time(fewest / count)} would tell."
+        f"{fewest}; {_more_time(fewest / count)} would decide."
     )
 
 
@@ -253,7 +253,7 @@ def reason_for_not_timed(instruction_ratio: float) -> str:
 def note_changed_within_margin(ratio: float) -> str:
     """Return the note on a change that is real and too small to matter."""
     direction = "slower" if ratio > 1.0 else "faster"
-    return f"{direction} by {percent(abs(ratio - 1.0))}: a change is certain, but not that it is beyond the margin"
+    return f"{direction} by {percent(abs(ratio - 1.0))}: the change is certain, but it may be within the margin"
 
 
 def note_typical_differs(ratio: float, typical_interval: tuple[float, float]) -> str:
@@ -274,9 +274,9 @@ def reason_for_unpaired(
     elif word == "undecided":
         change_words = "no difference was shown"
     return (
-        f"{change_words}; interval {span(interval)}. The sides were not measured side by side, so what differs between "
-        f"processes and hours is part of the difference: changes below {percent(detectable)} may be no more than that, "
-        "however long the runs. "
+        f"{change_words}; interval {span(interval)}. The sides were not measured side by side, so the difference "
+        "includes what varies from process to process and from hour to hour. A change below "
+        f"{percent(detectable)} may be no more than that, however long the runs were. "
         "Compare both sides live to see changes of a few tenths of a per cent."
     )
 

@@ -71,7 +71,8 @@ def render_outcome(review: Review) -> str:
     mark = "🟡" if outcome == "fine" and slower else _MARKS[outcome]
     within = " The slowdown is within what is allowed." if outcome == "fine" and slower else ""
     if review.gate.not_known:
-        within = f" For {len(review.gate.not_known)}, it is not known whether they are slower than allowed."
+        count = len(review.gate.not_known)
+        within = f" It is not known whether {count} benchmark{'s are' if count > 1 else ' is'} slower than allowed."
     return f"{mark} **{inline(headline(review.comparison))}**{within}"
 
 

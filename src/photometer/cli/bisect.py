@@ -80,7 +80,7 @@ def bisect(
         complain(str(nothing))
         raise typer.Exit(ExitCode.NOTHING_RAN) from None
     except KeyboardInterrupt:
-        complain("the same command continues")
+        complain("stopped; the same command continues from here")
         raise typer.Exit(STOPPED) from None
     show_rendered(render_first(found))
     raise typer.Exit(ExitCode.FINE if found.commit is not None else ExitCode.UNDECIDED)

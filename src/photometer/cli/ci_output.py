@@ -34,7 +34,7 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="RULES",
-        help="What makes the exit status other than 0: slower, slower:5%, probable, undecided, instructions:1%, "
+        help="What makes the command fail: slower, slower:5%, probable, undecided, instructions:1%, "
         "memory:0, memory:64KiB, compile:1%, or never; several with commas.",
     ),
 ]

@@ -100,7 +100,7 @@ FailOnCompile = Annotated[
     typer.Option(
         "--fail-on",
         metavar="RULES",
-        help="What makes the exit status 3: recompile, graph-break, or never; several with commas.",
+        help="What makes the command fail: recompile, graph-break, or never; several with commas.",
     ),
 ]
 

@@ -35,7 +35,7 @@ def doctor(
     noise_seconds: Annotated[
         float,
         typer.Option(
-            "--noise-seconds", metavar="S", callback=seconds_or_none, help="Length of the noise test (default: 10)."
+            "--noise-seconds", metavar="S", callback=seconds_or_none, help="Seconds of the noise test (default: 10)."
         ),
     ] = 10.0,
     output: Annotated[

@@ -103,7 +103,7 @@ def measure(
                 elapsed = time.monotonic() - began
                 say_aside(f"  {outcome.commit.short} {words}, {elapsed:.0f} s in all")
     except KeyboardInterrupt:
-        complain("the same command continues")
+        complain("stopped; the same command continues from here")
         raise typer.Exit(STOPPED) from None
     say_aside(outcome_words(outcomes) if outcomes else "all commits are stored already")
     raise typer.Exit(ExitCode.FAILED if outcomes and all(each.error for each in outcomes) else ExitCode.FINE)

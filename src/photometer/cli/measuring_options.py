@@ -94,7 +94,7 @@ Seed = Annotated[
         metavar="N",
         min=0,
         max=LARGEST_SEED,
-        help="Seed of random data in every process (default: fixed; each replicate or visit draws its own).",
+        help="Seed of random data in every process (default: fixed for counts, drawn anew for each timing).",
     ),
 ]
 Install = Annotated[

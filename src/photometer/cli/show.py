@@ -40,7 +40,8 @@ def register(app: typer.Typer) -> None:
 
 def show(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="Results files, or folders of runs; equal tasks are merged.")
+        list[Path],
+        typer.Argument(metavar="FILE…", help="Results files, or folders of runs; repeats of a statement are merged."),
     ],
     json: Json = None,
     csv: Csv = None,

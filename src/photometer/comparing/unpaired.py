@@ -50,8 +50,8 @@ _MEDIAN_ERROR_PER_IQR = 1.25 / 1.35
 # A 95 % interval extends this many standard errors to either side.
 _ERRORS_PER_INTERVAL = 1.96
 _NOT_SIDE_BY_SIDE = (
-    "not measured side by side: every difference includes what differs between processes, layouts and hours, so only "
-    "changes of several per cent are detectable; compare two environments live to detect tenths"
+    "not measured side by side: every difference includes what varies between processes, memory layouts and hours, so "
+    "only changes of several per cent are detectable; compare two environments live to detect tenths"
 )
 
 

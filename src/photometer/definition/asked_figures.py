@@ -45,7 +45,7 @@ class AskedFigures:
         value = SizeExpression(text, name).at(dict(sizes))
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
             raise definition_error(
-                f"{name}={text!r} is {value!r} at {dict(sizes)}", remedy="It must be a number above 0: of one run."
+                f"{name}={text!r} is {value!r} at {dict(sizes)}", remedy="It must be a number above 0, for one run."
             )
         return float(value)
 

@@ -223,7 +223,7 @@ def _indented(text: str) -> str:
 
 def _unpaired(code: str, name: str, character: str, line: int, column: int) -> Exception:
     return definition_error(
-        f"{name}: {character!r} has no partner", shown=excerpt(code, line, column), remedy="Pair the brackets."
+        f"{name}: {character!r} has no matching bracket", shown=excerpt(code, line, column), remedy="Pair the brackets."
     )
 
 

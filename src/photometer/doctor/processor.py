@@ -132,7 +132,7 @@ def _virtual(files: SystemFiles) -> Finding | None:
         "virtual machine",
         State.NOTE,
         maker or "yes",
-        "Other guests of the host change its speed. Compare side by side (ab, compare), not by runs of different days.",
+        "Other guests of the host change its speed. Compare side by side (ab, compare), not with runs of other days.",
     )
 
 

@@ -106,7 +106,7 @@ def parse_packages(rest: str, part: str, folder: Path) -> PackageRequest:
                 raise EnvironmentSpecError(f"{part!r}: {name} is empty", remedy=_REMEDY)
             request += _named(name, value, part, folder)
         elif word.startswith("-"):
-            raise EnvironmentSpecError(f"{part!r}: the option {word} is not taken here", remedy=_REMEDY)
+            raise EnvironmentSpecError(f"{part!r}: the option {word} is not supported here", remedy=_REMEDY)
         else:
             request += _requirement(word, part, folder)
     if not any(not line.startswith("-") or line.startswith("-r ") for line in request.lines):

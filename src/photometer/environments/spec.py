@@ -174,7 +174,7 @@ def _variable(rest: str, part: str) -> tuple[str, str]:
     if not equals or not _VARIABLE.fullmatch(name):
         raise EnvironmentSpecError(f"{part!r} sets no variable", remedy="Write env:NAME=VALUE.")
     if name in RESERVED:
-        raise EnvironmentSpecError(f"{name} is photometer's own", remedy="It keeps both layouts alike; leave it.")
+        raise EnvironmentSpecError(f"{name} cannot be set", remedy="Leave it out: photometer sets it for all sides.")
     return name, value
 
 

@@ -125,7 +125,7 @@ class FuzzedParameter:
             )
         if low > high:
             raise DefinitionError(
-                f"Parameter {self.name!r}: minval {low!r} is over maxval {high!r}.",
+                f"Parameter {self.name!r}: minval {low!r} is greater than maxval {high!r}.",
                 remedy="Swap or correct the bounds.",
             )
         if self.distribution == "loguniform" and low <= 0:

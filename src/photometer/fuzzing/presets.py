@@ -1,4 +1,4 @@
-"""Where 0.1 had the ready-made fuzzers: lines in its results files, which rebuild an input, import them from here.
+"""The path at which version 0.1 had the ready-made fuzzers: lines in its results files import them from here.
 
 They live in photometer.op_fuzzers.
 """

@@ -93,7 +93,7 @@ class FuzzedTensor:
         elif any(not isinstance(entry, (str, int)) or (isinstance(entry, int) and entry < 1) for entry in self.steps):
             problem = f"steps {self.steps!r} may hold names and whole numbers from 1"
         elif self.min_elements is not None and self.max_elements is not None and self.min_elements > self.max_elements:
-            problem = f"min_elements {self.min_elements} is over max_elements {self.max_elements}"
+            problem = f"min_elements {self.min_elements} is greater than max_elements {self.max_elements}"
         if problem:
             raise DefinitionError(f"Tensor {self.name!r}: {problem}.", remedy="Correct the tensor's specification.")
 

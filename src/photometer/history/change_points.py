@@ -1,7 +1,7 @@
 """Find where a history of times or metrics steps to another level: values of one machine in, change points out.
 
 ruptures proposes where to cut (the optimal partition, PELT), and every proposal must then pass a test of our own: the
-values on both sides, outliers drawn in, must differ by more than noise, its correlation and the choice of the best
+values on both sides, with outliers limited, must differ by more than noise, its correlation and the choice of the best
 place explain, and a step must describe them better than a drift does. Counts need none of this: each of their steps is
 a change.
 """
@@ -28,7 +28,7 @@ SHORTEST_LEVEL = 4
 LARGEST_P = 0.001
 # A smaller step in wall time is a matter of layout or of the machine's state (docs/precision.md).
 SMALLEST_CHANGE = 0.005
-# How many values on either side of a step are compared. More would tell smaller steps, and take a drift for one.
+# How many values on either side of a step are compared. More would show smaller steps, and take a drift for a step.
 MOST_BESIDE = 100
 # Values further from the medians around them are outliers, and count as this many standard deviations.
 FARTHEST = 2.5
@@ -138,7 +138,7 @@ class _Step:
 
 @dataclasses.dataclass(frozen=True)
 class _Calm:
-    """A history with its outliers drawn in, the standard deviation of its noise, and how far that is correlated."""
+    """A history with its outliers limited, the standard deviation of its noise, and how far that is correlated."""
 
     levels: Values
     are_logarithms: bool
@@ -154,7 +154,7 @@ def _noise_of(levels: Values) -> float:
 
 
 def _outliers_drawn_in(levels: Values, noise: float) -> Values:
-    """Return the values with those far from all medians around them drawn in to where outliers begin.
+    """Return the values; those far from all medians around them are moved to where outliers begin.
 
     In a stretch of seven, four values at a new level are the median, and three strays are not.
     """

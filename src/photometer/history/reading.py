@@ -156,7 +156,7 @@ def functions_of(record: Mapping[str, Any]) -> FunctionCounts:
         for count, function in record.get("top_functions") or ():
             counts[str(function)] = counts.get(str(function), 0) + int(count)
     except (TypeError, ValueError) as error:
-        raise ResultsFileError(f"the functions of a stored count are not understood: {error}") from error
+        raise ResultsFileError(f"the functions of a stored count cannot be read: {error}") from error
     return FunctionCounts.from_mapping(counts, inclusive=False)
 
 

@@ -51,13 +51,13 @@ POINT_COLUMNS = (
     Column("subject", "", Kind.WORDS),
 )
 # Of a time that differs although the same instructions are executed.
-SAME_INSTRUCTIONS = "same instructions: the machine"
+SAME_INSTRUCTIONS = "same instructions, so probably the machine"
 _CAUSE_WORDS = {
     Cause.CODE: "the instructions changed, too",
     Cause.MACHINE: f"{SAME_INSTRUCTIONS}; --confirm compares the two commits live",
     Cause.CONFIRMED: "confirmed by a live comparison",
-    Cause.REFUTED: "the machine's: a live comparison of the two commits shows no change",
-    Cause.OPEN: "open: it has no counts; --confirm compares the two commits live",
+    Cause.REFUTED: "not confirmed: a live comparison of the two commits shows no change",
+    Cause.OPEN: "open: instructions were not counted; --confirm compares the two commits live",
 }
 
 

@@ -72,7 +72,7 @@ def parse_share(text: str | float) -> float:
         raise DefinitionError(f"{text!r} is not a share", remedy="Give 1% or 0.01.")
     share = float(match["number"]) / (100.0 if match["unit"] else 1.0)
     if not match["unit"] and share >= 1.0:
-        raise DefinitionError(f"{text} is more than everything", remedy=f"Write {text}% for per cent.")
+        raise DefinitionError(f"{text} is more than 100 %", remedy=f"Write {text}% for per cent.")
     return share
 
 
@@ -80,7 +80,7 @@ def _rule(word: str) -> FailRule:
     name, colon, threshold = word.partition(":")
     watched = next((each for each in WATCHED if each == name.strip()), None)
     if watched is None:
-        raise DefinitionError(f"{word!r} is nothing to fail on", remedy=_FORMS)
+        raise DefinitionError(f"there is no rule {word!r}", remedy=_FORMS)
     if not colon:
         return FailRule(watched)
     if watched in ("undecided", *COMPILE_WORDS):

@@ -138,7 +138,7 @@ class _Parser:
             return
         match = _TOKEN.match(self.text, self.next_position)
         if match is None:
-            raise self.error("a quote without its partner")
+            raise self.error("a quote that is not closed")
         kind = str(match.lastgroup)
         self.word = match.group(kind)
         is_operator = kind == "word" and self.word.lower() in ("and", "or", "not")

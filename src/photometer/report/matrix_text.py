@@ -179,9 +179,9 @@ def foot_text(matrix: EnvironmentComparison) -> str:
     # Not kept in files.
     measured = f" {matrix.measuring_seconds:.1f} s measured." if matrix.measuring_seconds else ""
     return (
-        f"Changes are against {matrix.names[0]}; 'changed at' is against the side before. "
-        f"Margin {percent(matrix.margin)}; at most {percent(matrix.false_discovery_rate)} of the verdicts slower and "
-        f"faster are false, on average.{measured}"
+        f"Changes are relative to {matrix.names[0]}, those of 'changed at' to the side before. Changes below "
+        f"{percent(matrix.margin)} count as none. On average, at most {percent(matrix.false_discovery_rate)} of the "
+        f"verdicts slower and faster are wrong.{measured}"
     )
 
 

@@ -26,12 +26,12 @@ COLUMNS = (
     Column("warm_seconds", "warm", Kind.TIME, priority=4),
     Column("graphs", "graphs", Kind.COUNT, priority=5),
     Column("breaks", "breaks", Kind.COUNT, priority=2),
-    Column("recompilations", "again", Kind.COUNT, priority=2),
+    Column("recompilations", "recompiled", Kind.COUNT, priority=2),
     Column("guard_seconds", "guards", Kind.TIME, priority=6),
 )
 LEGEND = (
     "speed-up: eager over compiled, measured in pairs, with its 95 % interval. cold, warm: the first call without and "
-    "with what was compiled before. again: recompilations, over all sizes of a sweep. guards: time per call."
+    "with what was compiled before. recompiled: how often, over all sizes of a sweep. guards: time per call."
 )
 UNKNOWN = Cell(text="-")
 

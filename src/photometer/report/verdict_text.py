@@ -238,9 +238,9 @@ def _foot(comparison: EnvironmentComparison, width: int) -> list[str]:
     if not comparison.results:
         return []
     foot = (
-        f"Changes below {comparison.margin_words} count as none. At most {percent(comparison.false_discovery_rate)} "
-        "of the verdicts slower and faster are false, on average; intervals, and with them probably slower and "
-        "probably faster, are right in 95 of 100 comparisons."
+        f"Changes below {comparison.margin_words} count as none. On average, at most "
+        f"{percent(comparison.false_discovery_rate)} of the verdicts slower and faster are wrong. 95 of 100 intervals "
+        "contain the true change; probably slower and probably faster say no more than that."
     )
     measured = f" {comparison.measuring_seconds:.1f} s measured." if comparison.measuring_seconds else ""
     return ["", *note_lines(foot + measured, width)]
@@ -267,8 +267,8 @@ def render_verdicts_markdown(comparison: EnvironmentComparison) -> str:
         parts.append(folded("Without a verdict", _markdown_failures(comparison)))
     if comparison.results:
         parts.append(
-            f"<sub>Margin {percent(comparison.margin)}. At most {percent(comparison.false_discovery_rate)} of the "
-            "verdicts slower and faster are false, on average.</sub>"
+            f"<sub>Changes below {percent(comparison.margin)} count as none. On average, at most "
+            f"{percent(comparison.false_discovery_rate)} of the verdicts slower and faster are wrong.</sub>"
         )
     return "\n\n".join(parts) + "\n"
 

@@ -55,7 +55,7 @@ def test_changes_are_listed_newest_first_with_their_cause(tab: Tab, published: P
     expect(last).to_contain_text("+25 % instructions")
     expect(last).to_contain_text("28,000 → 35,000")
     expect(last).to_contain_text("add_out")
-    expect(last).to_contain_text("same instructions: the machine")
+    expect(last).to_contain_text("same instructions, so probably the machine")
     link = last.locator("a").first
     assert link.get_attribute("href") == f"https://forge.example/torch/commit/{sha_of(MIDDLE)}"
 

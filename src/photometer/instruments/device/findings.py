@@ -194,7 +194,10 @@ def _found(noticed: Noticed, hot: DeviceMode, cold: DeviceMode) -> Iterator[tupl
     yield from _throttling(noticed.blocks)
     yield from _changed_clock(hot)
     if not noticed.launch_hidden and hot.source is Source.EVENTS:
-        yield DeviceWarningKind.LAUNCH_NOT_HIDDEN, "The launch could not be hidden: device time holds host time too."
+        yield (
+            DeviceWarningKind.LAUNCH_NOT_HIDDEN,
+            "The launch could not be hidden: device time includes host time.",
+        )
     if noticed.profiler_was_attached:
         yield (
             DeviceWarningKind.PROFILER_ATTACHED,

@@ -78,7 +78,7 @@ def measure_on_device(session: Session, asked: Asked) -> DeviceMeasurement:
     order, cores = asked.order, asked.cores
     if not order.auto.on_device:
         raise DefinitionError(
-            "a device measurement of an order for the CPU was asked for",
+            "a benchmark for the CPU has no device time",
             remedy='Give the benchmark devices=("cuda",), or measure wall time.',
         )
     prepare = preparation_of(session, asked.ready, cores)

@@ -13,7 +13,7 @@ const METRIC_WORDS = {
   compile_time: ["Compile time", ""],
 };
 
-const SAME_INSTRUCTIONS = "same instructions: the machine";
+const SAME_INSTRUCTIONS = "same instructions, so probably the machine";
 // Times that the same instructions should give again.
 const TIMES_OF_INSTRUCTIONS = ["undisturbed_time", "time"];
 

@@ -67,7 +67,8 @@ def test_what_is_written_can_be_read(project: Path, monkeypatch: pytest.MonkeyPa
     assert settings.suite == str(project / "benchmarks" / "suite.py")
     (order,) = materialize(load_suite(settings.suite))
     assert order.label == ("tinynet.ops", "gate")
-    assert order.args.stmt == "tinynet.ops.gate(x, y)"
+    assert order.args.stmt == "gate(x, y)"
+    assert order.args.setup.startswith("from tinynet.ops import gate; x = ")
     assert (project / "pyproject.toml").read_text().startswith('[project]\nname = "tinynet"\n\n[tool.photometer]\n')
     workflow = yaml.safe_load((project / ".github/workflows/benchmarks.yml").read_text())
     # YAML reads the key `on` as true.
@@ -109,6 +110,19 @@ def test_names_of_folders_and_files_do_not_become_code(tmp_path: Path, name: str
         assert name not in suite
         assert "abort" not in suite
         assert [type(node).__name__ for node in ast.parse(suite).body] == ["Expr", "ImportFrom", "Assign"]
+
+
+def test_the_suite_runs_if_functions_hide_their_module_or_have_the_name_of_an_argument(tmp_path: Path) -> None:
+    package = tmp_path / "hidingnet"
+    package.mkdir()
+    (package / "score.py").write_text(
+        "import torch\n\ndef score(x: torch.Tensor): return x\n\ndef shift(shift: torch.Tensor): return shift\n"
+    )
+    (package / "__init__.py").write_text("from hidingnet.score import score, shift\n")
+    git(tmp_path, "init", "-q")
+    write_first_files(plan_first_files(tmp_path, {}))
+    checked = photometer("check", "benchmarks/suite.py", "--no-keep", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_nothing_is_overwritten(project: Path) -> None:

@@ -67,7 +67,7 @@ def test_results_file(tmp_path: Path) -> None:
         ("git:HEAD + git:main", "two git revisions"),
         ("env:1A=2", "sets no variable"),
         ("env:A", "sets no variable"),
-        ("env:PYTHONHASHSEED=1", "photometer's own"),
+        ("env:PYTHONHASHSEED=1", "cannot be set"),
         ("path:missing", "there is no folder"),
         ("missing.json", "there is no results file"),
         ("current + ", "empty part"),

@@ -75,7 +75,7 @@ def test_values_keep_their_own_type() -> None:
         ({"distribution": "normal", "minval": 0, "maxval": 1}, "normal"),
         ({"distribution": None, "minval": 0, "maxval": 1}, "unknown distribution"),
         ({"distribution": "uniform", "minval": 1}, "lacks a bound"),
-        ({"distribution": "uniform", "minval": 2, "maxval": 1}, "over maxval"),
+        ({"distribution": "uniform", "minval": 2, "maxval": 1}, "greater than maxval"),
         ({"distribution": "loguniform", "minval": 0, "maxval": 1}, "logarithm"),
         ({"distribution": "uniform", "minval": 0.0, "maxval": float("inf")}, "finite"),
         ({"distribution": "uniform", "minval": 0, "maxval": 2**64}, "64-bit"),

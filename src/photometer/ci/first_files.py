@@ -57,7 +57,7 @@ jobs:
           key: photometer-${{{{ runner.os }}}}-${{{{ github.run_id }}}}
           restore-keys: photometer-${{{{ runner.os }}}}-
       - run: sudo apt-get update && sudo apt-get install --yes valgrind
-      - run: python -m pip install torch "photometer[flame]" .
+      - run: python -m pip install torch "photometer[flame]" .  # not released yet: "photometer[flame] @ git+URL"
       - run: photometer compare --format github -o photometer-comparison
       - uses: actions/upload-artifact@v4
         if: always()
@@ -106,7 +106,7 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      - run: python -m pip install photometer
+      - run: python -m pip install photometer  # not released yet: "photometer @ git+URL"
       - run: photometer comment photometer-comparison
         env:
           GITHUB_TOKEN: ${{ github.token }}
@@ -127,7 +127,7 @@ benchmarks:
     paths: [.photometer-cache]
   script:
     - apt-get update && apt-get install --yes valgrind
-    - python -m pip install torch "photometer[flame]" .
+    - python -m pip install torch "photometer[flame]" .  # not released yet: "photometer[flame] @ git+URL"
     - photometer compare -o photometer-comparison --junit junit.xml --gitlab-metrics metrics.txt
   artifacts:
     when: always
@@ -280,7 +280,10 @@ def _suite_text(root: Path) -> str:
 def _timer_args(code: FoundCode) -> str:
     names = code.tensors or ()
     inputs = "; ".join(f"{name} = {_INPUT}" for name in names)
-    return f'TimerArgs("{code.path}({", ".join(names)})", setup="import {code.module}; {inputs}")'
+    # Not `import {module}`: a package often exports a function under the name of its module, and that hides the module.
+    called, renamed = (f"call_{code.name}", f" as call_{code.name}") if code.name in names else (code.name, "")
+    imported = f"from {code.module} import {code.name}{renamed}"
+    return f'TimerArgs("{called}({", ".join(names)})", setup="{imported}; {inputs}")'
 
 
 # A first suite should be short enough to read; its author adds the rest by example.

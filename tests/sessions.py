@@ -7,11 +7,13 @@ the test run.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,18 +67,27 @@ def session() -> Iterator[Session]:
 def fake_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let comparisons work with sessions of FakeServers: without Valgrind, interpreters, or waiting for anything."""
     from photometer.comparing.fork_sampler import ForkSampler
+    from photometer.instruments.replicate import alternate
 
     monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
     monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
     # Other tests run beside this one: nobody waits for them to end.
     monkeypatch.setattr("photometer.instruments.noise_watch.NoiseWatch.wait_for_quiet", lambda watch: 0.0)
-    # The fakes need no time: many short replicates are decided on a busy machine, too.
+    # The fakes need no time: many short replicates are decided on a busy machine, too. Their time is that of a clock
+    # which nothing but a look at it advances, so a machine that stands still for a moment spends no budget.
+    ticks = itertools.count()
+    monkeypatch.setitem(_defaults_of(alternate), "clock", lambda: next(ticks) * FAKE_REPLICATE_SECONDS / 10)
+    monkeypatch.setattr("photometer.instruments.contest.MOST_REPLICATE_SECONDS", FAKE_REPLICATE_SECONDS)
     monkeypatch.setattr("photometer.comparing.decide.REPLICATE_SECONDS", FAKE_REPLICATE_SECONDS)
-    defaults = ForkSampler.__init__.__kwdefaults__
-    assert defaults is not None
-    monkeypatch.setitem(defaults, "seconds", FAKE_REPLICATE_SECONDS)
+    monkeypatch.setitem(_defaults_of(ForkSampler.__init__), "seconds", FAKE_REPLICATE_SECONDS)
     # The interpreters are fakes, too.
     monkeypatch.setattr("photometer.environments.resolved._interpreter", lambda spec, is_base: None)
+
+
+def _defaults_of(function: Any) -> dict[str, object]:
+    defaults = function.__kwdefaults__
+    assert isinstance(defaults, dict)
+    return defaults
 
 
 @pytest.fixture

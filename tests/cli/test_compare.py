@@ -13,6 +13,7 @@ import pytest
 
 from photometer.cli import main
 from tests.photometer_command import photometer
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.warm
 
@@ -95,15 +96,13 @@ def test_a_terminated_comparison_resumes(suite: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "photometer", "compare", *sides, "--margin", "0.00001", "--budget", "1000"]
     file = tmp_path / "out" / "comparison.json"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and not (file.exists() and file.read_text().count("_replicate") >= 2):
-            time.sleep(0.1)
+        wait_until(lambda: file.exists() and file.read_text().count("_replicate") >= 2)
         # Twice, as `timeout` does: the second one must not stop the tidying.
         process.send_signal(signal.SIGTERM)
         time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         # The second may also come when all is tidied and the interpreter is on its way out.
-        assert process.wait(60) in (143, -signal.SIGTERM)
+        assert process.wait(PATIENCE_SECONDS) in (143, -signal.SIGTERM)
     kept = file.read_text().count('"comparison_replicate"')
     assert kept >= 2
     done = run(*sides, "--resume", "--margin", "0.5")

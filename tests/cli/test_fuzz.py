@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.results_reader import load_results
 from tests.photometer_command import photometer
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.lengthy
 
@@ -125,12 +125,9 @@ def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     results = tmp_path / "out" / "results.json"
-    deadline = time.monotonic() + 60
-    while not (results.exists() and results.read_text().count("fuzz_trial") >= 10):
-        assert time.monotonic() < deadline, "no trial in a minute"
-        time.sleep(0.1)
+    wait_until(lambda: results.exists() and results.read_text().count("fuzz_trial") >= 10)
     started.send_signal(signal.SIGINT)
-    shown, complaint = started.communicate(timeout=60)
+    shown, complaint = started.communicate(timeout=PATIENCE_SECONDS)
     assert started.returncode == 130, complaint
     assert "stopped after" in complaint
     assert "ns per element" in shown

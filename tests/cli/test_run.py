@@ -15,9 +15,10 @@ import pytest
 
 from photometer.model.results_reader import load_results
 from tests.photometer_command import COMMAND, photometer
+from tests.waiting import PATIENCE_SECONDS, wait_until_gone
 
 GOOD = '"good": {"add": TimerArgs("x + 1", "x = torch.ones(3)"), "empty": TimerArgs("torch.empty(1)")},'
-HEAD = "from photometer.definition import TimerArgs\n"
+HEAD = "from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs\n"
 FAULTS = (
     HEAD
     + f"""
@@ -29,7 +30,7 @@ BENCHMARKS = {{
     }},
     "bad": {{
         "segmentation fault": TimerArgs("ctypes.string_at(0)", "import ctypes"),
-        "endless loop": TimerArgs("pass", "while True: pass"),
+        "endless loop": GroupedStmts("pass", setup=GroupedSetup("while True: pass"), timeout_seconds=5),
         "exit": TimerArgs("os._exit(3)", "import os"),
         "tensor of 100 GB": TimerArgs("y = torch.ones(25_000_000_000)"),
         "text of 100 GB": TimerArgs("y = b'x' * 100_000_000_000"),
@@ -67,28 +68,11 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
-def is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
-def gone_within(pids: set[int], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if not any(map(is_running, pids)):
-            return True
-        time.sleep(0.05)
-    return False
-
-
 @pytest.mark.warm
 @pytest.mark.slow
 @pytest.mark.compiler
 def test_planted_faults_are_told_and_all_other_results_are_there(tmp_path: Path) -> None:
-    done = run(tmp_path, suite(tmp_path, FAULTS), "--no-instructions", "--timeout", "5", "--min-run-time", "0.02")
+    done = run(tmp_path, suite(tmp_path, FAULTS), "--no-instructions", "--min-run-time", "0.02")
     assert done.returncode == 1, done.stderr
     results = load_results(tmp_path / "photometer-results" / "my_suite" / "results.json")
     measured = {record["order"]["label"][-1] for record in results.records if record["kind"] == "measurement"}
@@ -131,7 +115,7 @@ def test_a_run_that_was_killed_is_continued_and_repeats_nothing(tmp_path: Path) 
         started = descendants(process.pid)
         process.kill()
         process.wait()
-        assert gone_within(started, 20.0), "processes were left behind"
+        wait_until_gone(started)
     before = path.read_bytes()
     done = run(tmp_path, *words, "--resume")
     assert done.returncode == 0, done.stderr
@@ -162,10 +146,10 @@ def test_ctrl_c_ends_everything(tmp_path: Path) -> None:
     time.sleep(random.uniform(0.0, 3.0))
     started = descendants(process.pid)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130, told
     assert "--resume continues" in told
-    assert gone_within(started, 5.0), "processes were left behind"
+    wait_until_gone(started)
     load_results(results)
 
 

@@ -65,17 +65,18 @@ def test_every_command_and_public_name_is_there(site: Path) -> None:
 
 @pytest.mark.browser
 def test_search_works_from_disk(site: Path) -> None:
-    from tests.report.browser.tab import chromium
+    from tests.report.browser.tab import PATIENCE_MILLISECONDS, chromium
 
     with chromium() as browser:
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MILLISECONDS)
         outside: list[str] = []
         page.on("request", lambda request: outside.append(request.url) if request.url.startswith("http") else None)
         page.goto((site / "index.html").as_uri())
         page.click("input.md-search__input")
         # The page listens to keys, not to the value.
         page.keyboard.type("affinity", delay=20)
-        page.wait_for_selector(".md-search-result__link", timeout=10_000)
+        page.wait_for_selector(".md-search-result__link")
         links = page.eval_on_selector_all(".md-search-result__link", "all => all.map(each => each.href)")
         assert any("platforms" in link for link in links), links
         assert not outside

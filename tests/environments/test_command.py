@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from photometer.environments.command import run_command, stop_commands
 from photometer.errors import EnvironmentSpecError
+from tests.waiting import PATIENCE_SECONDS, wait_until, wait_until_gone
 
 # Starts another process, as a build does, and tells who it is.
 BUILD = """
@@ -51,23 +50,8 @@ def test_stopping_ends_everything_that_was_started(tmp_path: Path) -> None:
 
     thread = threading.Thread(target=build)
     thread.start()
-    while not (started.exists() and started.read_text().endswith(" ")):
-        time.sleep(0.02)
+    wait_until(lambda: started.exists() and started.read_text().endswith(" "))
     stop_commands()
-    thread.join(30)
+    thread.join(PATIENCE_SECONDS)
     assert len(errors) == 1
-    pid = int(started.read_text())
-    for _ in range(500):
-        if not is_running(pid):
-            break
-        time.sleep(0.02)
-    assert not is_running(pid)
-
-
-def is_running(pid: int) -> bool:
-    """A killed process whose new parent has not looked yet is a zombie."""
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
+    wait_until_gone([int(started.read_text())])

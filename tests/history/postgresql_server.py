@@ -19,7 +19,7 @@ from typing import Any
 
 USER = "photometer"
 PASSWORD = "sesame-4711"
-START_SECONDS = 30.0
+START_SECONDS = 300.0
 
 
 class NoPostgreSQL(Exception):

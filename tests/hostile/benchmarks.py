@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from photometer import TimerArgs
 
+# How many seconds what is left behind sleeps.
+SLEEP = "401"
 WRITE = "import os\nfor n in range(3, {end}):\n    try: os.write(n, {what})\n    except OSError: pass"
 KILL_PARENT = "import os, signal, time; os.kill(os.getppid(), signal.{name}); time.sleep(60)"
 KILL_SELF = "import os; os.kill(os.getpid(), {number})"
@@ -90,14 +92,14 @@ MISBEHAVING = {**FAILING, **SUCCEEDING}
 GOOD = [f"good {i:02d}" for i in range(60)]
 
 
-def suite(misbehaving: dict[str, tuple[str, str]] | None = None) -> dict[str, TimerArgs]:
-    """Bad and good in turn."""
+def suite(misbehaving: dict[str, tuple[str, str]] | None = None, sleep: str = SLEEP) -> dict[str, TimerArgs]:
+    """Bad and good in turn. What is left behind sleeps for so many seconds, by which a test knows its own."""
     bad = list((MISBEHAVING if misbehaving is None else misbehaving).items())
     benchmarks = {}
     for place in range(max(len(bad), len(GOOD))):
         if place < len(bad):
             name, (setup, stmt) = bad[place]
-            benchmarks[name] = TimerArgs(stmt, setup, check=False)
+            benchmarks[name] = TimerArgs(stmt, setup.replace(SLEEP, sleep), check=False)
         if place < len(GOOD):
             benchmarks[GOOD[place]] = TimerArgs(f"x + {place}", "x = torch.ones(3)")
     return benchmarks

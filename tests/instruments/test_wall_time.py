@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import time
 from collections.abc import Callable
 
 import pytest
@@ -127,29 +126,26 @@ def test_where_nearly_all_are_preempted_all_are_kept() -> None:
 @pytest.mark.parametrize(("later", "runs"), [(3.0, 1), (1e-5, None)])
 def test_a_slow_statement_is_not_run_again_to_warm_it_up(later: float, runs: int | None) -> None:
     """A first run of 3 s may be compilation: the second run tells, and is the sample if it is slow too."""
-    ran = 0
-
-    def time_block(number: int) -> float:
-        nonlocal ran
-        ran += number
-        return number * later
-
-    taken = take_blocks(time_block, RunFor(0.2), clock=time.perf_counter, min_run_time=0.2, known=Beforehand(3.0))
+    block = FakeBlock(lambda run: later)
+    known = Beforehand(3.0)
+    taken = take_blocks(block, RunFor(0.2), clock=block.clock, watch=FakeWatch(), min_run_time=0.2, known=known)
     if runs is None:
         assert taken.number_per_run > 1
         assert len(taken.block_seconds) > 10
     else:
-        assert ran == runs
+        assert block.runs == runs
         assert taken.block_seconds == [3.0]
 
 
 def test_a_disturbed_warm_up_does_not_make_blocks_short() -> None:
-    calls = []
+    class Disturbed(FakeBlock):
+        calls = 0
 
-    def time_block(number: int) -> float:
-        calls.append(number)
-        return number * (1e-2 if len(calls) <= 2 else 1e-6)
+        def __call__(self, number: int) -> float:
+            self.calls += 1
+            return super().__call__(number)
 
+    block = Disturbed(lambda run: 1e-2 if block.calls <= 2 else 1e-6)
     known = Beforehand(block_seconds=5e-4)
-    taken = take_blocks(time_block, RunFor(0.02), clock=time.perf_counter, min_run_time=0.02, known=known)
+    taken = take_blocks(block, RunFor(0.02), clock=block.clock, watch=FakeWatch(), min_run_time=0.02, known=known)
     assert taken.number_per_run in (500, 501)

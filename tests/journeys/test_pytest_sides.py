@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.environments.extension_project import INSTALL, make_project
 from tests.pytest_plugin.nested_session import plugin_options
+from tests.waiting import wait_until_gone
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def compare(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command += ["--photometer-no-instructions", "--photometer-budget=2", *options]
     variables = {**os.environ, "PHOTOMETER_CACHE": str(folder.parent / "cache"), "COLUMNS": "120"}
     # It ends within seconds; a side that is waited for would take a quarter of an hour.
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=variables, timeout=300)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=variables, timeout=600)
 
 
 @pytest.mark.compiler
@@ -75,7 +75,4 @@ def test_a_test_that_forks_or_dies_does_not_keep_pytest_from_ending(tmp_path: Pa
     assert "1 failed, 1 passed" in done.stdout
     left = [int(pid) for pid in (folder / "left").read_text().split()]
     assert left
-    deadline = time.monotonic() + 60
-    while any(Path(f"/proc/{pid}").exists() for pid in left):
-        assert time.monotonic() < deadline, left
-        time.sleep(0.05)
+    wait_until_gone(left)

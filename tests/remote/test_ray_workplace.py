@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from photometer.remote.ray_workplace import RayWorkplace
 from tests.execution.fake_executor import FACTS, FakeExecutor
 from tests.execution.test_scheduler import ON_DEVICES
 from tests.remote.stand_in import StandIn, environment
+from tests.waiting import wait_until, wait_until_gone
 
 pytestmark = pytest.mark.lengthy
 
@@ -126,10 +126,12 @@ def test_a_node_that_is_killed_costs_nothing_else(simulated: Any) -> None:
         killer.start()
         records = run(place, many(150))
         killer.join()
-        deadline = time.monotonic() + 30
-        while len(place.nodes) > 2 and time.monotonic() < deadline:
+
+        def is_noticed() -> bool:
             place.attend()
-            time.sleep(0.1)
+            return len(place.nodes) <= 2
+
+        wait_until(is_noticed)
     assert labels(records) == sorted(many(150))
     assert not [record for record in records if record["kind"] == "failure"]
     assert remarks
@@ -140,10 +142,7 @@ def test_no_more_nodes_than_asked_for_and_nothing_stays_behind(simulated: Any) -
         records = run(place, many(5))
         assert len(place.nodes) == 1
     (pid,) = {record["pid"] for record in records}
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{pid}").exists()
+    wait_until_gone([pid])
 
 
 def test_another_torch_is_an_error(simulated: Any) -> None:

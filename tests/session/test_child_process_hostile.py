@@ -6,21 +6,20 @@ import math
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from photometer.errors import ProtocolError, SnippetError, WorkerCrashed, WorkerError, WorkerTimeout
-from photometer.session import fork_server
 from photometer.session.child_process import signal_name
 from photometer.session.session import Session
 from photometer.worker.messages import Prepare, Time
+from tests.waiting import PATIENCE_SECONDS, wait_until, wait_until_gone
 
 pytestmark = pytest.mark.lengthy
 
 
-def run(session: Session, stmt: str, setup: str = "pass", timeout_seconds: float = 20.0) -> float:
+def run(session: Session, stmt: str, setup: str = "pass", timeout_seconds: float = PATIENCE_SECONDS) -> float:
     with session.child() as child:
         child.ask(Prepare(stmt, setup, warmup_runs=1), timeout_seconds)
         return child.ask(Time(3), timeout_seconds).seconds
@@ -94,18 +93,15 @@ def test_killing_the_server_costs_this_benchmark_alone(session: Session) -> None
 
 
 def test_a_server_that_was_stopped_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fork_server, "FORK_SECONDS", 2.0)
-    monkeypatch.setattr("photometer.session.child_process.LEAVING_SECONDS", 1.0)
     with Session() as session:
         with session.server() as server:
             stopped = server.pid
-        run(session, "pass", "import os, signal; os.kill(os.getppid(), signal.SIGSTOP)")
+        with monkeypatch.context() as impatient:
+            impatient.setattr("photometer.session.child_process.LEAVING_SECONDS", 1.0)
+            run(session, "pass", "import os, signal; os.kill(os.getppid(), signal.SIGSTOP)")
         assert_the_next_is_fine(session)
         # Its zygote takes note of its end in its own time.
-        deadline = time.monotonic() + 30
-        while Path(f"/proc/{stopped}").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert not Path(f"/proc/{stopped}").exists()
+        wait_until_gone([stopped])
 
 
 STARTED = {
@@ -120,8 +116,8 @@ STARTED = {
 def test_processes_that_outlive_their_benchmark_are_ended(session: Session, setup: str) -> None:
     with session.server() as server:
         with server.child() as child:
-            child.ask(Prepare("pass", setup), 20.0)
-            assert child.ask(Time(1), 20.0).seconds >= 0
+            child.ask(Prepare("pass", setup), PATIENCE_SECONDS)
+            assert child.ask(Time(1), PATIENCE_SECONDS).seconds >= 0
             own = [int(pid) for pid in Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()]
             assert own
         assert server.strays >= 1
@@ -169,13 +165,8 @@ def test_a_server_that_is_starting_ends_with_its_owner(tmp_path: Path) -> None:
     assert near.stdout is not None
     pid, folder = near.stdout.readline().split()
     # Until it has begun to import: then it sleeps.
-    deadline = time.monotonic() + 60
-    while not begun.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert begun.exists()
+    wait_until(begun.exists)
     near.kill()
     near.wait()
-    while (Path(f"/proc/{pid}").exists() or Path(folder).exists()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{pid}").exists()
-    assert not Path(folder).exists()
+    wait_until_gone([int(pid)])
+    wait_until(lambda: not Path(folder).exists())

@@ -17,6 +17,7 @@ from photometer.errors import SnippetError, WorkerCrashed, WorkerStartError, Wor
 from photometer.model.machine import Environment
 from photometer.session.session import Server, Session
 from photometer.worker.messages import Prepare, Time
+from tests.waiting import wait_until, wait_until_gone
 
 pytestmark = pytest.mark.lengthy
 
@@ -164,14 +165,8 @@ def test_nothing_is_left_after_kill_9(tmp_path: Path) -> None:
     time.sleep(0.2)
     near.send_signal(signal.SIGKILL)
     near.wait()
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        alive = [pid for pid in pids if Path(f"/proc/{pid}").exists()]
-        if not alive and not Path(folder).exists():
-            break
-        time.sleep(0.05)
-    assert not alive
-    assert not Path(folder).exists()
+    wait_until_gone(map(int, pids))
+    wait_until(lambda: not Path(folder).exists())
 
 
 def test_closing_removes_the_folder() -> None:

@@ -16,6 +16,7 @@ from photometer.session.session import Counting, ServerKind, Session
 from photometer.session.zygote import Launch
 from photometer.worker.messages import Prepare
 from tests.session.fake_session import FACTS, Behaviour, FakeServer, FakeServers
+from tests.waiting import PATIENCE_SECONDS
 
 
 def test_a_server_is_used_again_by_its_own_kind_only() -> None:
@@ -61,7 +62,7 @@ def test_kill_reaches_those_that_are_lent_and_those_that_start() -> None:
     class SlowServer(FakeServer):
         def wait_until_ready(self, start_seconds: float = 0.0) -> None:
             begun.set()
-            go_on.wait(10)
+            go_on.wait(PATIENCE_SECONDS)
             super().wait_until_ready()
 
     def start(launch: Launch) -> FakeServer:
@@ -76,11 +77,11 @@ def test_kill_reaches_those_that_are_lent_and_those_that_start() -> None:
 
     thread = threading.Thread(target=borrow)
     thread.start()
-    begun.wait(10)
+    assert begun.wait(PATIENCE_SECONDS)
     session.kill()
     assert not made[0].alive
     go_on.set()
-    thread.join(10)
+    thread.join(PATIENCE_SECONDS)
     assert made[0].closed
 
 

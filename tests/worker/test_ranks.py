@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from photometer.errors import SnippetError, WorkerTimeout
 from photometer.session.session import Session
 from photometer.worker.messages import MeasureMemory, Prepare, Prepared, Reply, Request, Spin, Time, TimeBlocks, Timed
 from photometer.worker.ranks import RankFailed, RankGroup, users_frames
+from tests.waiting import is_running, wait_until, wait_until_gone
 
 pytestmark = [pytest.mark.lengthy, pytest.mark.warm, pytest.mark.skipif(os.name != "posix", reason="forks")]
 
@@ -38,9 +37,9 @@ def test_a_group_reduces_and_each_rank_has_its_time(session: Session, ranks: int
 
 def test_the_slowest_rank_is_the_time_and_the_others_do_not_wait_for_it_on_their_clock(session: Session) -> None:
     with session.child() as child:
-        child.ask(Prepare("time.sleep(rank)", "import time", ranks=2))
+        child.ask(Prepare("time.sleep(4 * rank)", "import time", ranks=2))
         timed = child.ask(Time(1))
-    # Rank 1 sleeps for a second, which no load hides.
+    # Rank 1 sleeps for four seconds, which no load hides.
     assert timed.rank_seconds[1] == timed.seconds
     assert timed.rank_seconds[0] < timed.rank_seconds[1] / 2
 
@@ -49,9 +48,9 @@ def test_all_ranks_begin_a_block_together(session: Session) -> None:
     """A rank that comes late to a block does not shorten it: the barrier is before the clock."""
     with session.child() as child:
         # Rank 1 is late only where nothing is timed.
-        child.ask(Prepare("pass", "import time\nif rank: time.sleep(2)", ranks=2))
-        # A clock that began before the barrier would show most of the two seconds.
-        assert child.ask(Time(1)).seconds < 1
+        child.ask(Prepare("pass", "import time\nif rank: time.sleep(4)", ranks=2))
+        # A clock that began before the barrier would show most of the four seconds.
+        assert child.ask(Time(1)).seconds < 3
 
 
 def test_memory_is_that_of_rank_0_and_what_depends_on_the_clock_is_refused(session: Session) -> None:
@@ -97,7 +96,7 @@ def test_a_rank_that_hangs_is_ended_with_all_others(session: Session, tmp_path: 
         child.ask(Prepare(f"while rank: pass\n{ALL_REDUCE}", setup, ranks=2), 60)
         with pytest.raises(WorkerTimeout, match="no reply within"):
             child.ask(Time(1), 1.0)
-    assert all(is_gone(int(pid)) for pid in names.read_text().split())
+    assert not any(is_running(int(pid)) for pid in names.read_text().split())
 
 
 def test_the_death_of_the_near_side_ends_all_ranks(tmp_path: Path) -> None:
@@ -106,15 +105,16 @@ def test_the_death_of_the_near_side_ends_all_ranks(tmp_path: Path) -> None:
     setup = f"import os\nwith open({str(names)!r}, 'a') as file: file.write(f'{{os.getpid()}}\\n')\n{TENSOR}"
     near_side = os.fork()
     if near_side == 0:
-        with Session() as own, own.child() as child:
-            child.ask(Prepare(f"while rank: pass\n{ALL_REDUCE}", setup, ranks=2), 60)
-            child.ask(Time(1))
-        os._exit(0)
+        try:
+            with Session() as own, own.child() as child:
+                child.ask(Prepare(f"while rank: pass\n{ALL_REDUCE}", setup, ranks=2), 60)
+                child.ask(Time(1))
+        finally:
+            os._exit(0)
     wait_until(lambda: names.exists() and len(names.read_text().split()) == 2)
     os.kill(near_side, signal.SIGKILL)
     os.waitpid(near_side, 0)
-    for pid in names.read_text().split():
-        wait_until(functools.partial(is_gone, int(pid)))
+    wait_until_gone(map(int, names.read_text().split()))
 
 
 class _Sleepy:
@@ -130,29 +130,29 @@ class _Sleepy:
         return Timed(1.0)
 
 
-def test_where_a_rank_hangs_is_in_the_output(capfd: pytest.CaptureFixture[str]) -> None:
-    group = RankGroup(2, _Sleepy, before_block="before", patience_seconds=0.2)
+def test_where_a_rank_hangs_is_in_the_output(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Long enough for rank 0 to reply on any machine.
+    group = RankGroup(2, _Sleepy, before_block="before", patience_seconds=3.0)
     group.ask(Prepare(num_threads=1))
     # Joining may take longer than that.
     capfd.readouterr()
-    # It waits forever: a signal ends it.
-    signal.signal(signal.SIGALRM, _ran_out)
-    signal.alarm(2)
-    try:
-        with pytest.raises(TimeoutError):
-            group.ask(Time(1))
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    say = group._have_them_say_where_they_are
+
+    def say_and_stop(replies: dict[int, Reply]) -> None:
+        """It would wait forever."""
+        say(replies)
+        raise TimeoutError
+
+    monkeypatch.setattr(group, "_have_them_say_where_they_are", say_and_stop)
+    with pytest.raises(TimeoutError):
+        group.ask(Time(1))
     err = capfd.readouterr().err
-    assert "rank 1 of 2 has not replied after 0.2 s" in err
+    assert "rank 1 of 2 has not replied after 3 s" in err
     assert "rank 0 of 2" not in err
     with pytest.raises(RankFailed, match="have ended"):
         group.ask(Time(1))
-
-
-def _ran_out(*_: object) -> None:
-    raise TimeoutError
 
 
 def test_a_stack_is_shown_down_to_the_users_line() -> None:
@@ -165,17 +165,3 @@ def test_a_stack_is_shown_down_to_the_users_line() -> None:
     found = users_frames(stack)
     assert found == "all_reduce (/torch/distributed_c10d.py:3252), called by line 3 of set-up and statement"
     assert users_frames("") == "its place is unknown"
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
-def wait_until(is_so: Callable[[], bool], most_seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + most_seconds
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

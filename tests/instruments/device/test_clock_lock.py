@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from photometer.errors import ToolMissing
 from photometer.instruments.device.clock_lock import locked_clocks, steady_clocks
 from tests.photometer_command import photometer
+from tests.waiting import wait_until
 
 SCRIPT = """#!/bin/sh
 case "$*" in
@@ -62,10 +62,7 @@ def test_a_command_that_is_killed_leaves_no_clock_locked(tmp_path: Path, calls: 
     os.kill(command.pid, signal.SIGKILL)
     command.wait()
     command.stdout.close()
-    deadline = time.monotonic() + 60
-    while calls.read_text().splitlines() != [*LOCKED, *UNLOCKED]:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: calls.read_text().splitlines() == [*LOCKED, *UNLOCKED])
 
 
 def test_without_the_right_or_the_program_the_error_says_so(tmp_path: Path, calls: Path) -> None:

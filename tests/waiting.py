@@ -1,0 +1,33 @@
+"""Waiting for what another process or thread does: until it is so, or so long that only a hang can be the reason."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+# What takes a second on a quiet machine has taken more than a minute on one with ten programs for each core.
+PATIENCE_SECONDS = 300.0
+
+
+def wait_until(is_so: Callable[[], object], found: Callable[[], object] = str) -> None:
+    """Return once it is so; fail if it never is, and show what `found` returns then."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not is_so():
+        assert time.monotonic() < deadline, f"not so within {PATIENCE_SECONDS:g} s: {found()}"
+        time.sleep(0.02)
+
+
+def wait_until_gone(pids: Iterable[int]) -> None:
+    """Return once all of these processes have ended; fail if one of them stays."""
+    for pid in pids:
+        wait_until(lambda pid=pid: not is_running(pid))
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process is there; one that has ended and whose parent has not looked yet is not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"

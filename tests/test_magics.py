@@ -160,7 +160,7 @@ CELLS = [
     "%load_ext photometer\nimport torch, photometer\nx = torch.rand(64)",
     "%photometer --min-run-time 0.02 torch.add(x, 1)",
     "%%photometer -s 'y = torch.rand(8)' --min-run-time 0.02\nz = y + 1\nz * 2",
-    "verdict = get_ipython().run_cell_magic('photometer', '--ab --budget 2', 'x + 1\\n# ---\\nx + 1; x + 1; x + 1')\n"
+    "verdict = get_ipython().run_cell_magic('photometer', '--ab --budget 60', 'x + 1\\n# ---\\nx + 1; x + 1; x + 1')\n"
     "print(verdict)\nverdict",
     "verdict.plot()",
     "m = photometer.Timer('x + 1', globals={'x': x}).blocked_autorange(min_run_time=0.02)\n"
@@ -172,7 +172,7 @@ CELLS = [
 def test_a_real_notebook(tmp_path: Path) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in CELLS])
     client = nbclient.NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )
     client.execute()
     shown = [html_of(cell) for cell in notebook.cells]

@@ -52,7 +52,7 @@ class WithTorchFunction:
 """
 GUILTY = """\
 def look_at_every_type(types):
-    return all(issubclass(each, WithTorchFunction) for each in types for _ in range(20))
+    return all(issubclass(each, WithTorchFunction) for each in types for _ in range(200))
 
 
 class WithTorchFunction:"""
@@ -81,7 +81,7 @@ def repository(tmp_path: Path) -> Path:
 
 def compare(repository: Path, *more: str, browser: str | None = None) -> subprocess.CompletedProcess[str]:
     sides = ("git:HEAD~1", "git:HEAD", "--suite", "../suite.py")
-    options = ("--no-instructions", "--no-memory", "--layouts", "1", "--margin", "0.1", "-o", "../out", *more)
+    options = ("--no-instructions", "--no-memory", "--layouts", "1", "--margin", "0.5", "-o", "../out", *more)
     variables = {} if browser is None else {VARIABLE: browser}
     return photometer("compare", *sides, *options, cwd=repository, **variables)
 
@@ -90,7 +90,7 @@ def compare(repository: Path, *more: str, browser: str | None = None) -> subproc
 @pytest.mark.browser
 @pytest.mark.slow
 def test_the_bundle_names_the_slower_rung_and_shows_the_guilty_function(repository: Path) -> None:
-    done = compare(repository, "-k", "classic", "--budget", "60")
+    done = compare(repository, "-k", "classic", "--budget", "120")
     assert done.returncode == 3, done.stdout + done.stderr
     out = repository.parent / "out"
     with zipfile.ZipFile(out / "bundle.zip") as archive:
@@ -146,7 +146,7 @@ def test_the_bundle_names_the_slower_rung_and_shows_the_guilty_function(reposito
 def test_without_a_browser_there_is_all_but_the_pictures(repository: Path) -> None:
     done = compare(
         repository,
-        *("-k", "classic and (SubTensor or WithTorchFunction) and not SubWith", "--budget", "20", "--flame", "all"),
+        *("-k", "classic and (SubTensor or WithTorchFunction) and not SubWith", "--budget", "120", "--flame", "all"),
         browser="/nowhere/browser",
     )
     assert done.returncode == 3, done.stdout + done.stderr

@@ -20,8 +20,8 @@ def wait_until(is_so: Callable[[], object], found: Callable[[], object] = str) -
 
 def wait_until_gone(pids: Iterable[int]) -> None:
     """Return once all of these processes have ended; fail if one of them stays."""
-    for pid in pids:
-        wait_until(lambda pid=pid: not is_running(pid))
+    left = set(pids)
+    wait_until(lambda: not any(map(is_running, left)), found=lambda: set(filter(is_running, left)))
 
 
 def is_running(pid: int) -> bool:

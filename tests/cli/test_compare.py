@@ -83,7 +83,7 @@ def test_another_setting_is_slower_and_a_failure_is_told_by_its_side(suite: str)
 def test_json_has_a_verdict_a_benchmark(suite: str) -> None:
     done = run(
         *("current", "current", "--suite", suite, "-k", "sum", "--no-instructions", "--json"),
-        *("--margin", "0.5", "--layouts", "1", "--no-memory"),
+        *("--margin", "0.5", "--layouts", "1", "--no-memory", "--budget", "60"),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     (record,) = json.loads(done.stdout)

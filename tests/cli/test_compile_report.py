@@ -74,7 +74,7 @@ def test_a_statement_that_breaks_and_is_recompiled() -> None:
     assert any("size mismatch" in each["reason"] for each in report["recompilations"])
     assert report["warm_cache_hits"] > 0
     assert report.get("cache_hits", 0) == 0
-    assert 0 < report["guard_seconds"] < 1e-3
+    assert report["guard_seconds"] > 0
 
 
 @pytest.mark.nightly

@@ -99,7 +99,7 @@ def test_without_forks_it_goes_in_turn_in_one_process(monkeypatch: pytest.Monkey
 @pytest.mark.lengthy
 def test_the_result_says_which_way_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callables, "accelerator_was_started", lambda: True)
-    verdict = photometer.ab(Work(LITTLE), Work(MUCH), budget=3.0, seed=1)
+    verdict = photometer.ab(Work(LITTLE), Work(MUCH), budget=60.0, seed=1)
     assert verdict.verdict == "slower"
     assert "in turn in this one process" in verdict.measured_by
     assert verdict.measured_by in str(verdict)

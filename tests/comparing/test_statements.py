@@ -11,13 +11,15 @@ pytestmark = pytest.mark.lengthy
 
 SETUP = "x = torch.ones(64)"
 ONCE = "torch.add(x, x)"
+# Far more seconds than the verdict takes, which ends the measurement.
+BUDGET = 120.0
 # A difference that no load hides.
 TEN_TIMES = "for _ in range(10): torch.add(x, x)"
 
 
 def test_ten_times_the_work_is_slower() -> None:
     seen: list[photometer.Verdict] = []
-    verdict = photometer.ab(ONCE, TEN_TIMES, setup=SETUP, callback=seen.append)
+    verdict = photometer.ab(ONCE, TEN_TIMES, setup=SETUP, callback=seen.append, budget=BUDGET)
     assert verdict.verdict == "slower"
     assert verdict.interval[0] > 2
     assert verdict.interval[0] <= verdict.ratio <= verdict.interval[1]
@@ -26,12 +28,13 @@ def test_ten_times_the_work_is_slower() -> None:
 
 
 def test_and_the_other_way_round_faster() -> None:
-    verdict = photometer.ab(TEN_TIMES, ONCE, setup=SETUP)
+    verdict = photometer.ab(TEN_TIMES, ONCE, setup=SETUP, budget=BUDGET)
     assert verdict.verdict == "faster"
 
 
 def test_own_setup_for_the_second() -> None:
-    verdict = photometer.ab("f()", "f()", setup="def f(): pass", setup_b="def f():\n    for _ in range(100): pass")
+    other = "def f():\n    for _ in range(100): pass"
+    verdict = photometer.ab("f()", "f()", setup="def f(): pass", setup_b=other, budget=BUDGET)
     assert verdict.verdict == "slower"
 
 
@@ -52,5 +55,6 @@ def test_cpp() -> None:
         "auto y = x + 1; for (int i = 0; i < 9; ++i) y = x + 1;",
         setup="auto x = torch::ones({4});",
         language="cpp",
+        budget=BUDGET,
     )
     assert verdict.verdict == "slower"

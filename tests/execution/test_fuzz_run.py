@@ -31,11 +31,11 @@ def is_tall(trial: FuzzTrial) -> bool:
 
 @pytest.mark.lengthy
 def test_slower_only_for_inputs_that_are_not_contiguous() -> None:
-    """The planted fault costs twice the work, so a busy machine does not hide it."""
+    """The planted fault costs thirty times the work, so a busy machine does not hide it."""
     request = FuzzRequest(
         small(5),
         40,
-        "x.sin() if x.is_contiguous() else (x.sin(), x.sin(), x.sin())",
+        "x.sin() if x.is_contiguous() else [x.sin() for _ in range(30)]",
         "x.sin()",
         seconds_per_input=0.01,
     )
@@ -94,16 +94,17 @@ def test_an_input_that_cannot_be_made_is_told_and_the_next_is_the_same_as_ever()
 
 @pytest.mark.skipif(not can_fork(), reason="no fork here")
 def test_an_input_that_crashes_or_never_ends_costs_only_itself() -> None:
-    statement = "os._exit(9) if m >= 64 else time.sleep(60) if n >= 100 else x + 1"
+    statement = "os._exit(9) if m >= 64 else time.sleep(600) if n >= 90 else x + 1"
+    # Some milliseconds are enough for the others.
     request = FuzzRequest(
-        small(1), 10, statement, setup="import os, time", seconds_per_input=0.001, timeout_seconds=2.0
+        small(1), 10, statement, setup="import os, time", seconds_per_input=0.001, timeout_seconds=8.0
     )
     trials = list(run_trials(request))
     assert len(trials) == 10
     for trial in trials:
-        kind = "WorkerCrashed" if is_tall(trial) else "WorkerTimeout" if int(trial.params["n"]) >= 100 else None
+        kind = "WorkerCrashed" if is_tall(trial) else "WorkerTimeout" if int(trial.params["n"]) >= 90 else None
         assert (trial.failure and trial.failure.exception_type) == kind
-    assert {trial.failure.exception_type for trial in trials if trial.failure} >= {"WorkerCrashed"}
+    assert {trial.failure.exception_type for trial in trials if trial.failure} == {"WorkerCrashed", "WorkerTimeout"}
 
 
 @pytest.mark.skipif(not can_fork(), reason="no fork here")
@@ -123,7 +124,7 @@ def test_threads_are_those_asked_for_though_a_pool_was_started_before_the_fork()
         setup="torch.ones(2**20).exp(); threads = torch.get_num_threads()",
         num_threads=2,
         seconds_per_input=0.001,
-        timeout_seconds=20.0,
+        timeout_seconds=300.0,
     )
     before = torch.get_num_threads()
     assert [trial.failure for trial in run_trials(request)] == [None] * 4

@@ -118,7 +118,7 @@ def test_a_comparison_of_some_of_them_judges_every_good_one(tmp_path: Path) -> N
         tmp_path,
         chosen,
         *("compare", "current", "current", "--suite", "hostile.py", "-o", "out", "--no-instructions"),
-        *("--budget", "12", "--layouts", "1", "--margin", "0.2", "--flame", "none"),
+        *("--budget", "12", "--layouts", "1", "--margin", "0.5", "--flame", "none"),
     )
     assert "Traceback" not in done.stderr
     records = load_results(tmp_path / "out" / "comparison.json").records

@@ -32,7 +32,7 @@ class Stages(Observer):
 def request_of_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ComparisonRequest:
     monkeypatch.setenv("PHOTOMETER_CACHE", str(tmp_path / "cache"))
     project = make_project(tmp_path / "project")
-    settings = ComparisonSettings(budget_seconds=4.0, instructions=False, memory=False)
+    settings = ComparisonSettings(budget_seconds=60.0, instructions=False, memory=False)
     return ComparisonRequest((f"git:HEAD~1@{project}", f"git:HEAD@{project}"), SUITE, settings)
 
 

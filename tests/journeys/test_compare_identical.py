@@ -19,7 +19,7 @@ SETUP = "import os, time, torch; planted = 'PLANTED' in os.environ"
 INDEX = SETUP + "; x = torch.rand(1 << 17); i = torch.randperm(1 << 17) if planted else torch.arange(1 << 17)"
 DENORMAL = SETUP + "; x = torch.full((4096,), 1e-39 if planted else 1.0); y = torch.full((4096,), 0.5)"
 BENCHMARKS = {
-    "waits": TimerArgs("time.sleep(seconds)", SETUP + "; seconds = 5e-3 if planted else 1e-3"),
+    "waits": TimerArgs("time.sleep(seconds)", SETUP + "; seconds = 20e-3 if planted else 1e-3"),
     "random index": TimerArgs("torch.take(x, i)", INDEX),
     "denormals": TimerArgs("torch.mul(x, y)", DENORMAL),
     "unchanged": TimerArgs("x + 1", "x = torch.ones(3)"),
@@ -89,7 +89,7 @@ def revisions(folder: Path, branch: str) -> Path:
 
 
 def test_what_a_commit_does_not_touch_is_identical_and_time_without_instructions_is_found(tmp_path: Path) -> None:
-    repository = revisions(tmp_path, MODULE.replace("1e-3", "5e-3"))
+    repository = revisions(tmp_path, MODULE.replace("1e-3", "20e-3"))
     done = compare(repository, "git:HEAD~1", "git:HEAD", "--suite", "../suite.py", "--margin", "0.02")
     assert done.returncode == 3, done.stdout + done.stderr
     found = verdicts(repository)

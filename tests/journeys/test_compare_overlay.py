@@ -14,7 +14,7 @@ from tests.environments.wheels import make_wheel
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = ComparisonSettings(budget_seconds=4.0, instructions=False, memory=False)
+SETTINGS = ComparisonSettings(budget_seconds=60.0, instructions=False, memory=False)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ class Tagged(torch.Tensor):
     def __torch_function__(cls, func, types, args=(), kwargs=None):
 {work}        return super().__torch_function__(func, types, args, kwargs or {{}})
 """
-# Some ten microseconds on top of a few: no load hides that.
+# Some ten microseconds on top of a few, far beyond the margin: no load hides that.
 SLOWER = "        for kind in types * 200:\n            issubclass(kind, cls)\n"
 SUITE = """
 from photometer import GroupedSetup, GroupedStmts
@@ -68,8 +68,8 @@ def state(folder: Path) -> tuple[str, ...]:
 def test_the_slower_rung_is_named_and_the_working_tree_untouched(repository: Path, tmp_path: Path) -> None:
     before = state(repository)
     sides = ["git:HEAD~1", "git:HEAD", "--suite", "suite.py", "--no-instructions", "--flame", "none", "--layouts", "2"]
-    sides += ["--margin", "0.01", "--no-memory"]
-    done = compare(repository, *sides, "--budget", "25", "-o", str(tmp_path / "out"))
+    sides += ["--margin", "0.5", "--no-memory"]
+    done = compare(repository, *sides, "--budget", "120", "-o", str(tmp_path / "out"))
     assert done.returncode == 3, done.stdout + done.stderr
     verdicts = {line.split("rung › ")[1]: line.split()[0] for line in done.stdout.splitlines() if "rung › " in line}
     assert verdicts["torch function"] == "slower"

@@ -190,7 +190,7 @@ def test_ab_returns_a_verdict_which_is_kept_and_shown(tmp_path: Path) -> None:
             return sum(range(100_000))
 
         def test_slow(photometer):
-            verdict = photometer.ab(quick, slow, budget=2.0)
+            verdict = photometer.ab(quick, slow, budget=60.0)
             assert verdict.verdict == "slower"
     """
     file = tmp_path / "results.json"

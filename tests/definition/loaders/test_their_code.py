@@ -77,7 +77,7 @@ def test_both_sides_run_the_benchmarks_of_the_working_tree_on_their_own_code(tmp
     done = run_in(
         tmp_path,
         *("compare", "git:HEAD~1", "git:HEAD", "--suite", "asv:benchmarks", "-k", "time_sum and n=1000 and kind=list"),
-        *("--no-instructions", "--no-memory", "--json", "--budget", "20"),
+        *("--no-instructions", "--no-memory", "--json", "--budget", "120"),
     )
     assert done.returncode == 3, done.stdout + done.stderr
     (result,) = json.loads(done.stdout)

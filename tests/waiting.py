@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 # What takes a second on a quiet machine has taken more than a minute on one with ten programs for each core.
-PATIENCE_SECONDS = 300.0
+PATIENCE_SECONDS = 600.0
 
 
 def wait_until(is_so: Callable[[], object], found: Callable[[], object] = str) -> None:

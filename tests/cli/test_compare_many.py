@@ -48,13 +48,11 @@ def session(environment: Environment) -> Session:
 
 
 @pytest.fixture
-def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def compare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake_processes: None
+) -> Command:
     monkeypatch.chdir(tmp_path)
     Path("suite.py").write_text(SUITE)
-    monkeypatch.setattr("photometer.session.session._callgrind", lambda counting: ("valgrind",))
-    monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
-    monkeypatch.setattr("photometer.instruments.noise_watch.NoiseWatch.wait_for_quiet", lambda watch: 0.0)
-    monkeypatch.setattr("photometer.comparing.decide.REPLICATE_SECONDS", 0.01)
     monkeypatch.setattr("photometer.cli.doctor.say_machine_line", lambda: None)
     monkeypatch.setattr(
         "photometer.comparing.environments.live_comparison", functools.partial(live_comparison, make_session=session)

@@ -23,8 +23,8 @@ STMT = "loss = x.sum()"
 SUITE = {"model": GroupedStmts(STMT, setup=GroupedSetup("x = torch.rand(n)"), sizes={"n": (1, 2, 3)}, metrics="loss")}
 
 
-def test_a_sweep_is_summed_up_and_a_metric_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("photometer.instruments.noise_watch.LOOK_SECONDS", 0.01)
+@pytest.mark.usefixtures("fake_processes")
+def test_a_sweep_is_summed_up_and_a_metric_is_compared(tmp_path: Path) -> None:
     slower = {STMT: Behaviour(seconds_per_run=1.5e-6, metric=2.2)}
     servers = FakeServers({"base": {STMT: Behaviour(metric=2.0)}, "branch": slower})
     settings = ComparisonSettings(budget_seconds=120.0, margin=0.01, instructions=False, layouts=1)

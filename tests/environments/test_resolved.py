@@ -83,8 +83,8 @@ def test_results_cannot_be_started(tmp_path: Path) -> None:
 SLEEPS = 'python -c "import time; print(1, flush=True); time.sleep(600)"'
 
 
-def left_behind() -> list[Path]:
-    return sorted(Path(tempfile.gettempdir()).glob(f"photometer-{os.getpid():010d}-*"))
+def left_behind() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob(f"photometer-{os.getpid():010d}-*"))
 
 
 def test_making_can_be_interrupted_and_leaves_nothing(
@@ -100,7 +100,8 @@ def test_making_can_be_interrupted_and_leaves_nothing(
     specs = [parse_environment("git:HEAD", repository)] * 2
     with Worktrees() as worktrees, pytest.raises(KeyboardInterrupt):
         resolve_environments(specs, worktrees, install=SLEEPS, making=Making(interrupted))
-    assert left_behind() == before
+    # What an earlier test has left to a process that is ending may go meanwhile.
+    assert left_behind() <= before
     assert KeptEnvironments().present() == []
     assert not [entry for entry in KeptEnvironments().folder.iterdir() if entry.name != "locks"]
 

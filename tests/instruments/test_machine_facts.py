@@ -9,6 +9,7 @@ import pytest
 from photometer.instruments import machine_facts
 from photometer.instruments.machine_facts import gather_machine, git_commit, short_flags, stolen_share
 from tests.repositories import make_repository
+from tests.waiting import PATIENCE_SECONDS
 
 
 def test_gathers_what_this_machine_is() -> None:
@@ -37,11 +38,12 @@ def test_torch_is_not_imported_for_it() -> None:
         "import sys; from photometer.instruments.machine_facts import gather_machine;"
         "assert gather_machine().torch is None; assert 'torch' not in sys.modules; assert 'numpy' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE_SECONDS)
 
 
-def test_commit_of_a_repository_and_whether_it_changed(tmp_path: Path) -> None:
+def test_commit_of_a_repository_and_whether_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_repository(tmp_path, {"f": "1"})
+    monkeypatch.setattr(machine_facts, "GIT_TIMEOUT_SECONDS", PATIENCE_SECONDS)
     commit, is_dirty, why = git_commit(tmp_path)
     assert commit is not None
     assert len(commit) == 40

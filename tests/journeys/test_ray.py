@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from photometer.model.results_reader import load_results
-from tests.remote.ray_commands import Command, own_surroundings, wait_until
+from tests.remote.ray_commands import Command, own_surroundings
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install photometer[ray]")
 
@@ -21,10 +22,10 @@ def test_a_run_measures_all_says_where_and_leaves_nothing(tmp_path: Path, monkey
     (words,) = re.findall(r"^\$ photometer (run .* --on ray)$", PAGE.read_text(), re.MULTILINE)
     with own_surroundings(tmp_path, monkeypatch) as own:
         done = Command(tmp_path, *shlex.split(words))
-        assert done.process.wait(600) == 0, done.output
+        assert done.process.wait(PATIENCE_SECONDS) == 0, done.output
         loaded = load_results(tmp_path / "photometer-results" / "standard" / "results.json")
         (node,) = {record["name"] for record in loaded.records if record["kind"] == "node"}
         assert len(loaded.measurements) >= 2
         assert all(record["nodes"] == [node] for record in loaded.records if record["kind"] == "measurement")
-        assert wait_until(lambda: not own.processes(), 120), own.processes()
+        wait_until(lambda: not own.processes(), found=own.processes)
         assert own.folders() == []

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from photometer.model.results_reader import load_results
-from tests.remote.ray_commands import Command, Surroundings, own_surroundings, wait_until
+from tests.remote.ray_commands import Command, Surroundings, own_surroundings
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install photometer[ray]")
 pytest.importorskip("grpc", reason="Ray's client is not installed: pip install photometer[ray]")
@@ -63,12 +64,12 @@ def address(own: Surroundings) -> Iterator[str]:
     command = [sys.executable, "-m", "ray.scripts.scripts", *words]
     running = subprocess.Popen(command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        assert wait_until(lambda: _listens(client), 60)
+        wait_until(lambda: _listens(client))
         yield f"ray://127.0.0.1:{client}"
     finally:
         running.terminate()
         running.wait(30)
-        assert wait_until(lambda: not own.processes(), 30), own.processes()
+        wait_until(lambda: not own.processes(), found=own.processes)
 
 
 def _listens(port: int) -> bool:
@@ -85,21 +86,21 @@ def test_a_run_from_outside_brings_its_code_and_leaves_the_cluster_as_it_was(
     (project / "layers.py").write_text("def work(x):\n    return x + 1\n")
     words = ["run", "suite.py", "--no-instructions", "--min-run-time", "0.02", "-o", str(tmp_path / "out")]
     done = Command(project, *words, "--on", address)
-    assert done.process.wait(180) == 0, done.output
+    assert done.process.wait(PATIENCE_SECONDS) == 0, done.output
     loaded = load_results(tmp_path / "out" / "results.json")
     assert len(loaded.measurements) == 3
     assert [record for record in loaded.records if record["kind"] == "node"]
-    assert wait_until(lambda: not own.measuring(), 30), own.measuring()
+    wait_until(lambda: not own.measuring(), found=own.measuring)
     assert own.folders() == []
     # The cluster goes on: a second command finds it free.
     again = Command(project, *words[:-1], str(tmp_path / "again"), "--on", address)
-    assert again.process.wait(180) == 0, again.output
+    assert again.process.wait(PATIENCE_SECONDS) == 0, again.output
 
 
 def test_no_cluster_there_is_an_error_with_a_remedy(tmp_path: Path, own: Surroundings) -> None:
     (tmp_path / "suite.py").write_text("from photometer import TimerArgs\nBENCHMARKS = {'a': TimerArgs('1')}\n")
     done = Command(tmp_path, "run", "suite.py", "--on", f"ray://127.0.0.1:{free_port()}")
-    assert done.process.wait(120) == 1
+    assert done.process.wait(PATIENCE_SECONDS) == 1
     assert "no Ray cluster at ray://" in done.output
     assert "ray start --head" in done.output
     assert "Traceback" not in done.output, os.linesep + done.output

@@ -32,8 +32,8 @@ from tests.remote.ray_commands import (
     counts,
     own_surroundings,
     simulated_cluster,
-    wait_until,
 )
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install photometer[ray]")
 pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -102,15 +102,15 @@ def test_a_driver_that_is_killed_and_resumed_counts_nothing_twice(tmp_path: Path
     words = ["run", "suite.py", "--no-wall", "--on", "auto", "-o", "out"]
     with simulated_cluster(1, 1) as simulated:
         first = Command(tmp_path, *words, RAY_ADDRESS=simulated.address)
-        assert wait_until(lambda: _has_counts(results, 3) or first.process.poll() is not None, 600)
+        wait_until(lambda: _has_counts(results, 3) or first.process.poll() is not None)
         first.process.kill()
-        first.process.wait(120)
-        assert wait_until(lambda: not own.measuring(), 60), "its actors go on"
+        first.process.wait(PATIENCE_SECONDS)
+        wait_until(lambda: not own.measuring())
         before = load_results(results, recover=True).records
         assert len(before) < 24
         again = Command(tmp_path, *words, "--resume", RAY_ADDRESS=simulated.address)
         assert again.process.wait(900) == 0, again.output
-        assert wait_until(lambda: not own.measuring(), 120)
+        wait_until(lambda: not own.measuring())
         assert own.folders() == []
     after = load_results(results).records
     assert after[: len(before)] == before
@@ -124,19 +124,19 @@ def test_a_stopped_run_leaves_nothing_and_is_continued(how: signal.Signals, tmp_
     words = ["run", "suite.py", "--no-instructions", "--on", "ray", "--min-run-time", "2"]
     running = Command(tmp_path, *words)
     try:
-        assert wait_until(lambda: _has_visits(folder) or running.process.poll() is not None, 600)
+        wait_until(lambda: _has_visits(folder) or running.process.poll() is not None)
         running.process.send_signal(how)
-        running.process.wait(120)
-        assert wait_until(lambda: not own.measuring(), 120), own.measuring()
+        running.process.wait(PATIENCE_SECONDS)
+        wait_until(lambda: not own.measuring(), found=own.measuring)
         # Two helpers of Ray's own notice after a minute that their driver was killed.
-        assert wait_until(lambda: not own.processes(), 120 if how is signal.SIGINT else 300), own.processes()
+        wait_until(lambda: not own.processes(), found=own.processes)
         if how is signal.SIGINT:
             assert own.folders() == []
     finally:
         running.process.kill()
     before = json.loads((folder / "results.json").read_text())["run"]["id"]
     again = Command(tmp_path, *words, "--resume")
-    assert again.process.wait(600) == 0, again.output
+    assert again.process.wait(PATIENCE_SECONDS) == 0, again.output
     assert own.folders() == [], "what the killed one has left is removed by the next"
     loaded = load_results(folder / "results.json")
     assert loaded.header["run"]["id"] == before
@@ -150,10 +150,10 @@ def test_ctrl_c_of_a_comparison_leaves_nothing(tmp_path: Path, own: Surroundings
     with simulated_cluster(1) as simulated:
         words = ["compare", "current", "current", "--suite", "suite.py", "--on", "auto"]
         running = Command(tmp_path, *words, RAY_ADDRESS=simulated.address)
-        assert wait_until(lambda: any("-compare-" in each for each in own.folders()) or running.process.poll(), 600)
+        wait_until(lambda: any("-compare-" in each for each in own.folders()) or running.process.poll())
         running.process.send_signal(signal.SIGINT)
-        assert running.process.wait(120) == INTERRUPTED, running.output
-        assert wait_until(lambda: not own.measuring(), 120), own.measuring()
+        assert running.process.wait(PATIENCE_SECONDS) == INTERRUPTED, running.output
+        wait_until(lambda: not own.measuring(), found=own.measuring)
         assert own.folders() == []
 
 

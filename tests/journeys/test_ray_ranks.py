@@ -8,7 +8,8 @@ import pytest
 
 from photometer.model.results_reader import load_results
 from photometer.model.run_figures import RankTimes
-from tests.remote.ray_commands import Command, own_surroundings, simulated_cluster, wait_until
+from tests.remote.ray_commands import Command, own_surroundings, simulated_cluster
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install photometer[ray]")
 
@@ -35,7 +36,7 @@ def test_ranks_on_two_nodes_are_one_group_and_leave_nothing(tmp_path: Path, monk
         monkeypatch.setenv("RAY_ADDRESS", cluster.address)
         words = ("run", "suite.py", "--on", "auto", "--ranks-per-node", "1", "--memory", "-o", "out")
         done = Command(tmp_path, *words)
-        assert done.process.wait(240) == 0, done.output
+        assert done.process.wait(PATIENCE_SECONDS) == 0, done.output
         loaded = load_results(tmp_path / "out" / "results.json")
         assert not [record for record in loaded.records if record["kind"] == "failure"], done.output
         (times,) = loaded.of(RankTimes)
@@ -46,9 +47,9 @@ def test_ranks_on_two_nodes_are_one_group_and_leave_nothing(tmp_path: Path, monk
         assert len(measured) == 2
         assert all(set(record["nodes"]) == nodes for record in measured)
         assert len(nodes) == 2
-        assert wait_until(lambda: not own.measuring(), 20), own.measuring()
+        wait_until(lambda: not own.measuring(), found=own.measuring)
         assert own.folders() == []
 
         too_many = Command(tmp_path, *words[:-2], "-o", "other", "--nodes", "1")
-        assert too_many.process.wait(240) != 0
+        assert too_many.process.wait(PATIENCE_SECONDS) != 0
         assert "need 2 nodes that time and are not shared; there are 1" in " ".join(too_many.output.split())

@@ -18,6 +18,7 @@ from photometer.model.task import TaskSpec
 from photometer.pytest_plugin import stopping
 from photometer.pytest_plugin.stop_messages import SideSettings
 from photometer.pytest_plugin.stopping_session import StoppingSession
+from tests.waiting import wait_until
 
 FILE = "test_counted.py"
 # The second takes so long that instrumentation is turned off meanwhile.
@@ -78,7 +79,13 @@ def test_a_timer_turns_instrumentation_off_and_the_next_stop_on(monkeypatch: pyt
             with instrumentation.needed():
                 _work_for(0.05)
         assert switched == ["on"], "it stays on between tests, and no timer runs while a test has stopped"
-        _work_for(0.1)
+
+        def has_fired() -> bool:
+            """The timer counts what the process computes, and not how long that takes."""
+            _work_for(0.05)
+            return len(switched) > 1
+
+        wait_until(has_fired)
         assert switched == ["on", "off"]
         with instrumentation.needed():
             assert switched == ["on", "off", "on"]

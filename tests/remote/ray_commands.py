@@ -9,8 +9,7 @@ import secrets
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -112,15 +111,6 @@ class Command:
     @property
     def output(self) -> str:
         return self._printed.read_text()
-
-
-def wait_until(condition: Callable[[], object], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.1)
-    return False
 
 
 def counts(results: Path) -> dict[str, list[Any]]:

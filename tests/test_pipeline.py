@@ -36,7 +36,8 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
 @pytest.mark.slow
 def test_two_runs_at_once_into_one_folder(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with subprocess.Popen(command(tmp_path, 60), text=True, stdout=subprocess.DEVNULL) as first:
+    # Longer than the second takes to be refused.
+    with subprocess.Popen(command(tmp_path, 500), text=True, stdout=subprocess.DEVNULL) as first:
         wait_for(out / "results.json", first)
         second = subprocess.run(command(tmp_path, 0), capture_output=True, text=True, check=False)
         first.send_signal(signal.SIGKILL)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 # What takes a second on a quiet machine has taken more than a minute on one with ten programs for each core.
@@ -22,6 +24,16 @@ def wait_until_gone(pids: Iterable[int]) -> None:
     """Return once all of these processes have ended; fail if one of them stays."""
     left = set(pids)
     wait_until(lambda: not any(map(is_running, left)), found=lambda: set(filter(is_running, left)))
+
+
+@contextlib.contextmanager
+def killed_at_last(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    """Kill a command at the end of the block if it still runs: a test that fails leaves nothing behind."""
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def is_running(pid: int) -> bool:

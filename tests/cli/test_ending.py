@@ -23,7 +23,7 @@ from photometer.errors import WorkerTimeout
 from photometer.model.results_reader import load_results
 from photometer.model.visit import JOURNAL_NAME
 from tests.cli.test_run import descendants
-from tests.waiting import PATIENCE_SECONDS, wait_until, wait_until_gone
+from tests.waiting import PATIENCE_SECONDS, killed_at_last, wait_until, wait_until_gone
 
 pytestmark = pytest.mark.lengthy
 
@@ -94,12 +94,13 @@ def stopped_amid(words: list[str], folder: Path, scratch: Path, mark: Path, numb
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_until(lambda: mark.exists() or process.poll() is not None)
-    started = descendants(process.pid)
-    for _ in range(times):
-        process.send_signal(number)
-        time.sleep(0.02)
-    printed, told = process.communicate(timeout=PATIENCE_SECONDS)
+    with killed_at_last(process):
+        wait_until(lambda: mark.exists() or process.poll() is not None)
+        started = descendants(process.pid)
+        for _ in range(times):
+            process.send_signal(number)
+            time.sleep(0.02)
+        printed, told = process.communicate(timeout=PATIENCE_SECONDS)
     assert mark.exists(), told
     wait_until_gone(started)
     assert "Traceback" not in told

@@ -14,7 +14,7 @@ import pytest
 from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.results_reader import load_results
 from tests.photometer_command import photometer
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.waiting import PATIENCE_SECONDS, killed_at_last, wait_until
 
 pytestmark = pytest.mark.lengthy
 
@@ -125,9 +125,10 @@ def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     results = tmp_path / "out" / "results.json"
-    wait_until(lambda: results.exists() and results.read_text().count("fuzz_trial") >= 10)
-    started.send_signal(signal.SIGINT)
-    shown, complaint = started.communicate(timeout=PATIENCE_SECONDS)
+    with killed_at_last(started):
+        wait_until(lambda: results.exists() and results.read_text().count("fuzz_trial") >= 10)
+        started.send_signal(signal.SIGINT)
+        shown, complaint = started.communicate(timeout=PATIENCE_SECONDS)
     assert started.returncode == 130, complaint
     assert "stopped after" in complaint
     assert "ns per element" in shown

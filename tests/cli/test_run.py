@@ -15,7 +15,7 @@ import pytest
 
 from photometer.model.results_reader import load_results
 from tests.photometer_command import COMMAND, photometer
-from tests.waiting import PATIENCE_SECONDS, wait_until_gone
+from tests.waiting import PATIENCE_SECONDS, killed_at_last, wait_until, wait_until_gone
 
 GOOD = '"good": {"add": TimerArgs("x + 1", "x = torch.ones(3)"), "empty": TimerArgs("torch.empty(1)")},'
 HEAD = "from photometer.definition import GroupedSetup, GroupedStmts, TimerArgs\n"
@@ -107,14 +107,12 @@ def test_a_run_that_was_killed_is_continued_and_repeats_nothing(tmp_path: Path) 
     path = tmp_path / "out" / "results.json"
     for _ in range(2):
         process = subprocess.Popen(
-            command(*words, "--resume"), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command(*words, "--resume"), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
         )
-        while not (path.exists() and b'"measurement"' in path.read_bytes()) and process.poll() is None:
-            time.sleep(0.01)
-        time.sleep(random.uniform(0.0, 0.4))
-        started = descendants(process.pid)
-        process.kill()
-        process.wait()
+        with killed_at_last(process):
+            wait_until(lambda: path.exists() and b'"measurement"' in path.read_bytes())
+            time.sleep(random.uniform(0.0, 0.4))
+            started = descendants(process.pid)
         wait_until_gone(started)
     before = path.read_bytes()
     done = run(tmp_path, *words, "--resume")
@@ -141,12 +139,12 @@ def test_ctrl_c_ends_everything(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     results = tmp_path / "photometer-results" / "my_suite" / "results.json"
-    while not results.exists() and process.poll() is None:
-        time.sleep(0.05)
-    time.sleep(random.uniform(0.0, 3.0))
-    started = descendants(process.pid)
-    process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=PATIENCE_SECONDS)
+    with killed_at_last(process):
+        wait_until(lambda: results.exists() or process.poll() is not None)
+        time.sleep(random.uniform(0.0, 3.0))
+        started = descendants(process.pid)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130, told
     assert "--resume continues" in told
     wait_until_gone(started)

@@ -289,6 +289,21 @@ def test_a_statement_that_catches_everything_is_given_up() -> None:
     assert signal.getsignal(signal.SIGUSR1) is before
 
 
+def test_a_statement_that_ends_in_the_moment_its_time_is_up_is_given_up_in_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before, cancel = signal.getsignal(signal.SIGUSR1), threading.Timer.cancel
+
+    def too_late(timer: threading.Timer) -> None:
+        cancel(timer)
+        signal.raise_signal(signal.SIGUSR1)
+
+    monkeypatch.setattr(threading.Timer, "cancel", too_late)
+    with pytest.raises(WorkerTimeout, match="1 took longer"), giving_up_after(600.0, "1"):
+        pass
+    assert signal.getsignal(signal.SIGUSR1) is before
+
+
 @pytest.mark.parametrize("seconds", [None, 60.0])
 def test_a_statement_that_ends_in_time_is_left_alone(seconds: float | None) -> None:
     before, threads = signal.getsignal(signal.SIGUSR1), set(threading.enumerate())

@@ -133,13 +133,17 @@ def giving_up_after(seconds: float | None, subject: str) -> Iterator[None]:
     before = signal.signal(signal.SIGUSR1, give_up)
     waiting.start()
     try:
-        yield
+        try:
+            yield
+        finally:
+            # Once it has ended no signal can come any more, and one that was on its way has been handled.
+            waiting.cancel()
+            waiting.join()
     except _TooLong:
         raise WorkerTimeout(
             f"{subject} took longer than {seconds:g} s", remedy="Allow more with --timeout, or measure less."
         ) from None
     finally:
-        waiting.cancel()
         signal.signal(signal.SIGUSR1, before)
 
 

@@ -182,7 +182,7 @@ def test_sigterm_while_ray_starts_ends_the_run_in_words(tmp_path: Path, own: Sur
     assert done.returncode == TERMINATED, done.stderr
     assert done.stderr.endswith("photometer: stopped by SIGTERM\n")
     assert "***" not in done.stderr, "a stack of C++"
-    assert wait_until(lambda: not own.processes(), 120), own.processes()
+    wait_until(lambda: not own.processes(), found=own.processes)
     assert own.folders() == []
 
 

@@ -180,13 +180,14 @@ def _confirm(found: list[Change], suite: str, place: str, install: str | None) -
 
 def _print(store: Store, found: list[Change], json: str | None) -> None:
     from photometer.history.changes import changed_functions
-    from photometer.history.text import render_change
+    from photometer.history.text import dates_of, render_change
 
     if json is not None:
         give_lines(json, (dumps(_as_record(change, changed_functions(store, change))) for change in found))
         return
+    date = dates_of(change.first.commit.committed_at for change in found)
     for change in found:
-        show_rendered(render_change(change, changed_functions(store, change)) + "\n")
+        show_rendered(render_change(change, changed_functions(store, change), date) + "\n")
 
 
 def _as_record(change: Change, functions: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from photometer.analysis.cause import FunctionChange, short_functions
 from photometer.history.changes import Cause, Change, levels_of
@@ -77,22 +77,37 @@ def format_change(relative: float) -> str:
 
 
 def format_day(seconds: int) -> str:
+    return _date(seconds, "%Y-%m-%d")
+
+
+def format_moment(seconds: int) -> str:
+    return _date(seconds, "%Y-%m-%d %H:%M UTC")
+
+
+def _date(seconds: int, form: str) -> str:
     try:
-        return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%d")
+        return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime(form)
     except (OverflowError, ValueError, OSError):
         return "unknown"
 
 
+def dates_of(moments: Iterable[int]) -> Callable[[int], str]:
+    """Return what writes these as dates, and with their times if two of them are of one day."""
+    different = set(moments)
+    return format_day if len(set(map(format_day, different))) == len(different) else format_moment
+
+
 def table_of_runs(runs: Sequence[StoredRun]) -> Table:
     """Return a row per run."""
-    return table_of(RUN_COLUMNS, [_run_row(run) for run in runs])
+    date = dates_of(run.started_at for run in runs)
+    return table_of(RUN_COLUMNS, [_run_row(run, date(run.started_at)) for run in runs])
 
 
 def render_runs(runs: Sequence[StoredRun], width: int | None = None) -> str:
     return render_text(table_of_runs(runs), width)
 
 
-def _run_row(run: StoredRun) -> Row:
+def _run_row(run: StoredRun, date: str) -> Row:
     commit = "" if run.commit is None else run.commit.short + ("+" if run.is_dirty else "")
     if run.base_commit is not None:
         commit = f"{run.base_commit.short}..{commit}"
@@ -101,7 +116,7 @@ def _run_row(run: StoredRun) -> Row:
     return row_of(
         {
             "run": Cell(run.id, str(run.id)),
-            "date": format_day(run.started_at),
+            "date": Cell(format_moment(run.started_at), date),
             "kind": run.kind,
             "commit": commit,
             "branch": run.branch,
@@ -118,7 +133,9 @@ def render_curve(curve: Curve, *, with_points: int = 0, width: int | None = None
     head = f"  {curve.metric.words}: {len(levels)} commit{'' if len(levels) == 1 else 's'}, {curve.machine.name}"
     ends = f"{_at(levels[0], curve.metric)} … {_at(levels[-1], curve.metric)}" if len(levels) > 1 else ""
     lines = [f"{head}; {curve.environment.name}", f"    {sparks([level.value for level in levels])}  {ends}".rstrip()]
-    rows = [_level_row(level, curve.metric) for level in reversed(levels[-with_points:] if with_points else [])]
+    shown = levels[-with_points:] if with_points else levels[:0]
+    date = dates_of(level.commit.committed_at for level in shown)
+    rows = [row_of(_level_cells(level, curve.metric, date)) for level in reversed(shown)]
     points = render_text(table_of(POINT_COLUMNS, rows), width, indent="    ") if rows else ""
     return visible_block(lines) + points
 
@@ -136,19 +153,15 @@ def table_of_curves(curves: Sequence[Curve], with_points: int) -> Table:
             "environment": curve.environment.name,
         }
         shown = levels[-with_points:] if with_points else levels[:0]
-        rows += [row_of({**_level_cells(level, curve.metric), **about}) for level in shown]
+        rows += [row_of({**_level_cells(level, curve.metric, format_moment), **about}) for level in shown]
     return table_of(CURVE_COLUMNS, rows)
 
 
-def _level_row(level: CurvePoint, metric: Metric) -> Row:
-    return row_of(_level_cells(level, metric))
-
-
-def _level_cells(level: CurvePoint, metric: Metric) -> dict[str, Cell | Value]:
+def _level_cells(level: CurvePoint, metric: Metric, date: Callable[[int], str]) -> dict[str, Cell | Value]:
     interval = _interval(level, metric)
     return {
         "commit": level.commit.short,
-        "date": format_day(level.commit.committed_at),
+        "date": date(level.commit.committed_at),
         "value": Cell(level.value, format_value(level.value, metric)),
         "interval": Cell((level.low, level.high), interval) if interval else None,
         "subject": level.commit.subject,
@@ -179,13 +192,15 @@ def sparks(values: Sequence[float]) -> str:
     return "".join(_BARS[min(int((value - low) / span * len(_BARS)), len(_BARS) - 1)] for value in shown)
 
 
-def render_change(change: Change, functions: Iterable[FunctionChange] = ()) -> str:
-    """Return a change in two to four lines: the benchmark, the size, the commit, the cause."""
+def render_change(
+    change: Change, functions: Iterable[FunctionChange] = (), date: Callable[[int], str] = format_day
+) -> str:
+    """Return a change in two to four lines: the benchmark, the size, the commit with its date, the cause."""
     values = f"{format_value(change.before, change.metric)} → {format_value(change.after, change.metric)}"
     certainty = "exact" if change.p is None else f"p = {change.p:.2g}"
     lines = [
         f"{format_change(change.relative):>9}  {change.benchmark.title}, {change.metric.words}: {values} ({certainty})",
-        f"           {where(change)}",
+        f"           {where(change, date)}",
     ]
     if named := function_words(functions):
         lines.append(f"           most in {named}")
@@ -205,11 +220,11 @@ def function_words(functions: Iterable[FunctionChange]) -> str:
     return ", ".join(named[:FUNCTIONS_SHOWN])
 
 
-def where(change: Change) -> str:
-    """Return the commit, or the interval of commits that are not measured yet."""
+def where(change: Change, date: Callable[[int], str]) -> str:
+    """Return the commit with its date, or the interval of commits that are not measured yet."""
     first, last = change.first.commit, change.last.commit
     if change.is_one_commit:
-        return f"{format_day(first.committed_at)}  {_named(first)}"
+        return f"{date(first.committed_at)}  {_named(first)}"
     if change.unmeasured is None:
         return f"between {_named(last)} and {_named(first)}"
     count = len(change.unmeasured) + 1

@@ -86,7 +86,7 @@ def test_changes_are_filtered_by_text_kind_machine_and_tag(tab: Tab, published: 
     tab.find(".tile.is-machine").click()
     expect(rows).to_have_count(2)
     tab.find(".tile.is-machine").click()
-    tab.find(".tag", has_text="the machine’s").click()
+    tab.find(".tag", has_text="from the machine").click()
     expect(rows).to_have_count(2)
     tab.find(".choice select").select_option("1")
     expect(rows).to_have_count(1)

@@ -94,7 +94,7 @@ function commitCard(view, curves, series) {
   const values = curves.map((curve) => [site.metrics[curve.metric], curve.points.find((point) => point.place === view.chosen)]).filter(([, point]) => point);
   const key = site.series[series].key;
   return h("div", { class: "commit-card" },
-    h("p", {}, shaLink(sha), " ", h("strong", {}, subject), h("span", { class: "hint" }, ` ${[author, dateText(at)].filter(Boolean).join(", ")}`)),
+    h("p", {}, shaLink(sha), " ", h("strong", {}, subject), h("span", { class: "hint" }, ` ${[author, momentText(at)].filter(Boolean).join(", ")}`)),
     h("p", {}, values.map(([metric, point]) => `${metricName(metric)}: ${metricText(metric, point.value)}`).join(" · ")),
     Number.isFinite(before) && h("p", {}, h("a", { href: address("compare", view.commits[before][0], sha, key) }, "Compare with the measured commit before"), h("span", { class: "hint" }, " · "), h("a", { href: address("compare", sha, view.commits[view.whole[1]][0], key) }, "with the latest")));
 }

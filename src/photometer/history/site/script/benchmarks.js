@@ -41,7 +41,7 @@ function benchmarkList(place, key) {
     { key: "name", name: "Benchmark", className: "first", value: benchmarkTitle, cell: rowName },
     { key: "spark", name: "", className: "spark-cell", cell: (row) => row.here.spark && sparkline(row.here.spark) },
     ...metrics.map((metric, i) => ({ key: `metric-${metric}`, name: metricName(site.metrics[metric]), className: i ? "right wide-only" : "right", value: valueOf(metric), largestFirst: true, cell: (row) => (valueOf(metric)(row) === null ? "" : metricText(site.metrics[metric], valueOf(metric)(row))) })),
-    { key: "changed", name: "Last change", className: "right", value: (row) => (row.changed ? site.change_commits[row.changed.first][1] : null), largestFirst: true, cell: (row) => row.changed && [h("span", { class: `size is-${changeKind(row.changed)}` }, row.changed.relative === null ? "new" : change(ratioOf(row.changed))), h("span", { class: "hint" }, ` ${dateText(site.change_commits[row.changed.first][1])}`)] },
+    { key: "changed", name: "Last change", className: "right", value: (row) => (row.changed ? site.change_commits[row.changed.first][1] : null), largestFirst: true, cell: (row) => row.changed && [h("span", { class: `size is-${changeKind(row.changed)}` }, row.changed.relative === null ? "new" : change(ratioOf(row.changed))), " ", h("span", { class: "hint changed-on" }, dateText(site.change_commits[row.changed.first][1]))] },
   ];
   const holder = h("div", {});
   put(place, h("h1", {}, "Benchmarks"), h("div", { class: "controls" }, seriesChoice(series, (chosen) => go(address("benchmarks", site.series[chosen].key)))), holder);

@@ -29,7 +29,7 @@ async function comparePage(place, base, branch, seriesKey) {
       if (chosen >= 0) to(i ? places[0] : chosen, i ? chosen : places[1]);
     });
     const at = places[i] >= 0 && commits[places[i]];
-    return h("div", {}, h("label", {}, text, input), at && h("p", { class: "hint" }, forgeAddress(at[0]) && [shaLink(at[0]), " · "], [at[2], dateText(at[1])].filter(Boolean).join(", ")));
+    return h("div", {}, h("label", {}, text, input), at && h("p", { class: "hint" }, forgeAddress(at[0]) && [shaLink(at[0]), " · "], [at[2], momentText(at[1])].filter(Boolean).join(", ")));
   };
   put(place, h("h1", {}, "Compare two commits"), list,
     h("div", { class: "pick" }, field(0, "Base"), h("button", { type: "button", class: "quiet", onclick: () => places[0] >= 0 && places[1] >= 0 && to(places[1], places[0]) }, "Swap"), field(1, "Branch")),
@@ -120,7 +120,7 @@ function comparedColumns(rows) {
     const apart = isApart(pair, row.noise[metric]);
     const machines = apart && isMachines(row.pairs, metric);
     const kind = apart && !machines ? `size is-${ratio > 1 ? "more" : "less"}` : "hint";
-    return [h("span", { class: kind }, site.metrics[metric].exact && ratio === 1 ? "same" : change(ratio)), machines && h("div", { class: "hint" }, SAME_INSTRUCTIONS), h("div", { class: "hint from-to" }, `${text(row, metric, 0)} → ${text(row, metric, 1)}`)];
+    return [h("span", { class: kind }, site.metrics[metric].exact && ratio === 1 ? "same" : change(ratio)), machines && h("div", { class: "hint why" }, SAME_INSTRUCTIONS), h("div", { class: "hint from-to" }, `${text(row, metric, 0)} → ${text(row, metric, 1)}`)];
   };
   return [
     { key: "name", name: "Benchmark", className: "first", value: benchmarkTitle, cell: rowName },

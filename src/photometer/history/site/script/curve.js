@@ -72,18 +72,19 @@ function drawCurve({ points, metric, changes, compared, view, width, label }) {
   for (const tick of y.ticks(4)) {
     svg.append(s("line", { class: "grid", x1: left, x2: right, y1: y(tick), y2: y(tick) }), s("text", { class: "tick", x: left - 7, y: y(tick) + 4, "text-anchor": "end" }, metricTick(metric, tick, step)));
   }
-  let lastLabel = -Infinity;
-  // Commits of one day are distinguished by their times.
-  const inView = view.commits.slice(Math.max(Math.floor(low), 0), Math.ceil(high) + 1);
-  const isOneDay = inView.length > 1 && new Set(inView.map((commit) => dateText(commit[1]))).size === 1;
-  const tickDate = (at) => (isOneDay && at ? (lastLabel === -Infinity ? momentText(at).slice(0, 16) : timeText(at)) : dateText(at));
+  const labelled = [];
   for (const tick of x.ticks(Math.max(2, Math.floor((right - left) / 110)))) {
     const commit = view.commits[Math.round(tick)];
-    if (!commit || x(tick) - lastLabel < 80 || x(tick) < left + 28 || x(tick) > right - 28) continue;
-    const when = tickDate(commit[1]) || shortSha(commit[0]);
-    lastLabel = x(tick);
-    svg.append(s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: top, y2: bottom }), s("text", { class: "tick", x: x(tick), y: bottom + 17, "text-anchor": "middle" }, when));
+    const isBeside = labelled.length && x(tick) - labelled[labelled.length - 1].at < 80;
+    if (!commit || isBeside || x(tick) < left + 28 || x(tick) > right - 28) continue;
+    labelled.push({ at: x(tick), commit, day: dateText(commit[1]) });
   }
+  labelled.forEach(({ at, commit, day }, i) => {
+    const isDayOf = (other) => day !== "" && other !== undefined && other.day === day;
+    // Labels of one day are distinguished by their times; the first of them has the day, too.
+    const when = isDayOf(labelled[i - 1]) ? timeText(commit[1]) : isDayOf(labelled[i + 1]) ? momentText(commit[1]).slice(0, 16) : day || shortSha(commit[0]);
+    svg.append(s("line", { class: "grid", x1: at, x2: at, y1: top, y2: bottom }), s("text", { class: "tick", x: at, y: bottom + 17, "text-anchor": "middle" }, when));
+  });
   const inner = s("g", { "clip-path": `url(#${clip})` });
   const at = (point, value) => `${x(point.place).toFixed(1)} ${held(value).toFixed(1)}`;
   if (drawn.some((point) => point.high > point.low)) {
@@ -261,6 +262,6 @@ class CurveChart {
     const interval = point.high > point.low ? ` (${metricText(this.metric, point.low)} to ${metricText(this.metric, point.high)})` : "";
     const found = this.changes.find((changed) => changed.place === point.place);
     const sides = this.compared.filter((each) => each.place === point.place).map((each) => `${metricText(this.metric, each.value)} in a live comparison, ${momentText(each.at)}`);
-    showTip([`${metricText(this.metric, point.value)}${interval}`, ...new Set(sides), `${shortSha(sha)} ${shortened(subject, 90)}`, [author, dateText(at), point.runs > 1 && plural(point.runs, "run")].filter(Boolean).join(", "), ...(found && found.relative !== null ? [`Changed here: ${change(ratioOf(found))}`] : [])], x, y);
+    showTip([`${metricText(this.metric, point.value)}${interval}`, ...new Set(sides), `${shortSha(sha)} ${shortened(subject, 90)}`, [author, momentText(at), point.runs > 1 && plural(point.runs, "run")].filter(Boolean).join(", "), ...(found && found.relative !== null ? [`Changed here: ${change(ratioOf(found))}`] : [])], x, y);
   }
 }

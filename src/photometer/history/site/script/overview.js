@@ -77,14 +77,14 @@ function overview(place) {
   const tags = tellingTags(site.changes.map((changed) => site.benchmarks[changed.benchmark]));
   put(place,
     h("h1", {}, site.title), h("p", { class: "lead" }, headline()),
-    site.changes.length > 0 && h("div", { class: "tiles three", role: "group", "aria-label": "Changes; choose one to see only those" }, tile("slower or more", "slower"), tile("faster or less", "faster"), tile("the machine", "machine")),
+    site.changes.length > 0 && h("div", { class: "tiles three", role: "group", "aria-label": "Changes; choose one to see only those" }, tile("slower or more", "slower"), tile("faster or less", "faster"), tile("from the machine", "machine")),
     h("div", { class: "controls" }, search, seriesChoice(null, (series) => {
       state.series = series;
       update();
     }, { none: "All machines" }),
     h("div", { class: "tags", role: "group", "aria-label": "Filters" },
       metrics.length > 1 && metrics.map((metric) => toggle(state.metrics, metric, metricName(site.metrics[metric]))),
-      kinds.length > 1 && kinds.map((kind) => toggle(state.origins, kind, kind === "machine" ? "the machine’s" : kind === "code" ? "the code’s" : kind)),
+      kinds.length > 1 && kinds.map((kind) => toggle(state.origins, kind, ORIGIN_NAMES[kind] || kind)),
       tags.map((tag) => toggle(state.tags, tag, tag)))),
     status, list, end, about());
   new IntersectionObserver((seen) => seen.some((each) => each.isIntersecting) && more(), { rootMargin: "600px" }).observe(end);
@@ -133,7 +133,7 @@ function commitGroup(first, members) {
     });
   }
   return h("section", { class: "commit-group", "aria-label": `Commit ${shortSha(sha)}` },
-    h("p", { class: "commit-head" }, shaLink(sha), h("span", { class: "subject" }, subject || "No subject"), h("span", { class: "who" }, [author, dateText(at)].filter(Boolean).join(", "))),
+    h("p", { class: "commit-head" }, shaLink(sha), h("span", { class: "subject" }, subject || "No subject"), h("span", { class: "who" }, [author, momentText(at)].filter(Boolean).join(", "))),
     unmeasured(members), table, button);
 }
 
@@ -154,7 +154,7 @@ function changeRow(together, { named = true } = {}) {
   const compareTo = h("a", { href: address("compare", site.change_commits[last][0], sha, site.series[series].key) }, "compare");
   const what = named
     ? [h("a", { href: benchmarkAddress(row, series) }, benchmarkTitle(row)), telling(row).length > 0 && h("span", { class: "hint" }, ` ${telling(row).join(" · ")}`), site.series.length > 1 && h("div", { class: "hint" }, seriesName(site.series[series]))]
-    : h("p", { class: "commit-head" }, shaLink(sha), h("span", {}, subject), h("span", { class: "who" }, dateText(at)));
+    : h("p", { class: "commit-head" }, shaLink(sha), h("span", {}, subject), h("span", { class: "who" }, momentText(at)));
   return h("tr", {}, h("td", { class: "what" }, what), h("td", { class: "how" }, changes.map(changeSize)), h("td", {}, causes(changes), h("div", { class: "hint" }, compareTo)));
 }
 

@@ -25,6 +25,9 @@ const ORIGINS = {
   open: ["", "instructions were not counted"],
 };
 
+// What the buttons that choose among changes say.
+const ORIGIN_NAMES = { code: "from the code", machine: "from the machine", confirmed: "confirmed live", "not confirmed": "not confirmed live", open: "cause unknown" };
+
 function metricName(metric) {
   const known = METRIC_WORDS[metric.name];
   if (known) return known[0];
@@ -64,7 +67,7 @@ function timeText(seconds) {
 }
 
 function momentText(seconds) {
-  return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return seconds && `${new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
 function shortSha(sha) {
@@ -129,7 +132,7 @@ function tileOf(changed) {
 
 function certainty(p) {
   if (p === null) return "exact";
-  return p < 1e-12 ? "certain" : `p = ${p < 1e-3 ? p.toExponential(0).replace("e-", "·10⁻").replace(/⁻(\d+)/, (_, digits) => `⁻${[...digits].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("")}`) : p.toPrecision(1)}`;
+  return p < 1e-12 ? "a clear step" : `p = ${p < 1e-3 ? p.toExponential(0).replace("e-", "·10⁻").replace(/⁻(\d+)/, (_, digits) => `⁻${[...digits].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("")}`) : p.toPrecision(1)}`;
 }
 
 // A choice among series (machines are kept apart); nothing if there is only one. `none` names the choice of all.

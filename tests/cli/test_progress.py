@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 
 import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from photometer.cli.progress import FIRST_ROWS, RunBar, RunLines, one_phase
-from photometer.execution.observer import RunState
+from photometer.cli.progress import FIRST_ROWS, RunBar, RunLines, busy_lines, one_phase, run_bar
+from photometer.execution.observer import NodeState, RunState
 
 
 def test_the_first_rows_are_printed_as_they_become_final() -> None:
@@ -51,3 +52,25 @@ def test_a_phase_says_what_it_does(
     shown = capsys.readouterr()
     assert "compiling [x]" in shown.err
     assert not shown.out
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (RunState(0, 14, 0, 45.0, ("C++",), overdue=("C++",)), ["overdue: C++"]),
+        (RunState(0, 14, 0, 45.0, ("C++", "matmul"), overdue=()), ["now matmul"]),
+        (
+            RunState(0, 14, 0, 45.0, ("C++",), nodes=(NodeState("east", ("C++",)),), overdue=("C++",)),
+            ["overdue: C++", "east: C++"],
+        ),
+    ],
+)
+def test_what_runs_is_named_once_unless_its_node_must_be_said(state: RunState, said: list[str]) -> None:
+    assert busy_lines(state) == said
+
+
+def test_a_long_name_leaves_the_figures_whole() -> None:
+    screen = io.StringIO()
+    with run_bar("suite", Console(file=screen, width=80, force_terminal=True)) as bar:
+        bar.progressed(RunState(3, 168, 0, 145.0, ("a name that goes on and on " * 5,), 0.5))
+    assert "3 of 168 variants 2 min 20 s left" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())

@@ -18,6 +18,7 @@ from photometer.execution.observer import NullObserver, RunObserver, RunState
 from photometer.model.visible_text import visible_line
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from photometer.analysis.ranking import Ranking
@@ -37,20 +38,29 @@ def run_progress(suite: str, *, quiet: bool) -> Iterator[RunObserver]:
         yield RunLines(suite)
     else:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
 
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[count]}"),
-            TextColumn("{task.fields[left]}"),
-            TextColumn("[red]{task.fields[failed]}"),
-            TextColumn("[dim]{task.fields[now]}", markup=True),
-        )
-        console = Console(stderr=True)
-        with Progress(*columns, console=console, transient=True, refresh_per_second=4) as progress:
-            task = progress.add_task(_in_bar(suite), total=None, count="", left="starting", failed="", now="")
-            yield RunBar(progress, task, suite)
+        with run_bar(suite, Console(stderr=True)) as bar:
+            yield bar
+
+
+@contextlib.contextmanager
+def run_bar(suite: str, console: Console) -> Iterator[RunBar]:
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
+
+    # What runs now gets the room that is left: its name may be long, and the figures beside it must stay whole.
+    rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[count]}"),
+        TextColumn("{task.fields[left]}"),
+        TextColumn("[red]{task.fields[failed]}"),
+        TextColumn("[dim]{task.fields[now]}", markup=True, table_column=rest),
+    )
+    with Progress(*columns, console=console, expand=True, transient=True, refresh_per_second=4) as progress:
+        task = progress.add_task(_in_bar(suite), total=None, count="", left="starting", failed="", now="")
+        yield RunBar(progress, task, suite)
 
 
 class RunBar:
@@ -76,9 +86,9 @@ class RunBar:
             completed=state.share_done,
             total=1.0,
             count=state.words,
-            left=_in_bar(left_words(state)),
+            left=f"{words_for(state.seconds_left)} left",
             failed=f"{state.failed_orders} failed" if state.failed_orders else "",
-            now="\n".join(map(_in_bar, node_lines(state.nodes) or state.now[-1:])),
+            now="\n".join(map(_in_bar, busy_lines(state))),
         )
 
     def gave_up(self, title: str, reason: str) -> None:
@@ -99,9 +109,8 @@ class RunLines:
         self._last = now
         failed = f", {state.failed_orders} failed" if state.failed_orders else ""
         done = f"{int(100 * state.share_done)} %, {state.words}{failed}"
-        busy = f"; now {state.now[-1]}" if state.now else ""
-        busy = f"; {'; '.join(node_lines(state.nodes))}" if state.nodes else busy
-        say_aside(f"{self._suite}: {done}, about {left_words(state)}{busy}")
+        busy = "".join(f"; {line}" for line in busy_lines(state))
+        say_aside(f"{self._suite}: {done}, about {words_for(state.seconds_left)} left{busy}")
 
     def measured(self, title: str, seconds: float) -> None:
         # A log has the table, which says it once.
@@ -118,10 +127,12 @@ def _in_bar(text: str) -> str:
     return escape(on_screen(visible_line(text)))
 
 
-def left_words(state: RunState) -> str:
-    """Return `45 s left`, and work that is overdue, which may take longer than that."""
-    left = f"{words_for(state.seconds_left)} left"
-    return f"{left}, overdue: {visible_line(state.overdue[0])}" if state.overdue else left
+def busy_lines(state: RunState) -> list[str]:
+    """Return what runs now, by node on a cluster; first what has run for much longer than it should."""
+    slow = [f"overdue: {visible_line(title)}" for title in state.overdue[:1]]
+    if state.nodes:
+        return [*slow, *node_lines(state.nodes)]
+    return slow or [f"now {visible_line(title)}" for title in state.now[-1:]]
 
 
 def words_for(seconds: float) -> str:

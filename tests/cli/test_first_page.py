@@ -37,7 +37,8 @@ def test_a_project_with_a_suite(project: Path) -> None:
     facts = dict(
         line.split(maxsplit=1) for line in page.splitlines() if line.startswith("  ") and "photometer " not in line
     )
-    assert facts["suite"].endswith("suite.py")
+    assert facts["settings"] == "pyproject.toml"
+    assert facts["suite"] == "suite.py"
     assert facts["base"] == "git:merge-base:main"
     assert facts["results"] == "photometer-results/old/results.json, written 2 days ago"
     assert commands(page) == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -42,9 +43,9 @@ def last_results(folder: Path) -> Path | None:
 
 
 def _facts(project: ProjectSettings, results: Path | None) -> list[Line]:
-    facts = [("settings", str(project.file))] if project.file is not None else []
+    facts = [("settings", _shown(project.file))] if project.file is not None else []
     facts += [
-        (name, value)
+        (name, _shown(value))
         for name, value in (("suite", project.suite), ("base", project.base), ("store", project.store))
         if value is not None
     ]
@@ -71,8 +72,9 @@ def _next_commands(project: ProjectSettings, results: Path | None) -> list[Line]
     return commands
 
 
-def _shown(path: Path) -> str:
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+def _shown(value: Path | str) -> str:
+    """Return a value of the settings or a path, from here on if it is below this folder."""
+    return str(value).removeprefix(f"{Path.cwd()}{os.sep}")
 
 
 def _ago(seconds: float) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from photometer.execution.observer import TimeLeft
 from photometer.execution.steps import BUILD, COUNT, TIME
 
@@ -59,3 +61,27 @@ def test_on_a_small_machine_nothing_goes_on_beside_a_timing() -> None:
     for step in (TIME, COUNT, BUILD):
         left.add(step, 1.0)
     assert left.estimate_seconds({TIME: 40, COUNT: 40, BUILD: 1}, {}) == 1.0 + 40.0 + 20.0
+
+
+def test_while_something_is_overdue_the_time_left_stands_still() -> None:
+    left = TimeLeft(cores=2)
+    said = [left.falling(200, now, is_overdue=now > 20) for now in range(0, 200, 10)]
+    assert said[:3] == [200, 190, 180]
+    assert set(said[3:]) == {180}
+    assert left.falling(200, 200) == 170
+
+
+def test_what_has_not_run_yet_is_thought_to_be_as_slow_as_the_rest() -> None:
+    left = TimeLeft(cores=1)
+    for _ in range(10):
+        left.add(TIME, 8 * TIME.first_guess_seconds)
+    assert left.seconds_each(COUNT) == pytest.approx(8 * COUNT.first_guess_seconds)
+    # The start of a server is not a count's.
+    left.add(COUNT, 1000.0)
+    assert left.seconds_each(COUNT) == pytest.approx(8 * COUNT.first_guess_seconds)
+
+
+def test_a_quick_machine_does_not_shorten_guesses() -> None:
+    left = TimeLeft(cores=1)
+    left.add(TIME, TIME.first_guess_seconds / 10)
+    assert left.seconds_each(COUNT) == COUNT.first_guess_seconds

@@ -93,6 +93,7 @@ class TimeLeft:
         self._finished: Counter[Step] = Counter()
         self._build_seconds = BUILD.first_guess_seconds
         self._end = math.inf
+        self._shown_at = 0.0
 
     def expect_build(self, snippets: float) -> None:
         """Add a build of this many C++ snippets; cached ones take no time, but are not known yet."""
@@ -104,8 +105,14 @@ class TimeLeft:
             expected += STARTING_SECONDS
         return seconds > max(OVERDUE_FACTOR * expected, expected + OVERDUE_SECONDS)
 
-    def falling(self, estimate_seconds: float, now: float) -> float:
-        """Return the time left to show: it falls with the clock, and is corrected if it was far from the truth."""
+    def falling(self, estimate_seconds: float, now: float, *, is_overdue: bool = False) -> float:
+        """Return the time left to show: it falls with the clock, and is corrected if it was far from the truth.
+
+        While something is overdue it stands still: nobody knows when the rest can go on.
+        """
+        if is_overdue:
+            self._end += now - self._shown_at
+        self._shown_at = now
         end = now + estimate_seconds
         said = max(self._end - now, 0.0)
         if end < self._end or estimate_seconds > CORRECTION_FACTOR * said + CORRECTION_SECONDS:
@@ -114,14 +121,21 @@ class TimeLeft:
 
     def add(self, step: Step, seconds: float) -> None:
         if step.counts and not self._finished[step]:
-            seconds = min(seconds, step.first_guess_seconds)
+            seconds = min(seconds, self.seconds_each(step))
         self._spent[step] += seconds
         self._finished[step] += 1
 
     def seconds_each(self, step: Step) -> float:
-        finished = self._finished[step]
-        guess = self._build_seconds if step == BUILD else step.first_guess_seconds
-        return self._spent[step] / finished if finished else guess
+        if finished := self._finished[step]:
+            return self._spent[step] / finished
+        return self._build_seconds if step == BUILD else step.first_guess_seconds * self._slowness
+
+    @property
+    def _slowness(self) -> float:
+        """How many times as long as was guessed what is finished took: on a busy machine the rest will, too."""
+        known = [step for step in self._finished if step.is_result and self._finished[step]]
+        guessed = sum(self._finished[step] * step.first_guess_seconds for step in known)
+        return max(sum(self._spent[step] for step in known) / guessed, 1.0) if known else 1.0
 
     def estimate_seconds(self, left: Mapping[Step, int], running: Mapping[Step, float]) -> float:
         """Estimate by kind: how many steps are left (with those that run), how long the running ones have run."""

@@ -377,20 +377,20 @@ class Scheduler:
         for job, _, start in self._running.values():
             elapsed[job.step] = elapsed.get(job.step, 0.0) + now - start
         self._share_done = max(self._share_done, 1.0 - _results(left) / self._all_steps if self._all_steps else 1.0)
+        overdue = tuple(
+            job.title for job, _, start in self._running.values() if self._time_left.is_overdue(job.step, now - start)
+        )
+        seconds = self._time_left.estimate_seconds(left, elapsed)
         self._observer.progressed(
             RunState(
                 self._agenda.orders - self._agenda.orders_left,
                 self._agenda.orders,
                 self.failed_orders,
-                self._time_left.falling(self._time_left.estimate_seconds(left, elapsed), now),
+                self._time_left.falling(seconds, now, is_overdue=bool(overdue)),
                 tuple(job.title for job, _, _ in self._running.values()),
                 self._share_done,
                 self._workplace.states(),
-                tuple(
-                    job.title
-                    for job, _, start in self._running.values()
-                    if self._time_left.is_overdue(job.step, now - start)
-                ),
+                overdue,
             )
         )
 

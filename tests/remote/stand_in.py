@@ -17,7 +17,10 @@ from tests.execution.fake_executor import FACTS, RECORDS, label_of, step_of
 
 
 def environment(**variables: object) -> Environment:
-    """Return the environment of a stand-in: SECONDS of each work, KILLER and its FILE, TORCH."""
+    """Return the environment of a stand-in: SECONDS of each work, KILLER and its FILE, TORCH.
+
+    With a FILE, TORCH is that of the nodes that start when the file is there.
+    """
     return Environment("/python", variables=tuple((name, str(value)) for name, value in variables.items()))
 
 
@@ -29,7 +32,8 @@ class StandIn(NodeWorker):
 
     def hello(self) -> NodeFacts:
         node = Node(self._name, Machine(cpu_model="stand-in"), self._core_count, self._gpus, toolchain="gcc")
-        facts = FACTS if "TORCH" not in self._told else _with_torch(self._told["TORCH"])
+        differs = "TORCH" in self._told and ("FILE" not in self._told or Path(self._told["FILE"]).exists())
+        facts = _with_torch(self._told["TORCH"]) if differs else FACTS
         return NodeFacts(node, tuple(range(self._core_count)), facts, "", own_code_digest(), os.getpid())
 
     def execute(self, work: Work, files: Mapping[str, Any]) -> NodeOutcome:

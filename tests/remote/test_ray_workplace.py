@@ -29,6 +29,8 @@ pytestmark = pytest.mark.lengthy
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install photometer[ray]")
 
 Record = dict[str, Any]
+# A node of a busy machine takes its time to join.
+PATIENCE_SECONDS = 300.0
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +151,23 @@ def test_another_torch_is_an_error(simulated: Any) -> None:
     place = place_on(most_nodes=1, TORCH="1.0")
     with pytest.raises(WorkerStartError, match=r"a different torch than this machine: version 1\.0 instead of"):
         place.__enter__()
+
+
+def test_a_late_node_with_another_torch_is_left_out_and_the_others_go_on(simulated: Any, tmp_path: Path) -> None:
+    remarks: list[str] = []
+    with place_on(remarks, TORCH="1.0", FILE=tmp_path / "late") as place:
+        (tmp_path / "late").touch()
+        extra = simulated.add_node(num_cpus=2)
+        try:
+            deadline = time.monotonic() + PATIENCE_SECONDS
+            while not any("it is left out" in remark for remark in remarks) and time.monotonic() < deadline:
+                place.attend()
+                time.sleep(0.1)
+            assert "a different torch than this machine" in remarks[-1]
+            assert len(place.nodes) == 2
+            assert labels(run(place, many(5))) == sorted(many(5))
+        finally:
+            simulated.remove_node(extra)
 
 
 def test_what_runs_on_an_accelerator_is_measured_where_one_is_declared_one_at_a_time(simulated: Any) -> None:

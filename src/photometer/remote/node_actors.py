@@ -132,6 +132,7 @@ class NodeActors:
         self._gone: set[str] = set()
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._looked = 0.0
+        self._is_under_way = False
         self.members: dict[str, Member] = {}
 
     @property
@@ -154,13 +155,14 @@ class NodeActors:
                 self._on_remark(self._waiting_words())
                 remarked = True
             if self.ready and waited > OTHER_NODES_SECONDS:
-                return
+                break
             if waited > FIRST_NODE_SECONDS:
                 raise WorkerStartError(
                     f"no node was free within {FIRST_NODE_SECONDS:.0f} s",
                     remedy=f"Check what runs there (`ray status`), or declare nodes shared (the resource {SHARED}).",
                 )
             time.sleep(POLL_SECONDS)
+        self._is_under_way = True
 
     def _waiting_words(self) -> str:
         longest = OTHER_NODES_SECONDS if self.ready else FIRST_NODE_SECONDS
@@ -174,17 +176,33 @@ class NodeActors:
                 member = self.members.get(event.name)
                 if member is None or member.actor is not event.actor:
                     continue
-                error = None if event.hello is None else event.hello.exception()
-                if event.hello is not None and error is None:
-                    self._welcome(member, event.hello.result())
-                else:
-                    self._lose(event.name, member, error)
+                try:
+                    self._take(event, member)
+                except WorkerStartError as refused:
+                    if not self._is_under_way or len(self.members) == 1:
+                        raise
+                    self._leave_out(event.name, member, refused)
         if not self.members or time.monotonic() - self._looked > LOOK_SECONDS:
             self._look_for_nodes()
         if not self.members:
             raise NodesGone(
                 "no node is left", remedy="Use --resume when the cluster is back: nothing is measured twice."
             )
+
+    def _take(self, event: _Event, member: Member) -> None:
+        error = None if event.hello is None else event.hello.exception()
+        if event.hello is not None and error is None:
+            self._welcome(member, event.hello.result())
+        else:
+            self._lose(event.name, member, error)
+
+    def _leave_out(self, name: str, member: Member, refused: WorkerStartError) -> None:
+        """Do without a node that joined late and cannot be used: the others go on."""
+        with contextlib.suppress(Exception):
+            self._ray.kill(member.actor)
+        self.members.pop(name)
+        self._gone.add(name)
+        self._on_remark(f"{refused.message}; it is left out")
 
     def report(self, name: str, actor: Any) -> None:
         """Report, from any thread, that an actor was found dead."""

@@ -69,8 +69,23 @@ def test_what_runs_is_named_once_unless_its_node_must_be_said(state: RunState, s
     assert busy_lines(state) == said
 
 
+def test_a_log_does_not_repeat_itself(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("photometer.cli.progress.RUN_LINE_SECONDS", 0.0)
+    lines = RunLines("suite")
+    waits = RunState(0, 14, 0, 1.0, ("matmul",), 0.88, overdue=("matmul",))
+    for state in (waits, waits, waits, RunState(1, 14, 0, 1.0, ("add",), 0.9)):
+        lines.progressed(state)
+    assert capsys.readouterr().err.splitlines() == [
+        "suite: 88 %, 0 of 14 variants, more than 1 s left; overdue: matmul",
+        "suite: 90 %, 1 of 14 variants, about 1 s left; now add",
+    ]
+    monkeypatch.setattr("photometer.cli.progress.SAME_LINE_SECONDS", 0.0)
+    lines.progressed(RunState(1, 14, 0, 1.0, ("add",), 0.9))
+    assert capsys.readouterr().err, "a sign of life now and then"
+
+
 def test_a_long_name_leaves_the_figures_whole() -> None:
     screen = io.StringIO()
     with run_bar("suite", Console(file=screen, width=80, force_terminal=True)) as bar:
         bar.progressed(RunState(3, 168, 0, 145.0, ("a name that goes on and on " * 5,), 0.5))
-    assert "3 of 168 variants 2 min 20 s left" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    assert "3 of 168 variants about 2 min 20 s left" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 FIRST_ROWS = 5
 # A log that is read later wants few lines; somebody who waits wants a sign of life.
 RUN_LINE_SECONDS = 15.0
+# A line that says the same again is only that.
+SAME_LINE_SECONDS = 120.0
 
 
 @contextlib.contextmanager
@@ -86,7 +88,7 @@ class RunBar:
             completed=state.share_done,
             total=1.0,
             count=state.words,
-            left=f"{words_for(state.seconds_left)} left",
+            left=left_words(state),
             failed=f"{state.failed_orders} failed" if state.failed_orders else "",
             now="\n".join(map(_in_bar, busy_lines(state))),
         )
@@ -101,16 +103,19 @@ class RunLines:
     def __init__(self, suite: str) -> None:
         self._suite = suite
         self._last = time.monotonic()
+        self._said = ""
 
     def progressed(self, state: RunState) -> None:
         now = time.monotonic()
         if now - self._last < RUN_LINE_SECONDS:
             return
-        self._last = now
         failed = f", {state.failed_orders} failed" if state.failed_orders else ""
         done = f"{int(100 * state.share_done)} %, {state.words}{failed}"
         busy = "".join(f"; {line}" for line in busy_lines(state))
-        say_aside(f"{self._suite}: {done}, about {words_for(state.seconds_left)} left{busy}")
+        line = f"{self._suite}: {done}, {left_words(state)}{busy}"
+        if line != self._said or now - self._last >= SAME_LINE_SECONDS:
+            self._last, self._said = now, line
+            say_aside(line)
 
     def measured(self, title: str, seconds: float) -> None:
         # A log has the table, which says it once.
@@ -125,6 +130,11 @@ def _in_bar(text: str) -> str:
     from rich.markup import escape
 
     return escape(on_screen(visible_line(text)))
+
+
+def left_words(state: RunState) -> str:
+    """Return `about 45 s left`; while something is overdue, it takes longer than that."""
+    return f"{'more than' if state.overdue else 'about'} {words_for(state.seconds_left)} left"
 
 
 def busy_lines(state: RunState) -> list[str]:

@@ -8,7 +8,8 @@ import json
 
 from photometer.analysis.result_rows import FIRST_VARIANT_COLUMNS, variant_rows
 from photometer.model.records import to_record
-from photometer.report.tables.as_csv import render_variants_csv, render_variants_json
+from photometer.report.tables.as_csv import render_csv, render_variants_json
+from photometer.report.tables.table import table_of_records
 from tests.analysis.order_records import PEAK, metered, order, phased, timed, worked
 
 RECORDS = [
@@ -38,12 +39,12 @@ def test_sizes_and_figures_are_columns() -> None:
 
 def test_csv_and_json() -> None:
     rows = variant_rows(RECORDS)
-    read = list(csv.DictReader(io.StringIO(render_variants_csv(rows))))
+    read = list(csv.DictReader(io.StringIO(render_csv(table_of_records(rows)))))
     assert [row["n"] for row in read] == ["4", ""]
     # A spreadsheet would compute a text that begins like that.
     assert not read[1]["benchmark"].startswith("=")
     assert json.loads(render_variants_json(rows)) == rows
-    assert render_variants_csv([]).strip() == ""
+    assert render_csv(table_of_records([])).strip() == ""
 
 
 def test_a_number_that_json_does_not_have_is_null() -> None:

@@ -135,7 +135,7 @@ def rendered(format: str, figures: list[ExportedFigure] | None = None) -> Any:
 
 def test_every_format_has_a_schema_and_every_command_has_every_format() -> None:
     assert EXPORTS.keys() == SCHEMAS.keys()
-    for formats in (Service, compare.Format):
+    for formats in (Service, compare.ShownFor):
         assert EXPORTS.keys() <= {each.value for each in formats}
 
 

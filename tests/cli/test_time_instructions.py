@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from photometer.cli.output_options import Shape, Wanted
+from photometer.cli.output_options import TERMINAL, Wanted
 from photometer.cli.time import REPEATS, _Asked as Asked, _print_instructions as print_instructions
 from photometer.errors import SnippetError
 from photometer.instruments import processor_instructions
@@ -17,6 +17,7 @@ from photometer.instruments.callgrind.count_task import CountedTask, CountTask
 from photometer.instruments.callgrind.counter import COUNTS
 from photometer.model.run_figures import ProcessorCounts
 from photometer.model.task import TaskSpec
+from photometer.report.tables.formats import JSON
 from photometer.session.session import ServerKind
 from photometer.worker.messages import Prepare
 from tests.instruments.callgrind import GOLDEN, parse_profile
@@ -47,7 +48,7 @@ def no_perf(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_statement_has_its_top_functions(capsys: pytest.CaptureFixture[str]) -> None:
-    print_instructions(timers("plain.out"), 100, Asked(Wanted(Shape.TERMINAL)))
+    print_instructions(timers("plain.out"), 100, Asked(Wanted(TERMINAL)))
     shown = capsys.readouterr()
     assert "Where statement 0 executes them" in shown.out
     assert "_int_free" in shown.out
@@ -55,7 +56,7 @@ def test_one_statement_has_its_top_functions(capsys: pytest.CaptureFixture[str])
 
 
 def test_two_statements_have_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
-    print_instructions(timers("plain.out", "no_symbols.out"), 100, Asked(Wanted(Shape.TERMINAL)))
+    print_instructions(timers("plain.out", "no_symbols.out"), 100, Asked(Wanted(TERMINAL)))
     shown = capsys.readouterr().out
     assert "What differs" in shown
     assert "difference" in shown
@@ -63,12 +64,12 @@ def test_two_statements_have_what_differs(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_three_statements_have_their_functions_one_after_another(capsys: pytest.CaptureFixture[str]) -> None:
-    print_instructions(timers("plain.out", "plain.out", "plain.out"), 100, Asked(Wanted(Shape.TERMINAL)))
+    print_instructions(timers("plain.out", "plain.out", "plain.out"), 100, Asked(Wanted(TERMINAL)))
     assert capsys.readouterr().out.count("executes them") == 3
 
 
 def test_json_is_one_record_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    print_instructions(timers("plain.out", "plain.out"), 100, Asked(Wanted(Shape.JSON)))
+    print_instructions(timers("plain.out", "plain.out"), 100, Asked(Wanted(JSON)))
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [record["task_spec"]["stmt"] for record in records] == ["statement 0", "statement 1"]
     assert all(len(record["repeats"]) == REPEATS for record in records)
@@ -78,13 +79,13 @@ def test_the_second_source_is_shown_where_it_is_allowed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(processor_instructions, "perf_refusal", lambda: None)
-    print_instructions(timers("plain.out"), 100, Asked(Wanted(Shape.TERMINAL)))
+    print_instructions(timers("plain.out"), 100, Asked(Wanted(TERMINAL)))
     assert "40.00  statement 0" in capsys.readouterr().out
 
 
 def test_a_failing_statement_is_an_error_of_ours() -> None:
     with pytest.raises(SnippetError, match="statement 0") as caught:
-        print_instructions(timers("fails"), 100, Asked(Wanted(Shape.TERMINAL)))
+        print_instructions(timers("fails"), 100, Asked(Wanted(TERMINAL)))
     assert "ZeroDivisionError" in str(caught.value)
 
 

@@ -1,7 +1,8 @@
-"""What a page refers to exists: the file and the heading of every internal link, and every option that it names."""
+"""What pages refer to is there: files and headings of internal links, options, and the modules that docstrings name."""
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 from photometer.ci.project import ProjectSettings
 from photometer.model.diagnosis import SuspicionKind
 from tests.cli.test_options import COMMANDS, options
-from tests.guards.sources import ROOT, none_of, place
+from tests.guards.sources import ROOT, SOURCES, none_of, parsed, place
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -87,6 +88,32 @@ def _wrong_for(command: re.Match[str], named: list[str], known: dict[str, dict[s
         yield from (f"`photometer {name}` has no {option}" for option in named if option not in own)
     elif not any(each.startswith(f"{name} ") for each in COMMANDS):
         yield f"there is no command `photometer {name}`"
+
+
+# Files whose names stand for any, and those of others' projects that loaders read.
+_NAMED_FOR_ANY = re.compile(r"(?:^|[/_])(?:[A-Z]+|ASPECT)\.py$")
+_OF_USERS = {"script.py", "bench.py", "pt/add_test.py", "benchmarks/suite.py"}
+
+
+def _named_files(text: str) -> Iterator[str]:
+    return (name.lstrip("/") for name in re.findall(r"(?<![\w*])[\w/]*\w\.py\b", text))
+
+
+def _missing_files() -> Iterator[str]:
+    """Yield each Python file that the pages for contributors or a module's docstring name, and that is not there."""
+    tree = [path for folder in ("src", "tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
+    ends = {path.relative_to(ROOT).parts for path in tree}
+    known = {"/".join(parts[at:]) for parts in ends for at in range(len(parts))}
+    texts = {page: page.read_text() for page in (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md")}
+    texts |= {path: ast.get_docstring(parsed(path)) or "" for path in SOURCES}
+    for source, text in texts.items():
+        for name in _named_files(text):
+            if name not in known and name not in _OF_USERS and not _NAMED_FOR_ANY.search(name):
+                yield f"{place(source)} names {name}, which is not there"
+
+
+def test_files_that_contributors_are_shown_are_there() -> None:
+    none_of(_missing_files())
 
 
 def test_links_lead_to_files_and_headings() -> None:

@@ -19,8 +19,9 @@ from photometer.history.connection import make_store
 from photometer.history.recorder import add_file
 from photometer.history.store import Store, open_store
 from photometer.history.two_commits import compare_commits, render_comparison
-from photometer.history.upkeep import Pruning, choose, curves_text, delete_runs, examine, export_runs
+from photometer.history.upkeep import Pruning, choose, delete_runs, examine, export_runs, render_curves
 from photometer.model.results_file import ResultsFile
+from photometer.report.tables.formats import CSV, JSON
 from tests.history.records import comparison, counts, header, origin, sha, times
 
 
@@ -57,13 +58,13 @@ def test_a_comparison_of_many_sides_is_added_as_several_of_two_and_only_once(sto
 
 def test_curves_are_exported_as_csv_and_json(store: Store) -> None:
     store.add_run(header(), [counts("=cmd()", 12_000)], origin(0, project="=evil"))
-    rows = list(csv.DictReader(io.StringIO(curves_text(store))))
+    rows = list(csv.DictReader(io.StringIO(render_curves(store, CSV))))
     assert len(rows) == 3
     assert {row["metric"] for row in rows} == {"instructions", "all_instructions", "allocator_calls"}
     assert rows[0]["commit"] == sha(0)
     # A spreadsheet must not take it for a formula.
     assert rows[0]["project"] == "'=evil"
-    assert json.loads(curves_text(store, as_json=True, expression="cmd"))[0]["value"] == 120.0
+    assert json.loads(render_curves(store, JSON, "cmd"))[0]["value"] == 120.0
 
 
 def test_prune_deletes_runs_and_what_only_they_had(store: Store) -> None:

@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, given, settings
 
 from photometer.cli.ci_output import CiFiles
 from photometer.cli.compare import Flames, _compare, _Shown
-from photometer.cli.output_options import Shape, Wanted
+from photometer.cli.output_options import TERMINAL, Wanted
 from photometer.cli.show import _measurements, _others, _render
 from photometer.comparing.request import ComparisonRequest
 from photometer.errors import PhotometerError
 from photometer.model.results_reader import load_results
 from photometer.report.page.page import render_report
 from photometer.report.page.view_report import report_view
+from photometer.report.tables.formats import FORMATS, JSON
 from photometer.report.verdict_text import render_verdicts, render_verdicts_markdown
 from photometer.tables import Compare
 from tests.cli.hostile_records import EXAMPLE, SAMPLES, at, documents
@@ -48,7 +49,7 @@ def show(path: Path) -> None:
         comparison.colorize(rowwise=by_file)
         comparison.highlight_warnings()
         comparison.relative(style="%" if by_file else "×")
-        for kind in Shape:
+        for kind in (TERMINAL, *FORMATS):
             checked(_render(comparison, kind, [], colour=False))
 
 
@@ -59,7 +60,7 @@ def report(path: Path) -> None:
 
 def compare(path: Path) -> None:
     request = ComparisonRequest((str(path), str(path)))
-    comparison, _ = _compare(request, _Shown(Flames.NONE, None, Wanted(Shape.JSON), CiFiles(), None, None))
+    comparison, _ = _compare(request, _Shown(Flames.NONE, None, Wanted(JSON), CiFiles(), None, None))
     checked(render_verdicts(comparison, 80, colour=False))
     checked(render_verdicts_markdown(comparison))
 

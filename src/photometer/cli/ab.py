@@ -16,9 +16,7 @@ from photometer.cli.ab_output import (
     beside_text,
     counts_text,
     memory_text,
-    ranking_json,
-    ranking_lines,
-    ranking_markdown,
+    render_ab,
 )
 from photometer.cli.ci_output import EXIT_OF, FailOn, gate_of, tell_gate
 from photometer.cli.code_options import (
@@ -36,15 +34,13 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.measuring_options import Device, Limit, LockClocks, Margin, Memory, Ranks, Seed, budget_option
 from photometer.cli.option_values import LEFT_OUT
 from photometer.cli.output_options import (
-    Csv,
-    Json,
-    Markdown,
-    Shape,
+    ON_TERMINAL,
+    TERMINAL,
     Wanted,
     WriteStore,
     folder_option,
     store_to_write,
-    wanted,
+    with_formats,
 )
 from photometer.cli.printing import say_aside, show_rendered, terminal_width
 from photometer.cli.suite_options import Timeout
@@ -53,11 +49,13 @@ from photometer.model.fail_rules import NEVER
 from photometer.model.records import to_record
 from photometer.model.results_folder import RESULT_FILES, check_results_folder, make_results_folder
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
+from photometer.report.tables.formats import JSON, MARKDOWN
 
 if TYPE_CHECKING:
     from photometer.analysis.ranking import Ranking
     from photometer.comparing.ab_findings import AbFindings, AbRequest
     from photometer.definition.sweep import SizePoint
+    from photometer.report.tables.formats import Format
 
 
 # Of several points of a sweep, the worst counts.
@@ -65,7 +63,7 @@ _SEVERITY = (ExitCode.FINE, ExitCode.UNDECIDED, ExitCode.FAILED, ExitCode.SLOWER
 
 
 def register(app: typer.Typer) -> None:
-    app.command("ab", help="Compare statements side by side: which is faster, and by how much?")(ab)
+    app.command("ab", help="Compare statements side by side: which is faster, and by how much?")(with_formats(ab))
 
 
 def ab(
@@ -108,9 +106,7 @@ def ab(
     seed: Seed = None,
     lock_clocks: LockClocks = False,
     output: Annotated[Path | None, folder_option("Folder for the results; `show DIR` prints them again.")] = None,
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
+    asked: Wanted = ON_TERMINAL,
     axes: Axes = None,
     where: Where = None,
     fail_on: FailOn = None,
@@ -124,7 +120,6 @@ def ab(
         raise typer.BadParameter("--instructions counts on the host; leave --device out")
     if device is not None and not cpp and timeout != DEFAULT_TIMEOUT_SECONDS:
         raise typer.BadParameter("on a device, statements run in this process, which --limit ends; leave --timeout out")
-    asked = wanted(json=json, csv=csv, markdown=markdown)
     language = "cpp" if cpp else "python"
     if not cpp:
         codes = [read_code(each) for each in statements]
@@ -174,9 +169,9 @@ def ab(
         _conclude(found, output, place, asked, point)
         rankings.append(found.ranking)
         judged = gate.judge(found.comparison)
-        tell_gate(gate, judged, any_slower=False, in_results=asked.printed is Shape.TERMINAL)
+        tell_gate(gate, judged, any_slower=False, in_results=asked.printed is TERMINAL)
         statuses.append(EXIT_OF[judged.outcome])
-    if len(points) > 1 and asked.printed is Shape.TERMINAL:
+    if len(points) > 1 and asked.printed is TERMINAL:
         show_summaries(points, rankings)
     raise typer.Exit(max(statuses, key=_SEVERITY.index))
 
@@ -187,9 +182,10 @@ def _check_places(points: Sequence[SizePoint], output: Path | None, asked: Wante
         raise typer.BadParameter(
             "a file or folder holds one comparison; leave -L out, or use a suite with sizes= and `photometer run`"
         )
-    if len(points) > 1 and asked.printed is Shape.CSV:
+    if len(points) > 1 and asked.printed not in (TERMINAL, MARKDOWN, JSON):
         raise typer.BadParameter(
-            "--csv writes one comparison; leave -L out, or use --json, which writes one document per point"
+            f"--{asked.printed.name} writes one comparison; leave -L out, or use --json, which writes one document per "
+            "point"
         )
     if output is not None:
         check_results_folder(output)
@@ -290,9 +286,9 @@ def _measured(request: AbRequest, *, instructions: bool, memory: bool, quiet: bo
 def _conclude(found: AbFindings, output: Path | None, place: str | None, asked: Wanted, point: SizePoint) -> None:
     """Keep the results, and print the document that has all of them."""
     _keep(found, output, place)
-    asked.write(lambda shape: _rendered(found, shape, dict(point)))
-    if asked.printed is Shape.JSON:
-        show_rendered(_rendered(found, Shape.JSON, dict(point)))
+    asked.write(lambda each: _rendered(found, each, dict(point)))
+    if asked.printed is JSON:
+        show_rendered(_rendered(found, JSON, dict(point)))
 
 
 def _keep(found: AbFindings, output: Path | None, store: str | None) -> None:
@@ -308,38 +304,29 @@ def _keep(found: AbFindings, output: Path | None, store: str | None) -> None:
             say_aside(f"Results: {file}")
 
 
-def _print_latest(found: AbFindings, shape: Shape, point: SizePoint) -> None:
-    """Print the latest findings. JSON is one document, which is printed at the end."""
-    markdown = shape is Shape.MARKDOWN
-    width = MARKDOWN_WIDTH if markdown else terminal_width()
-    if shape is Shape.JSON:
-        return
+def _print_latest(found: AbFindings, format: Format, point: SizePoint) -> None:
+    """Print the latest findings. JSON is one document, which is printed at the end; a plain table has the ranking."""
+    is_for_people = format in (TERMINAL, MARKDOWN)
     if found.memories or found.counted:
-        text = memory_text(found.memories, width) if found.memories else counts_text(found.counted, width)
-        # A table of CSV has the ranking alone.
-        show_rendered("" if shape is Shape.CSV else beside_text(text, markdown=markdown))
-    elif shape is Shape.CSV:
-        from photometer.report.ranking_text import render_ranking_csv
-
-        show_rendered(render_ranking_csv(found.ranking))
-    else:
+        if is_for_people:
+            width = MARKDOWN_WIDTH if format is MARKDOWN else terminal_width()
+            text = memory_text(found.memories, width) if found.memories else counts_text(found.counted, width)
+            show_rendered(beside_text(text, markdown=format is MARKDOWN))
+    elif format is not JSON:
         from photometer.tables import shows_colour
 
-        show_point(point)
-        ranking = found.ranking
-        show_rendered(ranking_markdown(ranking, ()) if markdown else ranking_lines(ranking, (), colour=shows_colour()))
+        if is_for_people:
+            show_point(point)
+        show_rendered(render_ab(found.ranking, format, lambda width: (), {}, colour=shows_colour()))
 
 
-def _rendered(found: AbFindings, shape: Shape, sizes: Mapping[str, object]) -> str:
+def _rendered(found: AbFindings, format: Format, sizes: Mapping[str, object]) -> str:
     """Return all findings in one piece."""
-    if shape is Shape.CSV:
-        from photometer.report.ranking_text import render_ranking_csv
 
-        return render_ranking_csv(found.ranking)
-    if shape is Shape.MARKDOWN:
-        beside = [counts_text(found.counted, MARKDOWN_WIDTH)] if found.counted else []
-        beside += [memory_text(found.memories, MARKDOWN_WIDTH)] if found.memories else []
-        return ranking_markdown(found.ranking, beside)
+    def beside(width: int) -> list[str]:
+        texts = [counts_text(found.counted, width)] if found.counted else []
+        return texts + ([memory_text(found.memories, width)] if found.memories else [])
+
     counts = [to_record(each.counts) for each in found.counted]
     memory = [to_record(each) for each in found.memories]
-    return ranking_json(found.ranking, sizes=sizes, instructions=counts, memory=memory)
+    return render_ab(found.ranking, format, beside, {"sizes": sizes, "instructions": counts, "memory": memory})

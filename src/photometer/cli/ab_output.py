@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from photometer.cli.output_options import TERMINAL
 from photometer.cli.printing import terminal_width
 from photometer.model.records import to_record
+from photometer.report.tables.formats import JSON, MARKDOWN
 
 if TYPE_CHECKING:
     from photometer.analysis.ranking import Ranking
     from photometer.comparing.ab_findings import StatementCount
     from photometer.model.memory_measurement import MemoryMeasurement
     from photometer.model.results_reader import Results
+    from photometer.report.tables.formats import Format
 
 # Of blocks of text in Markdown.
 MARKDOWN_WIDTH = 100
@@ -73,21 +76,40 @@ def is_ab(results: Results) -> bool:
     return isinstance(results.header.get("ab"), Mapping) and "ranking" in results.kinds
 
 
-def show_ab(results: Results, format: str, *, colour: bool) -> str:
+def render_ab(
+    ranking: Ranking,
+    format: Format,
+    beside: Callable[[int], Sequence[str]],
+    more: Mapping[str, object],
+    *,
+    colour: bool = False,
+) -> str:
+    """Return a ranking in one of the formats: for people with other measurements beside it, as JSON with more records.
+
+    `beside` makes the texts for a width. A plain table has the ranking alone.
+    """
+    from photometer.report.ranking_text import render_ranking_in
+
+    if format is TERMINAL:
+        return ranking_lines(ranking, beside(terminal_width()), colour=colour)
+    if format is MARKDOWN:
+        return ranking_markdown(ranking, beside(MARKDOWN_WIDTH))
+    return ranking_json(ranking, **more) if format is JSON else render_ranking_in(format, ranking)
+
+
+def show_ab(results: Results, format: Format, *, colour: bool) -> str:
     """Return a file of `ab` as `ab` printed it, except for the functions that differ, which files do not keep."""
     from photometer.analysis.ranking import Ranking
     from photometer.model.instruction_counts import InstructionCounts
     from photometer.model.memory_measurement import MemoryMeasurement
     from photometer.report.instructions_text import render_counts
-    from photometer.report.ranking_text import render_ranking_csv
 
     (ranking, *_), counts = results.of(Ranking), results.of(InstructionCounts)
     memories = results.of(MemoryMeasurement)
-    if format == "json":
-        return ranking_json(ranking, instructions=[*map(to_record, counts)], memory=[*map(to_record, memories)])
-    if format == "csv":
-        return render_ranking_csv(ranking)
-    width = MARKDOWN_WIDTH if format == "markdown" else terminal_width()
-    beside = [render_counts(counts, width) + "\n"] if counts else []
-    beside += [memory_text(memories, width)] if memories else []
-    return ranking_markdown(ranking, beside) if format == "markdown" else ranking_lines(ranking, beside, colour=colour)
+
+    def beside(width: int) -> list[str]:
+        texts = [render_counts(counts, width) + "\n"] if counts else []
+        return texts + ([memory_text(memories, width)] if memories else [])
+
+    more = {"instructions": [*map(to_record, counts)], "memory": [*map(to_record, memories)]}
+    return render_ab(ranking, format, beside, more, colour=colour)

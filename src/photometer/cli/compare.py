@@ -29,21 +29,19 @@ from photometer.cli.ci_output import (
     write_for_ci,
 )
 from photometer.cli.cluster_option import Nodes, On, compare_on, refuse_on_cluster
+from photometer.cli.declared_options import is_comparable, with_instruments
 from photometer.cli.help_page import FOR_EXPERTS
-from photometer.cli.instrument_options import is_comparable, with_instruments
 from photometer.cli.measuring_options import Install, Limit, LockClocks, Seed, budget_option
 from photometer.cli.option_values import MOST_REPEATS, share
 from photometer.cli.output_options import (
-    Csv,
-    Json,
-    Markdown,
-    Shape,
+    ON_TERMINAL,
+    TERMINAL,
     Wanted,
     WriteStore,
     folder_option,
     hidden,
     store_to_write,
-    wanted,
+    with_formats,
 )
 from photometer.cli.printing import complain, say_aside, show_rendered, terminal_width
 from photometer.cli.suite_options import Expression, OneSuite, Tags, Timeout, load_if_named
@@ -55,6 +53,7 @@ if TYPE_CHECKING:
     from photometer.comparing.comparison import Comparison
     from photometer.comparing.request import ComparisonRequest
     from photometer.pull_request import Compared
+    from photometer.report.tables.formats import Format
 
 
 class Flames(str, enum.Enum):
@@ -69,7 +68,9 @@ class Timed(str, enum.Enum):
     NONE = "none"
 
 
-class Format(str, enum.Enum):
+class ShownFor(str, enum.Enum):
+    """GitHub's checks, which read the usual output with more beside it, and the services that read figures alone."""
+
     GITHUB = "github"
     GITHUB_ACTION_BENCHMARK = "github-action-benchmark"
     BENCHER = "bencher"
@@ -84,7 +85,7 @@ RECORDED_SECONDS = 5.0
 
 def register(app: typer.Typer) -> None:
     app.command("compare", help="Compare environments: did the branch make it slower?")(
-        with_instruments(compare, only=is_comparable)
+        with_formats(with_instruments(compare, only=is_comparable))
     )
 
 
@@ -189,11 +190,9 @@ def compare(
             rich_help_panel=FOR_EXPERTS,
         ),
     ] = None,
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
-    format: Annotated[
-        Format | None,
+    asked: Wanted = ON_TERMINAL,
+    shown_for: Annotated[
+        ShownFor | None,
         typer.Option(
             "--format",
             "-f",
@@ -202,7 +201,6 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    asked = wanted(json=json, csv=csv, markdown=markdown)
     if resume and output is None:
         raise typer.BadParameter("--resume continues the comparison in -o DIR; give that folder")
     from photometer.ci.project import read_project
@@ -252,7 +250,7 @@ def compare(
     request = ComparisonRequest(sides, loaded, settings, expression, tags or (), install, output, resume, place)
     known = find_acceptances(request.specs, accepted or (Path(project.accepted) if project.accepted else None))
     request = dataclasses.replace(request, accepted=known)
-    _show_and_judge(request, gate, _Shown(flame, format, asked, CiFiles(junit, gitlab_metrics), on, nodes))
+    _show_and_judge(request, gate, _Shown(flame, shown_for, asked, CiFiles(junit, gitlab_metrics), on, nodes))
 
 
 def in_ranks(expression: str | None, ranks: int | None) -> str | None:
@@ -267,7 +265,7 @@ class _Shown:
     """How a comparison is shown and kept, and where it runs."""
 
     flame: Flames
-    format: Format | None
+    shown_for: ShownFor | None
     wanted: Wanted
     files: CiFiles
     on: str | None
@@ -276,7 +274,7 @@ class _Shown:
     @property
     def is_text(self) -> bool:
         """Return whether the output is for people."""
-        return self.format in (None, Format.GITHUB) and self.wanted.printed is Shape.TERMINAL
+        return self.shown_for in (None, ShownFor.GITHUB) and self.wanted.printed is TERMINAL
 
 
 def _show_and_judge(request: ComparisonRequest, gate: Gate, shown: _Shown) -> NoReturn:
@@ -300,9 +298,9 @@ def _show_and_judge(request: ComparisonRequest, gate: Gate, shown: _Shown) -> No
                 _attach(compared, output)
             elif comparison.has_many_sides:
                 _write_page(comparison, output)
-    shown.wanted.write(lambda shape: _rendered(comparison, shape))
+    shown.wanted.write(lambda each: _rendered(comparison, each))
     review = Review(comparison, judged, comparison.suite)
-    write_for_ci(review, output, shown.files, for_github=shown.format is Format.GITHUB)
+    write_for_ci(review, output, shown.files, for_github=shown.shown_for is ShownFor.GITHUB)
     if stopped:
         raise KeyboardInterrupt
     raise typer.Exit(EXIT_OF[judged.outcome])
@@ -396,37 +394,26 @@ def _attach(compared: Compared, folder: Path) -> None:
 
 
 def _print(comparison: EnvironmentComparison, shown: _Shown) -> None:
-    if shown.format is not None and shown.format is not Format.GITHUB:
-        show_rendered(_exported(comparison, shown.format))
+    if shown.shown_for is not None and shown.shown_for is not ShownFor.GITHUB:
+        show_rendered(_exported(comparison, shown.shown_for))
     else:
         show_rendered(_rendered(comparison, shown.wanted.printed))
 
 
-def _rendered(comparison: EnvironmentComparison, shape: Shape) -> str:
-    from photometer.report.comparison_text import (
-        render_comparison,
-        render_comparison_csv,
-        render_comparison_json,
-        render_comparison_markdown,
-    )
+def _rendered(comparison: EnvironmentComparison, format: Format) -> str:
+    from photometer.cli.show import render_compared
     from photometer.tables import shows_colour
 
-    if shape is Shape.JSON:
-        return render_comparison_json(comparison)
-    if shape is Shape.CSV:
-        return render_comparison_csv(comparison)
-    if shape is Shape.MARKDOWN:
-        return render_comparison_markdown(comparison)
-    return render_comparison(comparison, terminal_width(), colour=shows_colour())
+    return render_compared(comparison, format, colour=shows_colour())
 
 
-def _exported(comparison: EnvironmentComparison, format: Format) -> str:
+def _exported(comparison: EnvironmentComparison, service: ShownFor) -> str:
     """Return the figures of the sides besides the reference, for a service that keeps those of many commits."""
     from photometer.ci.export_formats import EXPORTS
     from photometer.ci.exported_figures import figures_of_comparison
     from photometer.instruments.machine_facts import gather_machine
 
-    return EXPORTS[format.value](figures_of_comparison(comparison, gather_machine()))
+    return EXPORTS[service.value](figures_of_comparison(comparison, gather_machine()))
 
 
 def _print_causes(comparison: EnvironmentComparison, printed: EnvironmentComparison) -> None:

@@ -16,13 +16,15 @@ import typer
 
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.option_values import LEFT_OUT, MOST_THREADS, seconds_or_none
-from photometer.cli.output_options import Json, Shape, folder_option, give_lines, wanted
+from photometer.cli.output_options import Json, folder_option, give_lines, wanted
 from photometer.cli.printing import complain, say_aside, say_progress, show_rendered, show_text, terminal_width
 from photometer.model.records import to_record
 from photometer.model.results_folder import check_results_folder, make_results_folder
+from photometer.report.tables.formats import JSON
 
 if TYPE_CHECKING:
     from photometer.doctor.finding import Examination
+    from photometer.report.tables.formats import Format
 
 PAGE_NAME, PICTURE_NAME = "doctor.html", "noise.svg"
 
@@ -62,13 +64,13 @@ def doctor(
         raise typer.BadParameter("--threads, --dtype, --device, --again and --python are for --peaks")
     from photometer.doctor.examine import examine
 
-    asked = wanted(json=json)
+    asked = wanted({JSON: json})
     if output is not None:
         check_results_folder(output)
     if tune:
-        _tune(aside=asked.printed is Shape.JSON)
+        _tune(aside=asked.printed is JSON)
     examination = examine(noise_seconds=noise_seconds, on_noise=_progress(noise_seconds))
-    asked.give(lambda shape: _text(examination, shape))
+    asked.give(lambda each: _text(examination, each))
     if output is not None:
         _write(examination, output)
     raise typer.Exit(ExitCode.FINE if examination.is_good else ExitCode.FAILED)
@@ -123,10 +125,10 @@ def _record(examination: Examination) -> dict[str, object]:
     return {"good": examination.is_good, **to_record(examination), "noise_summary": summary}
 
 
-def _text(examination: Examination, shape: Shape) -> str:
+def _text(examination: Examination, format: Format) -> str:
     from photometer.report.examination import render_examination
 
-    if shape is Shape.JSON:
+    if format is JSON:
         return dumps(_record(examination), indent=1) + "\n"
     return render_examination(examination, terminal_width())
 

@@ -26,7 +26,7 @@ from photometer.cli.exit_codes import ExitCode
 from photometer.cli.help_page import FOR_EXPERTS
 from photometer.cli.measuring_options import Budget
 from photometer.cli.option_values import LEFT_OUT, seconds as duration
-from photometer.cli.output_options import Csv, Json, Markdown, Shape, folder_option, in_shape, wanted
+from photometer.cli.output_options import ON_TERMINAL, TERMINAL, Wanted, folder_option, with_formats
 from photometer.cli.printing import complain, say_aside, show_text, terminal_width
 from photometer.model.results_folder import RESULT_FILES, check_results_folder, make_results_folder
 from photometer.model.units import percent
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from photometer.fuzzing import Fuzzer
     from photometer.model.fuzz_trial import FuzzTrial
     from photometer.model.results_reader import Results
+    from photometer.report.tables.formats import Format
 
 PAGE_NAME = "report.html"
 
@@ -46,7 +47,7 @@ ROWS = 8
 
 
 def register(app: typer.Typer) -> None:
-    app.command("fuzz", help="Time statements over random inputs, and show which inputs are slow.")(fuzz)
+    app.command("fuzz", help="Time statements over random inputs, and show which inputs are slow.")(with_formats(fuzz))
 
 
 def fuzz(
@@ -109,14 +110,11 @@ def fuzz(
             "--timeout", metavar="S", callback=duration, help="Give up on an input's rehearsal after this many seconds."
         ),
     ] = 120,
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
+    asked: Wanted = ON_TERMINAL,
     rows: Annotated[
         int, typer.Option("--rows", metavar="N", min=1, help="Rows to show from each end of the list.")
     ] = ROWS,
 ) -> None:
-    asked = wanted(json=json, csv=csv, markdown=markdown)
     if output is not None:
         check_results_folder(output)
     code, other = read_code(statement), None if against is None else read_code(against)
@@ -149,11 +147,11 @@ def fuzz(
     if spending.is_spent and len(trials) < count and not stopped:
         complain(f"the {budget:g} s of --budget are over after {len(trials)} of {count} inputs")
     found = make_map(request.statements, trials, explaining_parameters(fuzzer), shown_parameters(fuzzer))
-    asked.give(lambda shape: fuzz_in_shape(found, shape, rows))
+    asked.give(lambda each: render_fuzz(found, each, rows))
     source = f"{preset} preset" if preset is not None else str(spec)
     rejected = f"{percent(fuzzer.rejection_rate)} of draws rejected"
     note = f"Inputs: {len(trials)} of the {source}, seed {fuzzer.seed}; {rejected}."
-    if asked.printed is Shape.TERMINAL:
+    if asked.printed is TERMINAL:
         show_text(f"\n{note}")
     else:
         say_aside(note)
@@ -282,11 +280,11 @@ def is_fuzz(results: Results) -> bool:
     return isinstance(results.header.get("fuzz"), Mapping) and "fuzz_trial" in results.kinds
 
 
-def fuzz_in_shape(found: FuzzMap, shape: Shape, rows: int = ROWS) -> str:
+def render_fuzz(found: FuzzMap, format: Format, rows: int = ROWS) -> str:
     """Return a map for people, or all its inputs as a table whose notes are the findings and failures."""
     from photometer.report.fuzz_text import render_fuzz_text, table_of_trials
 
-    if shape is Shape.TERMINAL:
+    if format is TERMINAL:
         return render_fuzz_text(found, terminal_width(), rows)
     failures = [
         f"#{trial.index} failed: {trial.failure.exception_type}: {trial.failure.message}"
@@ -294,18 +292,18 @@ def fuzz_in_shape(found: FuzzMap, shape: Shape, rows: int = ROWS) -> str:
         if trial.failure is not None
     ]
     notes = (found.headline, *found.findings, *failures)
-    return in_shape(dataclasses.replace(table_of_trials(found), notes=notes), shape)
+    return format.render(dataclasses.replace(table_of_trials(found), notes=notes))
 
 
-def show_fuzz(results: Results, shape: Shape) -> str:
+def show_fuzz(results: Results, format: Format) -> str:
     """Return a file of `fuzz` as `fuzz` printed it; for a run that was stopped, with its progress."""
     about = results.header["fuzz"]
     found = _map_of(results)
     asked, done = about.get("count"), len(found.trials) + len(found.failed)
-    text = fuzz_in_shape(found, shape)
+    text = render_fuzz(found, format)
     return (
         text
-        if asked in (None, done) or shape is not Shape.TERMINAL
+        if asked in (None, done) or format is not TERMINAL
         else f"{text}\n{done} of {asked} inputs were measured.\n"
     )
 

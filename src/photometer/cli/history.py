@@ -18,13 +18,14 @@ from photometer.ci.project_store import store_of
 from photometer.cli import history_measure
 from photometer.cli.exit_codes import ExitCode
 from photometer.cli.help_page import PhotometerGroup
-from photometer.cli.output_options import Csv, Json, Markdown, ReadStore, Shape, folder_option, in_shape, wanted
+from photometer.cli.output_options import ON_TERMINAL, TERMINAL, ReadStore, Wanted, folder_option, with_formats
 from photometer.cli.printing import complain, say_aside, say_progress, show_rendered, show_text, terminal_width
 from photometer.cli.suite_options import Expression, Tags
 
 if TYPE_CHECKING:
     from photometer.history.site.index_data import SiteOptions
     from photometer.history.store import Store
+    from photometer.report.tables.formats import Format
 
 Machine = Annotated[
     str | None,
@@ -50,11 +51,11 @@ def register(app: typer.Typer) -> None:
     )
     history.command("create", help="Make a store for this project; run, compare and ab then write to it.")(create)
     history.command("add", help="Add results files. Adding one twice changes nothing.")(add)
-    history.command("runs", help="List the runs, newest first.")(runs)
-    history.command("curves", help="Show benchmarks and their curves over commits.")(curves)
+    history.command("runs", help="List the runs, newest first.")(with_formats(runs))
+    history.command("curves", help="Show benchmarks and their curves over commits.")(with_formats(curves))
     history_measure.register(history)
-    history.command("diff", help="Compare two measured commits benchmark by benchmark.")(diff)
-    history.command("export", help="Write runs as results files, or all curves as CSV or JSON.")(export)
+    history.command("diff", help="Compare two measured commits benchmark by benchmark.")(with_formats(diff))
+    history.command("export", help="Write runs as results files, or all curves as a table.")(with_formats(export))
     history.command("publish", help="Write the history as a static site; it opens from disk or any web server.")(
         publish
     )
@@ -106,19 +107,16 @@ def runs(
     ] = None,
     commit: Annotated[str | None, typer.Option("--commit", metavar="REV", help="Only this commit.")] = None,
     project: Project = None,
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
+    asked: Wanted = ON_TERMINAL,
 ) -> None:
     from photometer.history.text import table_of_runs
 
-    asked = wanted(json=json, csv=csv, markdown=markdown)
     with _opened(store) as opened:
         found = opened.runs(limit=limit, kind=kind, commit=commit, project=project)
     if not found:
         complain("the store has no such runs; `photometer run` and `photometer history add` add some")
         raise typer.Exit(ExitCode.NOTHING_RAN)
-    asked.give(lambda shape: in_shape(table_of_runs(found), shape))
+    asked.give(lambda each: each.render(table_of_runs(found)))
 
 
 def curves(
@@ -132,14 +130,11 @@ def curves(
     points: Annotated[int, typer.Option("--points", metavar="N", min=0, help="Last values of each curve to show.")] = 5,
     machine: Machine = None,
     project: Project = None,
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
+    asked: Wanted = ON_TERMINAL,
 ) -> None:
     from photometer.history.changes import FOLLOWING
     from photometer.history.text import render_curve, table_of_curves, visible_block
 
-    asked = wanted(json=json, csv=csv, markdown=markdown)
     shown = []
     with _opened(store) as opened:
         benchmarks = opened.benchmarks(expression, tags or ())
@@ -151,7 +146,7 @@ def curves(
                 and _is_of(curve.machine, machine)
             ]
             shown += chosen
-            if chosen and asked.printed is Shape.TERMINAL:
+            if chosen and asked.printed is TERMINAL:
                 show_rendered(visible_block([benchmark.title]))
                 for curve in chosen:
                     show_rendered(render_curve(curve, with_points=points, width=terminal_width()))
@@ -159,12 +154,12 @@ def curves(
         complain("no benchmark is selected; `photometer history curves` without -k shows all")
         raise typer.Exit(ExitCode.NOTHING_RAN)
 
-    def in_wanted(shape: Shape) -> str:
-        return in_shape(table_of_curves(shown, points), shape)
+    def in_format(format: Format) -> str:
+        return format.render(table_of_curves(shown, points))
 
-    if asked.printed is not Shape.TERMINAL:
-        show_rendered(in_wanted(asked.printed))
-    asked.write(in_wanted)
+    if asked.printed is not TERMINAL:
+        show_rendered(in_format(asked.printed))
+    asked.write(in_format)
 
 
 def diff(
@@ -175,13 +170,10 @@ def diff(
     store: ReadStore = None,
     machine: Machine = None,
     everything: Annotated[bool, typer.Option("--all", help="Show unchanged benchmarks, too.")] = False,
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
+    asked: Wanted = ON_TERMINAL,
 ) -> None:
     from photometer.history.two_commits import compare_commits, render_comparison, table_of_comparison
 
-    asked = wanted(json=json, csv=csv, markdown=markdown)
     with _opened(store) as opened:
         rows = compare_commits(
             opened, base, branch, expression=expression, tags=tags or (), is_wanted=lambda each: _is_of(each, machine)
@@ -190,38 +182,36 @@ def diff(
         complain("no benchmark is measured at both commits on one machine; `photometer history runs` shows the runs")
         raise typer.Exit(ExitCode.NOTHING_RAN)
 
-    def in_wanted(shape: Shape) -> str:
-        if shape is Shape.TERMINAL:
+    def in_format(format: Format) -> str:
+        if format is TERMINAL:
             return render_comparison(rows, everything=everything, width=terminal_width())
-        return in_shape(table_of_comparison(rows, everything=everything), shape)
+        return format.render(table_of_comparison(rows, everything=everything))
 
-    asked.give(in_wanted)
+    asked.give(in_format)
 
 
 def export(
     output: Annotated[Path | None, folder_option("Folder for a results file per run.")] = None,
-    json: Json = None,
-    csv: Csv = None,
+    asked: Wanted = ON_TERMINAL,
     store: ReadStore = None,
     commit: Annotated[str | None, typer.Option("--commit", metavar="REV", help="Only this commit.")] = None,
     expression: Expression = None,
 ) -> None:
-    from photometer.history.upkeep import curves_text, export_runs
+    from photometer.history.upkeep import export_runs, render_curves
 
-    asked = wanted(json=json, csv=csv)
-    if output is None and json is None and csv is None:
-        raise typer.BadParameter("choose what to write: -o DIR for runs, --csv or --json for curves")
+    if output is None and asked == ON_TERMINAL:
+        raise typer.BadParameter("choose what to write: -o DIR for runs; --csv, --json or another format for curves")
     with _opened(store) as opened:
         if output is not None:
             count = export_runs(opened, output, commit=commit)
             say_aside(f"{count} runs written to {output}")
 
-        def curves(shape: Shape) -> str:
-            return curves_text(opened, as_json=shape is Shape.JSON, expression=expression)
+        def in_format(format: Format) -> str:
+            return render_curves(opened, format, expression)
 
-        if asked.printed is not Shape.TERMINAL:
-            show_rendered(curves(asked.printed))
-        asked.write(curves)
+        if asked.printed is not TERMINAL:
+            show_rendered(in_format(asked.printed))
+        asked.write(in_format)
 
 
 def prune(

@@ -11,9 +11,9 @@ import typer
 
 from photometer.ci.project_store import store_of
 from photometer.cli.cluster_option import Nodes, On, commit_nodes
+from photometer.cli.declared_options import with_instruments
 from photometer.cli.ending import STOPPED
 from photometer.cli.exit_codes import ExitCode
-from photometer.cli.instrument_options import with_instruments
 from photometer.cli.measuring_options import (
     Install,
     MinRunTime,

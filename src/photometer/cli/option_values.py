@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import typer
 
+from photometer.report.tables.formats import FORMATS
 from photometer.worker.accelerators import BACKENDS
 
 # Four months. Much longer waits overflow in the system's calls, and mean a slip of the finger.
@@ -74,10 +75,7 @@ def _ends_in(*endings: str) -> Callable[[str], bool]:
 # By option: whether the next word is its value.
 _IS_VALUE: dict[str, Callable[[str], bool]] = {
     "--device": lambda word: _DEVICE.fullmatch(word) is not None,
-    "--json": _ends_in(".json"),
-    "--csv": _ends_in(".csv"),
-    "--markdown": _ends_in(".md"),
-    "--html": _ends_in(".html", ".htm"),
+    **{f"--{each.name}": _ends_in(*each.endings) for each in FORMATS},
 }
 
 

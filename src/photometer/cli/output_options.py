@@ -1,48 +1,50 @@
-"""Where results go and in which format, for all commands: `-o DIR`, `--json [FILE]`, `--csv`, `--markdown`, `--html`.
+"""Where results go and in which format, for all commands: `-o DIR`, and an option for each format, such as `--json`.
 
-Without a file's name, such an option prints instead of the table; with one, it writes a file besides. `--store` is the
-history store that a command writes to; `none` turns a project's own store off.
+Without a file's name, such an option prints instead of the table; with one, it writes a file besides. The formats are
+declared in report/tables/formats.py. `--store` is the history store that a command writes to; `none` turns a project's
+own store off.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from photometer.ci.project_store import place_to_write
+from photometer.cli.declared_options import in_place_of
 from photometer.cli.option_values import LEFT_OUT
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text, terminal_width
 from photometer.model.results_format import FORMAT
+from photometer.report.tables.formats import FORMATS, JSON, Format
+from photometer.report.tables.table import Table
 
-if TYPE_CHECKING:
-    from photometer.report.tables.table import Table
-
-Json = Annotated[str | None, typer.Option("--json", metavar="[FILE]", help="Print JSON, or write it to this file.")]
-Csv = Annotated[str | None, typer.Option("--csv", metavar="[FILE]", help="Print CSV, or write it to this file.")]
-Markdown = Annotated[
-    str | None, typer.Option("--markdown", metavar="[FILE]", help="Print Markdown, or write it to this file.")
-]
-Html = Annotated[
-    str | None, typer.Option("--html", metavar="[FILE]", help="Print a page of HTML, or write it to this file.")
-]
-
-# Where a command's output is no folder, it was meant for one of the options above.
-_FILE_ENDINGS = (".json", ".csv", ".md", ".html", ".htm", ".svg")
+# Where a command's output is no folder, it was meant for one of the formats, or for a picture.
+_FILE_ENDINGS = (*(ending for each in FORMATS for ending in each.endings), ".svg")
 # A results file says what it is in its first line.
 _FIRST_BYTES = 200
 
 
-class Shape(enum.Enum):
-    TERMINAL = "terminal"
-    MARKDOWN = "markdown"
-    CSV = "csv"
-    JSON = "json"
-    HTML = "html"
+def _for_terminal(table: Table) -> str:
+    from photometer.report.tables.as_text import render_text
+
+    return render_text(table, terminal_width())
+
+
+# What a command prints without such an option.
+TERMINAL = Format("terminal", "text", (), _for_terminal)
+
+
+def _option_of(format: Format) -> Any:
+    return typer.Option(f"--{format.name}", metavar="[FILE]", help=f"Print {format.title}, or write it to this file.")
+
+
+# Of commands that print records, one per line: they are no tables.
+Json = Annotated[str | None, _option_of(JSON)]
 
 
 class Service(str, enum.Enum):
@@ -63,54 +65,46 @@ ForService = Annotated[
 class Wanted:
     """The requested outputs: what to print, and which files to write."""
 
-    printed: Shape
-    files: tuple[tuple[Shape, Path], ...] = ()
+    printed: Format
+    files: tuple[tuple[Format, Path], ...] = ()
 
-    def give(self, render: Callable[[Shape], str]) -> None:
+    def give(self, render: Callable[[Format], str]) -> None:
         """Print, and write the files."""
         show_rendered(render(self.printed))
         self.write(render)
 
-    def write(self, render: Callable[[Shape], str]) -> None:
+    def write(self, render: Callable[[Format], str]) -> None:
         """Write the files, if there are any."""
         from photometer.model.whole_file import write_text_whole
 
-        for shape, path in self.files:
-            write_text_whole(path, render(shape))
-            say_aside(f"{shape.value}: {path}")
+        for each, path in self.files:
+            write_text_whole(path, render(each))
+            say_aside(f"{each.name}: {path}")
 
 
-def wanted(
-    *, json: str | None = None, csv: str | None = None, markdown: str | None = None, html: str | None = None
-) -> Wanted:
+ON_TERMINAL = Wanted(TERMINAL)
+
+
+def wanted(given: Mapping[Format, str | None]) -> Wanted:
     """Return the requested outputs; refuse two that would be printed, and a results file that would be lost."""
-    given = {Shape.JSON: json, Shape.CSV: csv, Shape.MARKDOWN: markdown, Shape.HTML: html}
-    printed = [shape for shape, value in given.items() if value == LEFT_OUT]
+    printed = [each for each, value in given.items() if value == LEFT_OUT]
     if len(printed) > 1:
-        names = " and ".join(f"--{shape.value}" for shape in printed)
+        names = " and ".join(f"--{each.name}" for each in printed)
         raise typer.BadParameter(f"{names} cannot both be printed; name a file for one of them")
-    files = tuple((shape, Path(value)) for shape, value in given.items() if value not in (None, LEFT_OUT))
+    files = tuple((each, Path(value)) for each, value in given.items() if value not in (None, LEFT_OUT))
     for _, path in files:
         _check_no_results(path)
-    return Wanted(printed[0] if printed else Shape.TERMINAL, files)
+    return Wanted(printed[0] if printed else TERMINAL, files)
 
 
-def in_shape(table: Table, shape: Shape) -> str:
-    """Return a table in one of the shapes."""
-    from photometer.report.tables.as_csv import render_csv, render_json
-    from photometer.report.tables.as_html import render_html
-    from photometer.report.tables.as_markdown import render_markdown
-    from photometer.report.tables.as_text import render_text
+def with_formats(command: Callable[..., Any]) -> Any:
+    """Return the command with an option for each format, in place of its argument `asked`."""
+    options = {each.name: (Annotated[str | None, _option_of(each)], None) for each in FORMATS}
+    return in_place_of("asked", options, _gathered)(command)
 
-    if shape is Shape.TERMINAL:
-        return render_text(table, terminal_width())
-    render = {
-        Shape.CSV: render_csv,
-        Shape.HTML: render_html,
-        Shape.JSON: render_json,
-        Shape.MARKDOWN: render_markdown,
-    }
-    return render[shape](table)
+
+def _gathered(values: Mapping[str, str | None]) -> Wanted:
+    return wanted({each: values[each.name] for each in FORMATS})
 
 
 def give_lines(json: str, lines: Iterable[str]) -> None:

@@ -13,23 +13,21 @@ from photometer.ci.project_store import store_of
 from photometer.cli.cluster_option import Nodes, On, RanksPerNode, joined, place_on
 from photometer.cli.code_options import make_own_code_importable
 from photometer.cli.compile_report import FailOnCompile, compile_gate, exit_status
+from photometer.cli.declared_options import with_instruments
 from photometer.cli.doctor import say_machine_line
 from photometer.cli.ending import STOPPED
 from photometer.cli.help_page import FOR_EXPERTS
-from photometer.cli.instrument_options import with_instruments
 from photometer.cli.measuring_options import Budget, LockClocks, MinRunTime, Python, Repeats, Seed
 from photometer.cli.output_options import (
-    Csv,
+    ON_TERMINAL,
+    TERMINAL,
     ForService,
-    Json,
-    Markdown,
     Service,
-    Shape,
     Wanted,
     WriteStore,
     folder_option,
     store_to_write,
-    wanted,
+    with_formats,
 )
 from photometer.cli.printing import complain, say_aside, show_rendered, show_text
 from photometer.cli.suite_options import (
@@ -53,10 +51,13 @@ if TYPE_CHECKING:
     from photometer.execution.run_settings import RunSettings
     from photometer.model.compile_report import CompileReport
     from photometer.pipeline import RunReport, RunStopped
+    from photometer.report.tables.formats import Format
 
 
 def register(app: typer.Typer) -> None:
-    app.command("run", help="Measure a suite: wall time and instructions of every variant.")(with_instruments(run))
+    app.command("run", help="Measure a suite: wall time and instructions of every variant.")(
+        with_formats(with_instruments(run))
+    )
 
 
 def run(
@@ -96,15 +97,12 @@ def run(
     ranks_per_node: RanksPerNode = None,
     seed: Seed = None,
     lock_clocks: LockClocks = False,
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
+    asked: Wanted = ON_TERMINAL,
     service: ForService = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress and no table.")] = False,
 ) -> None:
     options = _times_alone(options) if quick else options
-    asked = wanted(json=json, csv=csv, markdown=markdown)
-    shows_tables = service is None and asked.printed is Shape.TERMINAL
+    shows_tables = service is None and asked.printed is TERMINAL
     if on is not None and cores is not None:
         raise typer.BadParameter("--cores selects cores of this machine; --on uses those of its nodes")
     gate = compile_gate(fail_on)
@@ -239,16 +237,16 @@ def _give(reports: list[RunReport], service: Service | None, asked: Wanted) -> N
         return
     if service is not None:
         show_rendered(_exported(reports, service))
-    elif asked.printed is not Shape.TERMINAL:
-        show_rendered(_in_shape(reports, asked.printed))
-    asked.write(lambda shape: _in_shape(reports, shape))
+    elif asked.printed is not TERMINAL:
+        show_rendered(_rendered(reports, asked.printed))
+    asked.write(lambda each: _rendered(reports, each))
 
 
-def _in_shape(reports: list[RunReport], shape: Shape) -> str:
+def _rendered(reports: list[RunReport], format: Format) -> str:
     """Return the tables of all suites as `show` prints them."""
-    from photometer.cli.show import files_in_shape
+    from photometer.cli.show import render_files
 
-    return files_in_shape([report.results for report in reports if report.results is not None], shape)
+    return render_files([report.results for report in reports if report.results is not None], format)
 
 
 def _exported(reports: list[RunReport], service: Service) -> str:

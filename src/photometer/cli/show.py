@@ -16,13 +16,16 @@ import typer
 
 from photometer.cli.ab_output import is_ab, show_ab
 from photometer.cli.fuzz import is_fuzz, show_fuzz
-from photometer.cli.output_options import Csv, ForService, Html, Json, Markdown, Service, Shape, in_shape, wanted
+from photometer.cli.output_options import ON_TERMINAL, TERMINAL, ForService, Service, Wanted, with_formats
 from photometer.cli.printing import complain, show_rendered, terminal_width
 from photometer.model.results_folder import RESULT_FILES
+from photometer.report.tables.formats import CSV, HTML, JSON, MARKDOWN
 
 if TYPE_CHECKING:
+    from photometer.analysis.comparison_result import EnvironmentComparison
     from photometer.model.measurement import Measurement
     from photometer.model.results_reader import Results
+    from photometer.report.tables.formats import Format
     from photometer.tables import Compare
 
 # More measurements than this have their percentiles on demand, so that the table of times stays in sight.
@@ -35,7 +38,7 @@ class Ratio(str, enum.Enum):
 
 
 def register(app: typer.Typer) -> None:
-    app.command("show", help="Show results files as tables.")(show)
+    app.command("show", help="Show results files as tables.")(with_formats(show))
 
 
 def show(
@@ -43,10 +46,7 @@ def show(
         list[Path],
         typer.Argument(metavar="FILE…", help="Results files, or folders of runs; repeats of a statement are merged."),
     ],
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
-    html: Html = None,
+    asked: Wanted = ON_TERMINAL,
     service: ForService = None,
     by_file: Annotated[
         bool, typer.Option("--by-file", help="Do not merge files; the name of each becomes its env.")
@@ -70,23 +70,22 @@ def show(
     from photometer.model.results_reader import load_results
     from photometer.model.visit import with_unfinished
 
-    asked = wanted(json=json, csv=csv, markdown=markdown, html=html)
     loaded = [with_unfinished(load_results(_file_of(path), recover)) for path in files]
     _tell_damage(loaded)
     if service is not None:
         show_rendered(_exported(loaded, service))
         return
     if variants:
-        asked.give(lambda shape: _variants(loaded, shape))
+        asked.give(lambda each: _variants(loaded, each))
         return
     if percentiles:
-        asked.give(lambda shape: _percentiles(loaded, shape))
+        asked.give(lambda each: _percentiles(loaded, each))
         return
     layout = _Layout(by_file, relative, baseline, baseline_env, transpose)
 
-    def shown(shape: Shape) -> str:
-        text = _shown(loaded, shape, layout, colour=shape is Shape.TERMINAL and _shows_colour())
-        return text + _few_percentiles(loaded, shape) if layout.is_usual else text
+    def shown(format: Format) -> str:
+        text = _shown(loaded, format, layout, colour=format is TERMINAL and _shows_colour())
+        return text + _few_percentiles(loaded, format) if layout.is_usual else text
 
     asked.give(shown)
 
@@ -112,22 +111,23 @@ def _shows_colour() -> bool:
     return shows_colour()
 
 
-def _shown(loaded: list[Results], shape: Shape, layout: _Layout, *, colour: bool) -> str:
+def _shown(loaded: list[Results], format: Format, layout: _Layout, *, colour: bool) -> str:
     """Return files as their commands printed them; several kinds, or on request, as one table."""
-    if layout.is_usual and shape is not Shape.HTML:
-        if shape in (Shape.TERMINAL, Shape.MARKDOWN) and _are_runs(loaded):
-            return "\n".join(_run_in_shape(results, shape) for results in loaded)
+    # A page is one document.
+    if layout.is_usual and (format is not HTML or len(loaded) == 1):
+        if format in (TERMINAL, MARKDOWN) and _are_runs(loaded):
+            return "\n".join(_run_in_format(results, format) for results in loaded)
         if all(is_ab(results) for results in loaded):
-            return "\n".join(show_ab(results, shape.value, colour=colour) for results in loaded)
-        if all(is_fuzz(results) for results in loaded) and (shape is Shape.TERMINAL or len(loaded) == 1):
-            return "\n".join(show_fuzz(results, shape) for results in loaded)
-        compared = [_comparison_text(results, shape, colour=colour) for results in loaded]
+            return "\n".join(show_ab(results, format, colour=colour) for results in loaded)
+        if all(is_fuzz(results) for results in loaded) and (format is TERMINAL or len(loaded) == 1):
+            return "\n".join(show_fuzz(results, format) for results in loaded)
+        compared = [_comparison_in(results) for results in loaded]
         if all(compared):
-            return "\n".join(each for each in compared if each)
-    return _as_one_table(loaded, shape, layout, colour=colour)
+            return "\n".join(render_compared(each, format, colour=colour) for each in compared if each)
+    return _as_one_table(loaded, format, layout, colour=colour)
 
 
-def _as_one_table(loaded: list[Results], shape: Shape, layout: _Layout, *, colour: bool) -> str:
+def _as_one_table(loaded: list[Results], format: Format, layout: _Layout, *, colour: bool) -> str:
     from photometer.errors import ResultsFileError
     from photometer.model.machine import torch_names
     from photometer.tables import Compare
@@ -155,14 +155,14 @@ def _as_one_table(loaded: list[Results], shape: Shape, layout: _Layout, *, colou
         comparison.relative(style="%" if layout.relative is Ratio.PERCENT else "×")
     if layout.transpose:
         comparison.transpose()
-    return _render(comparison, shape, _machine_lines(loaded), colour=colour)
+    return _render(comparison, format, _machine_lines(loaded), colour=colour)
 
 
-def files_in_shape(files: Sequence[Path], shape: Shape) -> str:
+def render_files(files: Sequence[Path], format: Format) -> str:
     """Return results files as `show` prints them."""
     from photometer.model.results_reader import load_results
 
-    return _shown([load_results(path) for path in files], shape, _Layout(False, None, None, None, False), colour=False)
+    return _shown([load_results(path) for path in files], format, _Layout(False, None, None, None, False), colour=False)
 
 
 def _exported(loaded: list[Results], service: Service) -> str:
@@ -180,26 +180,19 @@ def _file_of(path: Path) -> Path:
     return next((path / name for name in RESULT_FILES if (path / name).exists()), path / RESULT_FILES[0])
 
 
-def _comparison_text(results: Results, shape: Shape, *, colour: bool) -> str | None:
-    """Return the comparison in a file as `compare` printed it; None if there is none."""
+def _comparison_in(results: Results) -> EnvironmentComparison | None:
     from photometer.analysis.comparison_reader import read_comparison
-    from photometer.report.comparison_text import (
-        render_comparison,
-        render_comparison_csv,
-        render_comparison_json,
-        render_comparison_markdown,
-    )
 
-    comparison = read_comparison(results)
-    if comparison is None:
-        return None
-    if shape is Shape.CSV:
-        return render_comparison_csv(comparison)
-    if shape is Shape.JSON:
-        return render_comparison_json(comparison)
-    if shape is Shape.MARKDOWN:
-        return render_comparison_markdown(comparison)
-    return render_comparison(comparison, terminal_width(), colour=colour)
+    return read_comparison(results)
+
+
+def render_compared(comparison: EnvironmentComparison, format: Format, *, colour: bool) -> str:
+    """Return a comparison as `compare` prints it."""
+    from photometer.report.comparison_text import render_comparison, render_comparison_in
+
+    if format is TERMINAL:
+        return render_comparison(comparison, terminal_width(), colour=colour)
+    return render_comparison_in(format, comparison)
 
 
 def _are_runs(loaded: list[Results]) -> bool:
@@ -208,12 +201,12 @@ def _are_runs(loaded: list[Results]) -> bool:
     return all(is_run(results) for results in loaded)
 
 
-def _run_in_shape(results: Results, shape: Shape) -> str:
+def _run_in_format(results: Results, format: Format) -> str:
     """Return the file as `run` printed it."""
     from photometer.model.visible_text import visible
 
     machine = results.machine.summary() if results.machine is not None else ""
-    if shape is Shape.MARKDOWN:
+    if format is MARKDOWN:
         from photometer.analysis.run_table import tabulate_run
         from photometer.report.escape import markdown_text
         from photometer.report.figures_text import instrument_tables
@@ -225,36 +218,40 @@ def _run_in_shape(results: Results, shape: Shape) -> str:
     return f"{visible(f'{results.path.name}: {machine}')}\n{run_text(results)}"
 
 
-def _variants(loaded: list[Results], shape: Shape) -> str:
+def _variants(loaded: list[Results], format: Format) -> str:
+    """Return a line per variant; on a terminal as CSV, because there are more columns than it is wide."""
     from photometer.analysis.result_rows import variant_rows
-    from photometer.report.tables.as_csv import render_variants_csv, render_variants_json
+    from photometer.report.tables.as_csv import render_variants_json
+    from photometer.report.tables.table import table_of_records
 
     rows = [
         {**row, **({"file": results.path.name} if len(loaded) > 1 else {})}
         for results in loaded
         for row in variant_rows(results.records_by_suite)
     ]
-    return render_variants_json(rows) if shape is Shape.JSON else render_variants_csv(rows)
+    if format is JSON:
+        return render_variants_json(rows)
+    return (CSV if format is TERMINAL else format).render(table_of_records(rows))
 
 
-def _few_percentiles(loaded: list[Results], shape: Shape) -> str:
+def _few_percentiles(loaded: list[Results], format: Format) -> str:
     """Return the table of percentiles for people, if one file has so few measurements that it may follow the others."""
     from photometer.report.run_text import table_of_percentiles
 
     measured = [m for m in loaded[0].measurements if m.raw_times]
-    if len(loaded) > 1 or not measured or shape not in (Shape.TERMINAL, Shape.MARKDOWN):
+    if len(loaded) > 1 or not measured or format not in (TERMINAL, MARKDOWN):
         return ""
     if len(measured) <= MOST_PERCENTILES:
-        return "\n" + in_shape(table_of_percentiles(measured), shape)
+        return "\n" + format.render(table_of_percentiles(measured))
     note = "\n--percentiles shows the 50th, 90th, 95th and 99th percentile of each.\n"
-    return note if shape is Shape.TERMINAL else ""
+    return note if format is TERMINAL else ""
 
 
-def _percentiles(loaded: list[Results], shape: Shape) -> str:
+def _percentiles(loaded: list[Results], format: Format) -> str:
     from photometer.report.run_text import table_of_percentiles
 
     measured = [m for results in loaded for m in _with_samples(results.path, results.measurements)]
-    return in_shape(table_of_percentiles(measured), shape)
+    return format.render(table_of_percentiles(measured))
 
 
 def _measurements(results: Results, name: str | None) -> list[Measurement]:
@@ -328,19 +325,11 @@ def _machine_lines(loaded: list[Results]) -> list[str]:
     return [f"{results.path.name}: {results.machine.summary()}" for results in loaded if results.machine is not None]
 
 
-def _render(comparison: Compare, shape: Shape, machines: list[str], *, colour: bool) -> str:
-    if shape is Shape.CSV:
-        return comparison.to_csv()
-    if shape is Shape.JSON:
-        return comparison.to_json()
-    if shape is Shape.HTML:
-        from photometer.report.tables.compare_formats import render_page
+def _render(comparison: Compare, format: Format, machines: list[str], *, colour: bool) -> str:
+    if format is not TERMINAL:
+        from photometer.report.tables.compare_formats import render_in
 
-        return render_page(comparison.tables(), "photometer", machines)
-    if shape is Shape.MARKDOWN:
-        from photometer.report.escape import markdown_text
-
-        return "".join(f"{markdown_text(line)}\n\n" for line in machines) + comparison.to_markdown()
+        return render_in(format, comparison.tables(), machines)
     from photometer.model.visible_text import visible
 
     above = "".join(visible(line) + "\n" for line in machines)

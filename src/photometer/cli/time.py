@@ -27,15 +27,17 @@ from photometer.cli.code_options import (
 from photometer.cli.ending import check_address_space, giving_up_after
 from photometer.cli.measuring_options import Device, LockClocks, Memory, Ranks, Seed, budget_option
 from photometer.cli.option_values import LEFT_OUT, seconds, share
-from photometer.cli.output_options import Csv, Json, Markdown, Shape, Wanted, folder_option, wanted
+from photometer.cli.output_options import ON_TERMINAL, TERMINAL, Wanted, folder_option, with_formats
 from photometer.cli.printing import say_aside, show_rendered, show_text, terminal_width
 from photometer.cli.sweep_options import Axes, Where, chosen_points, point_words, show_growth, sizes_code
 from photometer.model.records import to_record
 from photometer.model.results_folder import RESULT_FILES, check_results_folder, make_results_folder
+from photometer.report.tables.formats import CSV, JSON
 
 if TYPE_CHECKING:
     from photometer.definition.sweep import SizePoint
     from photometer.model.measurement import Measurement
+    from photometer.report.tables.formats import Format
     from photometer.timing import Timer
 
 
@@ -48,7 +50,7 @@ class _Asked:
     timeout: float | None = None
 
     @property
-    def printed(self) -> Shape:
+    def printed(self) -> Format:
         return self.outputs.printed
 
 
@@ -59,7 +61,7 @@ NOT_A_COMPARISON = "Times taken one after another cannot be compared: to find ou
 
 
 def register(app: typer.Typer) -> None:
-    app.command("time", help="Time one or more statements.")(time_statements)
+    app.command("time", help="Time one or more statements.")(with_formats(time_statements))
 
 
 def time_statements(
@@ -112,11 +114,9 @@ def time_statements(
     seed: Seed = None,
     lock_clocks: LockClocks = False,
     output: Annotated[Path | None, folder_option("Folder for the results; `show DIR` prints them again.")] = None,
-    json: Json = None,
-    csv: Csv = None,
-    markdown: Markdown = None,
+    asked: Wanted = ON_TERMINAL,
 ) -> None:
-    asked = _Asked(wanted(json=json, csv=csv, markdown=markdown), timeout=timeout)
+    asking = _Asked(asked, timeout=timeout)
     if output is not None:
         check_results_folder(output)
     language = "cpp" if cpp else "python"
@@ -146,15 +146,15 @@ def time_statements(
     times = shares(budget, len(timers), min_run_time, precision, device)
     try:
         if instructions:
-            _print_instructions(timers, number, asked)
+            _print_instructions(timers, number, asking)
         elif ranks:
-            _time_ranks(timers, ranks, times["min_run_time"], asked)
+            _time_ranks(timers, ranks, times["min_run_time"], asking)
         else:
-            _time(timers, device, points, statements, asked, times)
+            _time(timers, device, points, statements, asking, times)
         if memory:
-            _print_memory(timers, asked)
+            _print_memory(timers, asking)
     finally:
-        _keep(asked, output)
+        _keep(asking, output)
 
 
 def shares(
@@ -175,7 +175,7 @@ def _keep(asked: _Asked, output: Path | None) -> None:
     kept = asked.kept
     if not kept:
         return
-    asked.outputs.write(lambda shape: _rendered(kept, shape))
+    asked.outputs.write(lambda each: _rendered(kept, each))
     if output is not None:
         from photometer.results import save
 
@@ -184,19 +184,19 @@ def _keep(asked: _Asked, output: Path | None) -> None:
         say_aside(f"Results: {output / RESULT_FILES[0]}")
 
 
-def _rendered(kept: list[Any], shape: Shape) -> str:
+def _rendered(kept: list[Any], format: Format) -> str:
     """Return results as JSON, a record per line, or as a table."""
-    if shape is Shape.JSON:
+    if format is JSON:
         return "".join(f"{dumps(to_record(each))}\n" for each in kept)
-    if shape is Shape.CSV:
+    if format is CSV:
         from photometer.analysis.result_rows import rows_of
-        from photometer.report.tables.as_csv import write_csv
+        from photometer.report.tables.table import table_of_records
 
-        rows = [row for each in kept for row in rows_of(each)]
-        return write_csv(list(dict.fromkeys(head for row in rows for head in row)), rows)
+        return format.render(table_of_records([row for each in kept for row in rows_of(each)]))
+    from photometer.report.tables.compare_formats import render_in
     from photometer.tables import Compare
 
-    return Compare(kept).to_markdown()
+    return render_in(format, Compare(kept).tables())
 
 
 def _time(
@@ -213,7 +213,7 @@ def _time(
         _time_on_device(timers, None if device == LEFT_OUT else device, times, asked)
         return
     measurements = _time_on_host(timers, times, asked)
-    if asked.printed is Shape.TERMINAL:
+    if asked.printed is TERMINAL:
         show_growth(points, statements, measurements)
 
 
@@ -262,7 +262,7 @@ def _time_one(timer: Timer, times: dict[str, Any]) -> Measurement:
 
 
 def _print_times(measurements: list[Measurement], asked: _Asked) -> None:
-    if measurements and asked.printed is Shape.TERMINAL:
+    if measurements and asked.printed is TERMINAL:
         _print_for_people(measurements)
     elif measurements:
         show_rendered(_rendered([*measurements], asked.printed))
@@ -319,7 +319,7 @@ def _time_on_device(timers: list[Timer], device: str | None, options: dict[str, 
         with _measuring(timer, asked):
             measurement = timer.measure_device(device, **options)
         asked.kept.append(measurement)
-        if asked.printed is Shape.TERMINAL:
+        if asked.printed is TERMINAL:
             show_rendered(render_device(measurement) + "\n")
         else:
             show_rendered(_rendered([measurement], asked.printed))
@@ -333,7 +333,7 @@ def _time_ranks(timers: list[Timer], ranks: int, min_run_time: float, asked: _As
         with _failures_of(timer.task_spec.stmt, asked.timeout):
             taken.append(timer.measure_ranks(ranks, min_run_time=min_run_time))
     asked.kept.extend(taken)
-    if asked.printed is Shape.TERMINAL:
+    if asked.printed is TERMINAL:
         show_rendered(render_ranks(taken, terminal_width()))
     else:
         show_rendered(_rendered([*taken], asked.printed))
@@ -348,8 +348,8 @@ def _print_memory(timers: list[Timer], asked: _Asked) -> None:
         with _measuring(timer, asked):
             memories.append(timer.measure_memory())
     asked.kept.extend(memories)
-    if asked.printed is Shape.JSON:
-        show_rendered(_rendered([*memories], Shape.JSON))
+    if asked.printed is JSON:
+        show_rendered(_rendered([*memories], JSON))
     else:
         show_rendered("\n" + render_memories(memories, terminal_width()))
 
@@ -379,7 +379,7 @@ def _print_instructions(timers: list[Timer], number: int, asked: _Asked) -> None
             counted.append(counted_task(timer, number, REPEATS))
     counts = [each.instruction_counts() for each in counted]
     asked.kept.extend(counts)
-    if asked.printed is not Shape.TERMINAL:
+    if asked.printed is not TERMINAL:
         show_rendered(_rendered([*counts], asked.printed))
         return
     width = terminal_width()

@@ -1,7 +1,7 @@
 """Upkeep of a store: prune old runs unless something refers to them, verify that it is intact, and export from it.
 
 Verifying only reads: whether the store opens, what it contains, and what is damaged. An export writes runs as the
-results files they came from, or all curves as CSV or JSON.
+results files they came from, or all curves as a table.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from photometer.history.store import Store, open_store
 from photometer.model.results_format import FILE_END, encode_header, encode_record
 from photometer.model.units import format_bytes
 from photometer.model.whole_file import not_written, write_whole
-from photometer.report.tables.as_csv import write_csv
+from photometer.report.tables.formats import JSON, Format
+from photometer.report.tables.table import table_of_records
 
 COLUMNS = (
     "project",
@@ -71,13 +72,14 @@ def _file_name(run: StoredRun) -> str:
     return f"run-{run.id:06d}-{commit}.json"
 
 
-def curves_text(store: Store, *, as_json: bool = False, expression: str | None = None) -> str:
-    """Return every value of every curve, as CSV or JSON."""
+def render_curves(store: Store, format: Format, expression: str | None = None) -> str:
+    """Return every value of every curve; JSON is a list of objects."""
     ids = None if expression is None else [benchmark.id for benchmark in store.benchmarks(expression)]
-    rows = [row for curve in store.all_curves(benchmark_ids=ids) for row in _rows(curve)]
-    if as_json:
-        return json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in rows], indent=0) + "\n"
-    return write_csv(COLUMNS, (dict(zip(COLUMNS, row, strict=True)) for row in rows))
+    curves = store.all_curves(benchmark_ids=ids)
+    records = [dict(zip(COLUMNS, row, strict=True)) for curve in curves for row in _rows(curve)]
+    if format is JSON:
+        return json.dumps(records, indent=0) + "\n"
+    return format.render(table_of_records(records, COLUMNS))
 
 
 def _rows(curve: Curve) -> Iterator[tuple[Any, ...]]:

@@ -1,17 +1,19 @@
 """A comparison as text: two sides as rows with intervals (verdict_text.py), more as a table (matrix_text.py).
 
-In: an EnvironmentComparison. Out: text for the terminal, Markdown, or the outcome in one line.
+In: an EnvironmentComparison. Out: text for the terminal, in any format, or the outcome in one line.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
-from photometer.analysis.comparison_result import EnvironmentComparison
+from photometer.analysis.comparison_result import NOT_REACHED, EnvironmentComparison
 from photometer.analysis.result_rows import rows_of
 from photometer.model.records import to_record
 from photometer.report import matrix_text, verdict_text
-from photometer.report.tables.as_csv import write_csv
+from photometer.report.tables.formats import CSV, JSON, MARKDOWN, Format
+from photometer.report.tables.table import Table, table_of_records
 
 
 def render_comparison(comparison: EnvironmentComparison, width: int = 100, colour: bool = False) -> str:
@@ -33,6 +35,27 @@ def headline(comparison: EnvironmentComparison) -> str:
     return matrix_text.headline(comparison) if comparison.has_many_sides else verdict_text.headline(comparison)
 
 
+def render_comparison_in(format: Format, comparison: EnvironmentComparison) -> str:
+    """Return the comparison in one of the formats."""
+    own = {MARKDOWN: render_comparison_markdown, CSV: render_comparison_csv, JSON: render_comparison_json}
+    return own[format](comparison) if format in own else format.render(table_of_comparison(comparison))
+
+
+def table_of_comparison(comparison: EnvironmentComparison) -> Table:
+    """Return the verdicts below the outcome; what has none is in the notes."""
+    table = (
+        matrix_text.table_of_matrix(comparison)
+        if comparison.has_many_sides
+        else verdict_text.table_of_results(comparison.by_importance)
+    )
+    sides = [f"{'base' if side == 0 else 'branch'}: {name}" for side, name in enumerate(comparison.names)]
+    failures = [f"failed: {failure.title}: {failure.message}" for failure in comparison.failures]
+    left = [f"{NOT_REACHED}: {title}" for title in comparison.not_reached]
+    return dataclasses.replace(
+        table, title=headline(comparison), notes=(*sides, *comparison.warnings, *failures, *left)
+    )
+
+
 def render_comparison_csv(comparison: EnvironmentComparison) -> str:
     """Return a line per benchmark and side."""
     rows = [
@@ -41,7 +64,7 @@ def render_comparison_csv(comparison: EnvironmentComparison) -> str:
         for row in rows_of(result)
     ]
     rows += [row for each in (*comparison.failures, *comparison.skips) for row in rows_of(each)]
-    return write_csv(list(dict.fromkeys(head for row in rows for head in row)), rows)
+    return CSV.render(table_of_records(rows))
 
 
 def render_comparison_json(comparison: EnvironmentComparison) -> str:

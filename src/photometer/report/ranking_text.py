@@ -6,6 +6,7 @@ fastest first, and below them which pairs are undecided and why.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from photometer.model.visible_text import visible
 from photometer.report.tables.as_csv import write_csv
 from photometer.report.tables.as_markdown import inline, render_markdown
 from photometer.report.tables.as_text import note_lines, render_text
+from photometer.report.tables.formats import CSV, MARKDOWN, Format
 from photometer.report.tables.table import STAYS, Cell, Column, Kind, Row, Table, Value, row_of, table_of
 from photometer.report.verdict_text import mark_of, more_time
 
@@ -59,6 +61,14 @@ def render_ranking(ranking: Ranking, width: int = 100, colour: bool = False) -> 
 def render_ranking_markdown(ranking: Ranking) -> str:
     """Return Markdown: the outcome, a table, and what is below it."""
     return f"**{inline(headline(ranking))}**\n\n{render_markdown(table_of_ranking(ranking))}"
+
+
+def render_ranking_in(format: Format, ranking: Ranking) -> str:
+    """Return the ranking in one of the formats."""
+    own = {MARKDOWN: render_ranking_markdown, CSV: render_ranking_csv}
+    if format in own:
+        return own[format](ranking)
+    return format.render(dataclasses.replace(table_of_ranking(ranking), title=headline(ranking)))
 
 
 def render_ranking_csv(ranking: Ranking) -> str:

@@ -6,7 +6,21 @@ import math
 
 import pytest
 
-from photometer.report.tables.table import Cell, Column, Kind, Row, Table, Value, fields_of, row_of, table_of, text_of
+from photometer.report.tables.as_csv import render_csv
+from photometer.report.tables.as_markdown import render_markdown
+from photometer.report.tables.table import (
+    Cell,
+    Column,
+    Kind,
+    Row,
+    Table,
+    Value,
+    fields_of,
+    row_of,
+    table_of,
+    table_of_records,
+    text_of,
+)
 
 NAME = Column("name", "benchmark", Kind.NAME)
 
@@ -60,3 +74,17 @@ def test_an_interval_has_a_field_for_each_end() -> None:
     table = made(row_of({"name": "x"}), row_of({"interval": (0.9, 1.1)}), columns=(NAME, column))
     assert fields_of(column, table) == ("interval_low", "interval_high")
     assert fields_of(NAME, table) == ("name",)
+
+
+def test_plain_records_are_a_table_of_their_own() -> None:
+    records = [{"name": "add", "low_seconds": 1.5e-6, "samples": 3}, {"name": "mul", "exact": True, "size": (1, 2)}]
+    assert render_markdown(table_of_records(records)).splitlines()[2:] == [
+        "| add | 1.50 µs | 3 | | |",
+        "| mul | | | yes | (1, 2) |",
+    ]
+    assert render_csv(table_of_records(records)).splitlines() == [
+        "name,low_seconds,samples,exact,size",
+        "add,1.5e-06,3,,",
+        'mul,,,yes,"(1, 2)"',
+    ]
+    assert render_csv(table_of_records([], ("a", "b"))) == "a,b\r\n"

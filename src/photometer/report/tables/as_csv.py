@@ -70,11 +70,6 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def render_variants_csv(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the rows below their heads; what is not known is empty."""
-    return write_csv(list(dict.fromkeys(name for row in rows for name in row)), rows)
-
-
 def render_variants_json(rows: Sequence[dict[str, Any]]) -> str:
     """Return a list of objects; a number that JSON does not have, which only a hostile file has, is null."""
     return json.dumps(_known(list(rows)), indent=2, allow_nan=False) + "\n"

@@ -1,6 +1,6 @@
-"""A table as HTML: one element, for a notebook or a page. Without script or outside resources; all text is escaped.
+"""A table as HTML: one element for a notebook or a page, or a page of its own. All text is escaped.
 
-Colours are half-transparent, so that they suit light and dark pages.
+There is neither script nor outside resources. Colours are half-transparent, so that they suit light and dark pages.
 """
 
 from __future__ import annotations
@@ -26,6 +26,22 @@ NUMBER = f"{CELL};text-align:right;white-space:nowrap"
 SOFT = "opacity:.75;font-size:.9em"
 CAPTION = "text-align:left;font-weight:bold;padding:.3em .8em"
 BAR_WIDTH = 120
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em; }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
 
 
 def render_html(table: Table) -> str:
@@ -33,6 +49,16 @@ def render_html(table: Table) -> str:
     notes = "<br>".join(html_text(note) for note in table.notes)
     below = f'<div style="{SOFT};padding:.4em .8em">{notes}</div>' if notes else ""
     return f'<div style="overflow-x:auto">{html_table(table)}{below}</div>'
+
+
+def render_page(table: Table) -> str:
+    """Return a page with the table, for a file of its own."""
+    return page_of(table.title or "photometer", render_html(table))
+
+
+def page_of(title: str, body: str) -> str:
+    """Return a page whose body is already escaped."""
+    return _PAGE.format(title=html_text(title), body=body)
 
 
 def html_table(table: Table) -> str:

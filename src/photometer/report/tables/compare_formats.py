@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from photometer.analysis.table import Block, Cell, Standing, Table
 from photometer.model.records import to_record
 from photometer.model.units import format_seconds
 from photometer.report.escape import html_lines, html_text, markdown_text
-from photometer.report.tables.as_csv import write_csv
+from photometer.report.tables.as_html import page_of
 from photometer.report.tables.compare_terminal import cell_text, legend_lines
+from photometer.report.tables.formats import CSV, HTML, JSON, MARKDOWN, Format
+from photometer.report.tables.table import table_of_records
 
 # Half-transparent: text keeps the page's own colour and stays readable on black and on white.
 _BACKGROUNDS = {
@@ -30,22 +32,17 @@ _BACKGROUNDS = {
 _LINE = "1px solid rgba(128,128,128,.4)"
 _CELL = f"border-bottom:{_LINE};padding:.2em .8em"
 _CAPTION = "text-align:left;font-weight:bold;font-size:1.1em;padding:.3em .8em"
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em; }}
-</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
+
+
+def render_in(format: Format, tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
+    """Return all tables in one of the formats; pages and Markdown have the notes above them."""
+    if format is JSON:
+        return render_json(tables)
+    if format is HTML:
+        return render_page(tables, "photometer", notes)
+    if format is MARKDOWN:
+        return "".join(f"{markdown_text(note)}\n\n" for note in notes) + "\n".join(map(render_markdown, tables))
+    return format.render(table_of_records(list(cell_rows(tables)), CSV_FIELDS))
 
 
 def render_markdown(table: Table) -> str:
@@ -99,7 +96,7 @@ def render_html(table: Table) -> str:
 def render_page(tables: Iterable[Table], title: str, notes: Iterable[str] = ()) -> str:
     """Return a whole document: one line per note, then the tables."""
     above = "".join(f"<p>{html_text(note)}</p>\n" for note in notes)
-    return _PAGE.format(title=html_text(title), body=above + "\n".join(render_html(table) for table in tables))
+    return page_of(title, above + "\n".join(render_html(table) for table in tables))
 
 
 def _html_body(table: Table) -> Iterable[str]:
@@ -198,7 +195,7 @@ def cell_rows(tables: Iterable[Table]) -> Iterator[dict[str, Any]]:
 
 def render_csv(tables: Iterable[Table]) -> str:
     """Return all tables below one line of heads. A field that was not requested is empty."""
-    return write_csv(CSV_FIELDS, cell_rows(tables))
+    return CSV.render(table_of_records(list(cell_rows(tables)), CSV_FIELDS))
 
 
 def render_json(tables: Iterable[Table]) -> str:

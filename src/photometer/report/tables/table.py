@@ -167,6 +167,25 @@ def row_of(values: Mapping[str, Cell | Value], notes: Sequence[str] = (), tip: s
     return Row(cells, tuple(notes), tip)
 
 
+def table_of_records(records: Sequence[Mapping[str, object]], names: Sequence[str] | None = None) -> Table:
+    """Return plain records as a table, for what has no table of its own: a column for each name, in their order."""
+    used = dict.fromkeys(name for each in records for name in each) if names is None else names
+    columns = [Column(name, name, _kind_of(name, records)) for name in used]
+    return table_of(columns, [row_of({name: _plain_cell(value) for name, value in each.items()}) for each in records])
+
+
+def _kind_of(name: str, records: Sequence[Mapping[str, object]]) -> Kind:
+    if any(isinstance(each.get(name), str) for each in records):
+        return Kind.WORDS
+    return Kind.TIME if name == "seconds" or name.endswith("_seconds") else Kind.NUMBER
+
+
+def _plain_cell(value: object) -> Cell:
+    if isinstance(value, bool):
+        return Cell(value, "yes" if value else "no")
+    return Cell(value) if value is None or isinstance(value, (str, int, float)) else Cell(str(value))
+
+
 def text_of(cell: Cell, column: Column) -> str:
     """Return the text of a cell, not escaped yet; empty if nothing is known."""
     said = cell.text or _value_text(cell.value, column)

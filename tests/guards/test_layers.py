@@ -54,7 +54,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # In the process that is measured, too: these import nothing of photometer.
     ("stand_ins",),
     ("model",),
-    ("stats", "git"),
+    ("stats", "git", "programs"),
     ("errors",),
 )
 # The interactive doors and the pipeline are one layer in the design, and may use each other.

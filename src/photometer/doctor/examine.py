@@ -13,7 +13,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,6 +31,7 @@ from photometer.instruments.processor_instructions import perf_refusal
 from photometer.instruments.py_spy import find_py_spy, refusal_remedy
 from photometer.model.code_folder import cache_root
 from photometer.model.units import GIB, percent
+from photometer.programs import run_program
 from photometer.session.control_group import memory_limit, processor_limit
 from photometer.session.cores import allowed_cores, usable_cores
 from photometer.session.layout import freezing
@@ -57,10 +57,8 @@ def torch_findings(cores: int) -> list[Finding]:
     if importlib.util.find_spec("torch") is None:
         return [Finding("torch", State.FIX, f"not installed for {sys.executable}", _INSTALL)]
     try:
-        done = subprocess.run(
-            COMMAND, capture_output=True, text=True, timeout=IMPORT_SECONDS, check=False, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired:
+        done = run_program(COMMAND, IMPORT_SECONDS)
+    except TimeoutError:
         return [
             Finding("torch", State.FIX, f"took longer than {IMPORT_SECONDS:g} s to import", "Check the disk it is on.")
         ]
@@ -287,10 +285,8 @@ def _py_spy() -> Finding:
         return Finding("py-spy", State.FIX, missing.message, missing.remedy or "")
     command = [program, "dump", "--pid", str(os.getpid())]
     try:
-        tried = subprocess.run(
-            command, capture_output=True, text=True, timeout=PY_SPY_SECONDS, check=False, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        tried = run_program(command, PY_SPY_SECONDS)
+    except OSError as error:
         return Finding("py-spy", State.FIX, f"does not run: {error}", "Install it again: pip install py-spy.")
     if tried.returncode == 0:
         return Finding("py-spy", State.GOOD, "may look into processes (ptrace)")

@@ -10,10 +10,11 @@ import ast
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from photometer.programs import run_program
 
 # Any of these set means that the user has set an index for uv itself.
 UV_INDEX_VARIABLES = (
@@ -86,16 +87,8 @@ def _pip_config() -> str:
     commands = [[sys.executable, "-m", "pip"], *([[outside]] if outside is not None else [])]
     for command in commands:
         try:
-            done = subprocess.run(
-                [*command, "config", "list"],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL,
-                timeout=PIP_CONFIG_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
+            done = run_program([*command, "config", "list"], PIP_CONFIG_SECONDS)
+        except OSError:
             continue
         if done.returncode == 0:
             return done.stdout

@@ -10,10 +10,10 @@ import os
 import re
 import shutil
 import struct
-import subprocess
 from pathlib import Path
 
 from photometer.errors import PhotometerError, ToolMissing
+from photometer.programs import run_program
 from photometer.session.left_behind import private_folder
 
 VARIABLE = "PHOTOMETER_BROWSER"
@@ -75,18 +75,9 @@ def render_png(
         ]
         target.unlink(missing_ok=True)
         try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL,
-                timeout=RENDER_SECONDS,
-                check=False,
-                # Otherwise it would leave its own folders behind.
-                env={**os.environ, "TMPDIR": str(profile)},
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
+            # Without a folder for temporary files it would leave its own behind.
+            done = run_program(command, RENDER_SECONDS, {**os.environ, "TMPDIR": str(profile)})
+        except OSError as error:
             raise PhotometerError(
                 f"the browser made no picture of {source.name}: {error}", command=command, remedy=_remedy()
             ) from error

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -23,6 +22,7 @@ from typing import Any
 from photometer.errors import MeasurementError, PhotometerError, ToolMissing, ToolRefused, WorkerError
 from photometer.instruments.replicate import WARMUP_RUNS
 from photometer.plan.work_order import DEFAULT_TIMEOUT_SECONDS
+from photometer.programs import run_program
 from photometer.session.child_process import ChildProcess
 from photometer.session.left_behind import private_folder
 from photometer.session.session import ServerKind, Session
@@ -180,16 +180,8 @@ def _record(py_spy: str, pid: int, out: Path, duration_seconds: float, native: b
     command += ["--duration", str(max(round(duration_seconds), 1)), "--rate", str(rate)]
     command += ["--native"] if native else []
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=duration_seconds + LONGEST_START_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
+        done = run_program(command, duration_seconds + LONGEST_START_SECONDS)
+    except TimeoutError as error:
         raise PhotometerError(
             "py-spy did not finish in time", command=command, remedy="Record without native frames: --no-native."
         ) from error

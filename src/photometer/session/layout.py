@@ -10,11 +10,15 @@ import dataclasses
 import functools
 import random
 import shutil
-import subprocess
 import sys
+
+from photometer.programs import run_program
 
 # Temporary folders rarely have longer names.
 PATH_LENGTH = 160
+
+# It takes a millisecond; only a machine that has stopped takes longer.
+TRYING_SECONDS = 30.0
 
 LARGEST_PADDING_BYTES = 4096
 """One page: the stack then begins anywhere within a page."""
@@ -56,7 +60,10 @@ def freezing() -> Freezing:
     if setarch is None:
         return Freezing((), "setarch (package util-linux) is not installed, so addresses stay random")
     command = (setarch, "-R")
-    tried = subprocess.run([*command, "true"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    try:
+        tried = run_program([*command, "true"], TRYING_SECONDS)
+    except OSError as error:
+        return Freezing((), f"setarch -R does not run here ({error}), so addresses stay random")
     if tried.returncode != 0:
         return Freezing((), f"setarch -R is refused here ({tried.stderr.strip()}), so addresses stay random")
     return Freezing(command, None)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import platform
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from photometer.errors import ToolMissing
+from photometer.programs import run_program
 
 OLDEST_VERSION = (3, 17)
 """The first to read DWARF 5, which gcc 11 and clang 14 write; older ones fail on such libraries or show no names."""
@@ -89,8 +89,8 @@ def find_valgrind(search_path: str | None = None) -> Valgrind:
         raise ToolMissing("instruction counts need Valgrind, which is not on the PATH", remedy=install_remedy())
     command = [found, "--version"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_VERSION_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
+        done = run_program(command, _VERSION_SECONDS)
+    except OSError as error:
         raise ToolMissing(f"Valgrind does not start: {error}", command=command, remedy=install_remedy()) from error
     version = parse_version(done.stdout)
     if done.returncode or version is None:

@@ -10,7 +10,6 @@ import functools
 import hashlib
 import json
 import os
-import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from photometer.instruments.cpp.snippet import BuiltSnippet, CppOptions, CppSnip
 from photometer.instruments.cpp.source import HEADER_FOLDER, HEADER_NAME, Guard, NamedSnippet, choose_prelude, own_file
 from photometer.instruments.cpp.torch_build import TorchBuild, current_torch_build
 from photometer.model.code_folder import filling, says_full
+from photometer.programs import run_program
 
 # A file takes 8 to 20 s; after this long the compiler hangs, or the machine has run out of memory.
 COMPILE_TIMEOUT_SECONDS = 900
@@ -173,20 +173,12 @@ def _compile(unit: CompileUnit, folder: Path, tools: _Toolchain) -> _Compiled:
     source.write_text(unit.text, encoding="utf-8")
     command = compile_command(tools.compiler, tools.flags, tools.torch_build, source, library, headers)
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=COMPILE_TIMEOUT_SECONDS,
-            # Messages are read by a program: no translation, no colours. The compiler's own temporary files go into
-            # our folder, which is removed also if the compiler is killed.
-            env={**os.environ, "LC_ALL": "C.UTF-8", "GCC_COLORS": "", "TMPDIR": str(folder)},
-            check=False,
-        )
+        # Messages are read by a program: no translation, no colours. The compiler's own temporary files go into our
+        # folder, which is removed also if the compiler is killed.
+        variables = {**os.environ, "LC_ALL": "C.UTF-8", "GCC_COLORS": "", "TMPDIR": str(folder)}
+        done = run_program(command, COMPILE_TIMEOUT_SECONDS, variables)
         status, log = done.returncode, done.stderr
-    except subprocess.TimeoutExpired:
+    except TimeoutError:
         status, log = -1, f"error: the compiler was stopped after {COMPILE_TIMEOUT_SECONDS} s"
     return _Compiled(unit, library, _users_headers(headers, source), tuple(command), status, log)
 

@@ -13,7 +13,6 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from photometer.errors import ToolMissing
 from photometer.instruments.cpp.snippet import CppOptions
 from photometer.instruments.cpp.source import HEADER_FOLDER
 from photometer.instruments.cpp.torch_build import TorchBuild
+from photometer.programs import run_program
 from photometer.worker.accelerators import all_of
 
 _CANDIDATES = ("c++", "g++", "clang++")
@@ -132,7 +132,12 @@ def _ask_identity(command: tuple[str, ...]) -> str:
     parts = []
     for option in ("--version", "-dumpmachine"):
         asked = [*command, option]
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=_VERSION_TIMEOUT_SECONDS, check=False)
+        try:
+            done = run_program(asked, _VERSION_TIMEOUT_SECONDS)
+        except OSError as error:
+            raise ToolMissing(
+                f"{command[0]} does not work as a C++ compiler: {error}", command=asked, remedy=_INSTALL
+            ) from error
         if done.returncode != 0:
             raise ToolMissing(
                 f"{command[0]} does not work as a C++ compiler",

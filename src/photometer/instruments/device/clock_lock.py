@@ -63,9 +63,11 @@ def steady_clocks(program: str = PROGRAM) -> dict[str, int]:
 
 
 def _asked(command: list[str]) -> str:
+    from photometer.programs import run_program
+
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=ASKING_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
+        done = run_program(command, ASKING_SECONDS)
+    except OSError as error:
         raise _missing(f"the clocks cannot be locked: {error}") from error
     if done.returncode != 0:
         raise _missing(f"the clocks cannot be locked: {(done.stderr or done.stdout).strip()}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from photometer.model.results_folder import LOCK_NAME
 from photometer.model.results_reader import load_results
+from tests.photometer_command import COMMAND
 
 SUITE = """
 from photometer import TimerArgs
@@ -24,7 +24,7 @@ def command(folder: Path, seconds: float) -> list[str]:
     suite = folder / "suite.py"
     suite.write_text(SUITE.replace("SECONDS", str(seconds)))
     options = ["--no-instructions", "--min-run-time", "0.01", "-o", str(folder / "out")]
-    return [sys.executable, "-m", "photometer", "run", str(suite), *options]
+    return [*COMMAND, "run", str(suite), *options]
 
 
 def wait_for(path: Path, process: subprocess.Popen[str]) -> None:

@@ -142,3 +142,10 @@ def test_sentences_hold_the_figures_and_the_judgement() -> None:
 def test_nothing_measured_is_not_agreement() -> None:
     assert [expectation.agrees for expectation in check_expectations(Ladder(()))] == [None] * 4
     assert all("not measured" in expectation.sentence for expectation in check_expectations(Ladder(())))
+
+
+def test_counts_of_an_order_without_an_id_are_of_no_rung() -> None:
+    nameless = {**counted("first", 1), "order": {"label": ["no id"]}}
+    ladder = ladder_of([nameless, step_record("first", "ground", 1.0e-6, 1.5e-6)])
+    assert ladder is not None
+    assert [step.instructions for step in ladder] == [None, None]

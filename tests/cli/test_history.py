@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from tests.history.project import Project
 from tests.history.records import counts, header, times
 from tests.history.site.made_history import fill_store, some_benchmarks
 from tests.history.site.read_site import site_data
-from tests.photometer_command import status_of
+from tests.photometer_command import COMMAND, status_of
 
 
 @pytest.fixture
@@ -256,7 +255,7 @@ def test_a_folder_that_cannot_be_made_is_said(place: Path, capsys: pytest.Captur
 
 @pytest.mark.slow
 def test_serve_says_its_address_and_ends_on_ctrl_c(place: Path) -> None:
-    command = [sys.executable, "-m", "photometer", "history", "serve", "--store", str(place), "--port", "0"]
+    command = [*COMMAND, "history", "serve", "--store", str(place), "--port", "0"]
     served = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
     try:
         assert served.stdout is not None

@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -23,20 +22,20 @@ from photometer.model.records import to_record
 from photometer.plan import materialize
 from tests.history.project import Project
 from tests.history.records import header, times
+from tests.photometer_command import COMMAND, photometer
 
 pytestmark = [pytest.mark.nightly, pytest.mark.valgrind]
-COMMAND = [sys.executable, "-m", "photometer"]
 
 
-def photometer(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+def in_project(project: Project, *words: str) -> subprocess.CompletedProcess[str]:
+    return photometer(*words, cwd=project.folder)
 
 
 def test_the_planted_commit_of_two_hundred_is_found_in_at_most_nine_steps(tmp_path: Path) -> None:
     project = Project(tmp_path / "project")
     project.grow(200, steps={137}, broken={99, 149})
     begin = time.monotonic()
-    done = photometer(project.folder, "bisect", project.shas[0], "main", "--suite", str(project.suite), "-k", "work")
+    done = in_project(project, "bisect", project.shas[0], "main", "--suite", str(project.suite), "-k", "work")
     print(f"{time.monotonic() - begin:.0f} s")  # noqa: T201 - shown by -s; nothing is asserted about it
     assert done.returncode == 0, done.stderr
     assert f"{project.shas[137]} is the first commit that changed instructions" in done.stdout
@@ -46,7 +45,7 @@ def test_the_planted_commit_of_two_hundred_is_found_in_at_most_nine_steps(tmp_pa
     assert steps <= 9
     # Again: everything is kept, nothing is counted anew.
     begin_again = time.monotonic()
-    again = photometer(project.folder, "bisect", project.shas[0], "main", "--suite", str(project.suite), "-k", "work")
+    again = in_project(project, "bisect", project.shas[0], "main", "--suite", str(project.suite), "-k", "work")
     assert again.stdout == done.stdout
     assert time.monotonic() - begin_again < time.monotonic() - begin
     assert project.git("worktree", "list").count("\n") == 0
@@ -55,11 +54,11 @@ def test_the_planted_commit_of_two_hundred_is_found_in_at_most_nine_steps(tmp_pa
 def test_commits_beside_the_one_that_do_not_run_are_all_named(tmp_path: Path) -> None:
     project = Project(tmp_path / "project")
     project.grow(12, steps={6}, broken={5, 6})
-    done = photometer(project.folder, "bisect", project.shas[0], "main", "--suite", str(project.suite), "-k", "work")
+    done = in_project(project, "bisect", project.shas[0], "main", "--suite", str(project.suite), "-k", "work")
     assert done.returncode == 4, done.stderr
     assert "one of 3 commits changed instructions" in done.stdout
     assert all(project.shas[place][:10] in done.stdout for place in (5, 6, 7))
-    same = photometer(project.folder, "bisect", project.shas[7], "main", "--suite", str(project.suite),
+    same = in_project(project, "bisect", project.shas[7], "main", "--suite", str(project.suite),
                       "-k", "work", "--metric", "instructions")  # fmt: skip
     assert same.returncode == 5
     assert "are the same in all selected benchmarks" in same.stderr
@@ -70,7 +69,7 @@ def test_a_slower_commit_is_found_by_time(tmp_path: Path) -> None:
     for number in range(6):
         code = "import time\n\n\ndef work(n):\n    time.sleep(%g)\n\n\ndef rest(n):\n    pass\n"
         project.commit(code % (0.002 if number >= 4 else 0.001), f"change {number}")
-    done = photometer(project.folder, "bisect", project.shas[0], "main", "--suite", str(project.suite), "-k", "work",
+    done = in_project(project, "bisect", project.shas[0], "main", "--suite", str(project.suite), "-k", "work",
                       "--budget", "4")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert f"{project.shas[4]} is the first commit that changed time" in done.stdout
@@ -79,7 +78,7 @@ def test_a_slower_commit_is_found_by_time(tmp_path: Path) -> None:
 def test_a_range_can_be_killed_and_continued_and_is_not_measured_twice(tmp_path: Path) -> None:
     project = Project(tmp_path / "project")
     project.grow(8, steps={3}, broken={5})
-    photometer(project.folder, "history", "create")
+    in_project(project, "history", "create")
     command = [
         "history",
         "run",
@@ -99,7 +98,7 @@ def test_a_range_can_be_killed_and_continued_and_is_not_measured_twice(tmp_path:
     with open_store(project.folder / ".photometer" / "history.sqlite") as store:
         before = {run.key: run.results for run in store.runs()}
     assert 2 <= len(before) <= 3
-    done = photometer(project.folder, *command)
+    done = in_project(project, *command)
     assert done.returncode == 0, done.stderr
     # What was complete is not asked for again; what was begun is continued as the same run.
     assert len(re.findall(r"^commit \d", done.stderr, re.MULTILINE)) == 6
@@ -111,17 +110,17 @@ def test_a_range_can_be_killed_and_continued_and_is_not_measured_twice(tmp_path:
     assert "not measured" in done.stderr
     assert "half done" in done.stderr
     # The one that does not run is tried again: it may have been the machine's fault.
-    again = photometer(project.folder, *command).stderr
+    again = in_project(project, *command).stderr
     assert f"commit 1 of 1: {project.shas[5][:10]}" in again
     # The file of a commit says which commit it is of.
     file = project.folder / "photometer-results" / "history" / project.shas[3][:12] / "results.json"
-    assert "0 new results, 4 were there" in photometer(project.folder, "history", "add", str(file)).stdout
+    assert "0 new results, 4 were there" in in_project(project, "history", "add", str(file)).stdout
     with open_store(tmp_path / "other.sqlite", create=True) as other:
-        photometer(project.folder, "history", "add", str(file), "--store", str(tmp_path / "other.sqlite"))
+        in_project(project, "history", "add", str(file), "--store", str(tmp_path / "other.sqlite"))
         (run,) = other.runs()
         assert run.commit is not None
         assert (run.commit.sha, run.is_dirty) == (project.shas[3], False)
-    changes = photometer(project.folder, "history", "changes", "--json", "--metric", "instructions").stdout
+    changes = in_project(project, "history", "changes", "--json", "--metric", "instructions").stdout
     (change,) = [json.loads(line) for line in changes.splitlines()]
     assert (change["benchmark"], change["first_commit"]) == ("toy › work", project.shas[3])
     assert change["is_one_commit"]
@@ -132,7 +131,7 @@ def test_confirm_compares_the_commits_of_doubtful_steps(tmp_path: Path, monkeypa
     project = Project(tmp_path / "project")
     project.grow(24, steps={12})
     monkeypatch.chdir(project.folder)
-    photometer(project.folder, "history", "create")
+    in_project(project, "history", "create")
     repository = Repository()
     orders = {order.label[-1]: order for order in materialize(load_suite(str(project.suite)))}
     with open_store(project.folder / ".photometer" / "history.sqlite") as store:
@@ -144,10 +143,10 @@ def test_confirm_compares_the_commits_of_doubtful_steps(tmp_path: Path, monkeypa
                 made = times(name, 1e-6 * level, seed=number)
                 records.append(identified({**made, "task_spec": to_record(task_spec_of(order))}, order))
             store.add_run(header(sha), records, Origin(repository.project(), repository.commit(sha)))
-    done = photometer(project.folder, "history", "changes", "--confirm", "--suite", str(project.suite), "--json")
+    done = in_project(project, "history", "changes", "--confirm", "--suite", str(project.suite), "--json")
     assert done.returncode == 0, done.stderr
     causes = {record["benchmark"]: record["cause"] for record in map(json.loads, done.stdout.splitlines())}
     assert causes == {"toy › work": "confirmed", "toy › rest": "not confirmed"}
     # The verdicts are stored: nothing is compared again.
-    again = photometer(project.folder, "history", "changes", "--confirm", "--suite", str(project.suite))
+    again = in_project(project, "history", "changes", "--confirm", "--suite", str(project.suite))
     assert "there is nothing to confirm" in again.stderr

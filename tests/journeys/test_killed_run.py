@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from photometer.model.results_reader import load_results
 from photometer.model.visit import JOURNAL_NAME
 from photometer.stats.undisturbed import FEWEST_THAT_AGREE, MOST_VISITS
+from tests.photometer_command import COMMAND
 
 SUITE = """
 from photometer import TimerArgs
@@ -27,7 +27,7 @@ def test_a_killed_run_is_continued_with_all_of_its_visits(tmp_path: Path) -> Non
     (tmp_path / "suite.py").write_text(SUITE)
     folder = tmp_path / "results"
     options = ["run", "suite.py", "--no-instructions", "-q", "-o", str(folder)]
-    command = [sys.executable, "-m", "photometer", *options]
+    command = [*COMMAND, *options]
     run = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     journal = folder / JOURNAL_NAME
     end = time.monotonic() + 60

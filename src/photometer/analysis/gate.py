@@ -20,7 +20,6 @@ from photometer.plan.selection import names_benchmark
 from photometer.plan.work_order import WorkOrder
 
 SLOWER = FailRule("slower")
-PROBABLE = FailRule("probable")
 UNDECIDED = FailRule("undecided")
 NO_ORDERS: Mapping[str, WorkOrder] = {}
 

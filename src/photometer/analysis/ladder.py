@@ -56,7 +56,7 @@ def ladder_of(records: Sequence[Mapping[str, Any]]) -> Ladder | None:
     if not found:
         return None
     counts = {
-        str(order["id"]): from_record(InstructionCounts, record).outside_allocator_per_run
+        str(order.get("id")): from_record(InstructionCounts, record).outside_allocator_per_run
         for record in records
         if record["kind"] == InstructionCounts.KIND and isinstance(order := record.get("order"), Mapping)
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 import pytest
 
@@ -92,12 +91,6 @@ def test_a_figure_is_the_sum_of_its_events_in_every_function() -> None:
     assert profile.total() == 33
     assert [cost.costs for cost in profile.self_costs] == [(3,), (30,)]
     assert [call.costs for call in profile.calls] == [(30,)]
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session() as opened:
-        yield opened
 
 
 def asked(stmt: str, setup: str) -> Asked:

@@ -50,10 +50,9 @@ def table_of_comparison(comparison: EnvironmentComparison) -> Table:
     )
     sides = [f"{'base' if side == 0 else 'branch'}: {name}" for side, name in enumerate(comparison.names)]
     failures = [f"failed: {failure.title}: {failure.message}" for failure in comparison.failures]
-    left = [f"{NOT_REACHED}: {title}" for title in comparison.not_reached]
-    return dataclasses.replace(
-        table, title=headline(comparison), notes=(*sides, *comparison.warnings, *failures, *left)
-    )
+    left = [*verdict_text.skips_text(comparison), *(f"{NOT_REACHED}: {title}" for title in comparison.not_reached)]
+    notes = (*sides, *comparison.warnings, *failures, *left)
+    return dataclasses.replace(table, title=headline(comparison), notes=notes)
 
 
 def render_comparison_csv(comparison: EnvironmentComparison) -> str:

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Generator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from photometer.cli.ending import ENDING_SIGNALS
 
@@ -54,5 +54,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-settings.register_profile("photometer", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile(
+    "photometer",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+)
 settings.load_profile("photometer")

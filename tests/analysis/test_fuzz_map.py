@@ -134,7 +134,7 @@ def test_one_statement_is_judged_by_its_time_an_element() -> None:
     assert "ns per element over 20 inputs" in found.headline
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(st.floats(-3, 3), st.lists(st.integers(0, 50), max_size=3), st.booleans(), st.sampled_from("ab")),

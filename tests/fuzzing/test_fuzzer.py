@@ -27,7 +27,7 @@ def _built(spec: Spec, seed: int) -> Fuzzer:
         raise
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(spec=specs(), seed=st.integers(0, 2**32 - 1))
 def test_any_spec_draws_what_torch_draws(spec: Spec, seed: int) -> None:
     fuzzer = _built(spec, seed)
@@ -43,7 +43,7 @@ def test_any_spec_draws_what_torch_draws(spec: Spec, seed: int) -> None:
     assert fuzzer.rejection_rate == theirs.rejection_rate
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(spec=specs(), seed=st.integers(0, 2**32 - 1), index=st.integers(0, 4))
 def test_one_input_alone_is_the_one_in_its_turn(spec: Spec, seed: int, index: int) -> None:
     fuzzer = _built(spec, seed)
@@ -56,7 +56,7 @@ def test_one_input_alone_is_the_one_in_its_turn(spec: Spec, seed: int, index: in
 
 
 @pytest.mark.lengthy
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(spec=specs(), seed=st.integers(0, 2**32 - 1))
 def test_the_printed_line_rebuilds_the_input(spec: Spec, seed: int) -> None:
     fuzzer = _built(spec, seed)

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 import torch
 import torch.utils.benchmark as torch_benchmark
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from photometer.errors import DefinitionError
 from photometer.fuzzing import FuzzedParameter, ParameterAlias
 from photometer.fuzzing.word_stream import WordStream
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     bounds=st.tuples(st.integers(1, 2**30), st.integers(1, 2**30)).map(sorted),
@@ -35,7 +34,6 @@ def test_whole_numbers_agree_with_torch_and_stay_in_bounds(
         assert low <= value <= high
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), low=st.floats(-1e9, 1e9), width=st.floats(0, 1e9))
 def test_floats_agree_with_torch(seed: int, low: float, width: float) -> None:
     theirs = torch_benchmark.FuzzedParameter("p", low, low + width, "uniform")

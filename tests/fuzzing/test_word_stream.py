@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from photometer.fuzzing.word_stream import BLOCK_WORDS, WordStream
 
@@ -19,7 +19,6 @@ _DRAWS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), draws=_DRAWS)
 def test_any_mixture_of_draws_follows_numpy(seed: int, draws: list[tuple[Any, ...]]) -> None:
     numpys, ours = np.random.RandomState(seed), WordStream(np.random.RandomState(seed))

@@ -28,9 +28,7 @@ from tests.photometer_command import photometer
 
 pytestmark = pytest.mark.lengthy
 
-TRIED = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+TRIED = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def written(folder: Path, document: dict[str, Any]) -> Path:

@@ -134,7 +134,7 @@ def test_damaged_machine_facts_name_the_header(tmp_path: Path) -> None:
         _ = results.machine
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_bytes_changed_at_random_never_raise_anything_else(tmp_path: Path, data: st.DataObject) -> None:
     content = bytearray((HEADER + WHOLE + ",\n" + WHOLE + "\n]}\n").encode())

@@ -25,7 +25,7 @@ NOUNS: list[Any] = list(record_types().values())
 NEW = {"kind": "failure", "message": "the new one"}
 # The folder of a test is the same for all its examples, each of which writes its own file anew.
 many_examples = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 names = st.sampled_from(sorted(CONTENTS))

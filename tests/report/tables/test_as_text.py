@@ -78,7 +78,7 @@ def test_nothing_is_lost_at_any_width_and_lines_fit(width: int) -> None:
 NAMES = st.lists(st.text("ab[]./日 ›é", min_size=1, max_size=60), min_size=2, max_size=6, unique=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(NAMES, st.integers(10, 90), st.sampled_from([None, 12, 30]))
 def test_names_that_differ_look_different(names: list[str], width: int, longest: int | None) -> None:
     distinct = list({re.sub(r"\s+", "", name): name for name in names}.values())

@@ -137,7 +137,7 @@ def test_no_label_no_description() -> None:
 hostile = st.text(st.characters(), min_size=0, max_size=30)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(hostile, hostile, hostile, hostile, st.integers(1, 100))
 def test_hostile_text_cannot_act_on_the_terminal(label: str, row: str, column: str, env: str, width: int) -> None:
     spec = {"label": label, "sub_label": row, "description": column}

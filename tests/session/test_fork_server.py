@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -177,6 +178,29 @@ def test_closing_removes_the_folder() -> None:
         assert server.folder.parent == Path(tempfile.gettempdir())
     assert not server.folder.exists()
     server.close()
+
+
+def test_an_interrupt_before_it_is_asked_for_anything_leaves_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexec sleep 600\n")
+    python.chmod(0o700)
+    started: list[subprocess.Popen[bytes]] = []
+    popen: Any = subprocess.Popen
+
+    def start(*words: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*words, **options))
+        return started[-1]
+
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr("photometer.session.zygote.send_request", press)
+    with pytest.raises(KeyboardInterrupt):
+        Session(Environment(python=str(python))).facts()
+    assert started[-1].returncode == -signal.SIGKILL
 
 
 def test_an_interrupt_while_it_starts_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,11 +154,18 @@ class Zygote:
                         command=command,
                         remedy="Give a Python interpreter that has torch installed.",
                     ) from error
-            # If the interpreter has already ended, waiting for its greeting gives a better error.
-            with contextlib.suppress(BrokenPipeError):
-                request = _request(launch, place, None, launch.search_path, launch.first_imports)
-                send_request(line, request, [listener, *far_lifeline])
-            return cls(place, place.folder, process, lifeline)
+            made = cls(place, place.folder, process, lifeline)
+            try:
+                # If the interpreter has already ended, waiting for its greeting gives a better error.
+                with contextlib.suppress(BrokenPipeError):
+                    request = _request(launch, place, None, launch.search_path, launch.first_imports)
+                    send_request(line, request, [listener, *far_lifeline])
+            except BaseException:
+                # Ctrl-C came here: under Valgrind it would take a quarter of a minute to see that nobody asks for it.
+                made.kill()
+                process.wait()
+                raise
+            return made
 
     def branch(self, launch: Launch, place: Place) -> Zygote:
         """Fork a zygote that has a side's path, and runs its imports."""

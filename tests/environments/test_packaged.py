@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,16 @@ from tests.environments.wheels import make_wheel
 
 LIBRARY = b"machine code" * 5000
 INTERPRETER = describe(sys.executable)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _settings_of_nobody() -> Iterator[None]:
+    """Leave out the machine's settings of pip and uv: they may name a folder that has a real torch, of a gigabyte."""
+    with pytest.MonkeyPatch.context() as variables:
+        for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
+            variables.delenv(name)
+        variables.setenv("PIP_CONFIG_FILE", os.devnull)
+        yield
 
 
 @pytest.fixture
@@ -72,6 +84,7 @@ def test_an_environment_is_kept_by_its_lock(wheels: Path, kept: KeptEnvironments
     assert made("torch<2", wheels, kept, uv) == first
     second = made("torch", wheels, kept, uv)
     assert second.torch == "2.0"
+    assert imported(second, "torch") == "2.0"
     assert second.key != first.key
     assert len(second.python) == len(first.python)
     # A newer version of what torch needs is another environment; the old one stays.
@@ -80,6 +93,12 @@ def test_an_environment_is_kept_by_its_lock(wheels: Path, kept: KeptEnvironments
     assert imported(third, "small") == "1.1"
     assert imported(first, "small") == "1.0"
     assert {each.title.split()[0] for each in kept.present()} == {"pip:torch==1.0", "pip:torch"}
+
+
+def test_a_lock_says_that_there_is_no_index(wheels: Path, uv: Installer) -> None:
+    """Without it, uv would install the torch 2.0.0 of the default index for `torch==2.0` of the folder."""
+    request = parse_packages(f"torch --no-index --find-links {wheels}", "torch", wheels)
+    assert uv.lock(request, INTERPRETER).splitlines()[0] == "--no-index"
 
 
 def test_uv_links_what_environments_share_and_compiles_byte_code(

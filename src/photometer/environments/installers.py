@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from photometer.environments.command import run_command, variables_without_python_path
 from photometer.environments.interpreter import Installed, Interpreter
 from photometer.environments.kept import share_files
-from photometer.environments.packages import PackageRequest, normal_name
+from photometer.environments.packages import NO_INDEX, PackageRequest, normal_name
 from photometer.environments.uv import find_uv, uv_variables
 from photometer.errors import EnvironmentSpecError
 from photometer.session.left_behind import private_folder
@@ -75,12 +75,15 @@ class UvInstaller:
             command = [self._uv, "pip", "compile", "--quiet", "--python", interpreter.base, "--no-header"]
             command += ["--no-annotate", "--emit-index-annotation", "--emit-index-url", "--emit-find-links"]
             command += ["--prerelease", "allow"] if request.prereleases else []
-            return run_command(
+            locked = run_command(
                 [*command, str(wanted)],
                 variables=self._variables,
                 what=_not_resolved(request),
                 remedy=_RESOLVE_REMEDY,
             )
+            # uv writes down each index, but not that there is none: it would then install what the default one has
+            # under the same version.
+            return f"{NO_INDEX}\n{locked}" if NO_INDEX in request.lines else locked
 
     def make(self, folder: Path, interpreter: Interpreter, lock: str) -> None:
         environment = [self._uv, "venv", "--quiet", "--no-project", "--python", interpreter.base, str(folder)]

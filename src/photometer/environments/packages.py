@@ -22,6 +22,7 @@ _SOURCES = {
     "-f": "--find-links",
     "--find-links": "--find-links",
 }
+NO_INDEX = "--no-index"
 _WHEELS_AND_ARCHIVES = (".whl", ".tar.gz", ".zip")
 # What stands between a package and its version, perhaps with spaces around it.
 _OPERATORS = ("<", ">", "=", "!", "~", ",")
@@ -98,7 +99,7 @@ def parse_packages(rest: str, part: str, folder: Path) -> PackageRequest:
         name, equals, value = word.partition("=")
         if word == "--pre":
             request += PackageRequest(prereleases=True)
-        elif word == "--no-index":
+        elif word == NO_INDEX:
             request += PackageRequest((word,))
         elif name in _FILES or name in _SOURCES:
             value = value if equals else next(left, "")

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <ATen/core/ivalue.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace photometer_result {
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -160,26 +159,6 @@ def own_generators_restored() -> Iterator[None]:
     random.setstate(before)
     np.random.set_state(numpy_before)
     assert not any(isinstance(finder, SeedsNumpy) for finder in sys.meta_path)
-
-
-@pytest.mark.warm
-@pytest.mark.valgrind
-@pytest.mark.slow
-def test_counts_of_random_data_are_equal_in_two_processes(tmp_path: Path) -> None:
-    code = (
-        "import photometer\n"
-        "timer = photometer.Timer('(x > 0.5).nonzero()', 'x = torch.rand(1000)')\n"
-        "figures = timer.collect_callgrind(number=10).figures\n"
-        "print(figures.outside_allocator, figures.allocator_calls)\n"
-    )
-    # One server that is warm, and one that is started for this: both have imported torch, which seeds itself. Its
-    # folder has a longer path.
-    elsewhere = tmp_path / "a-temporary-folder-with-a-longer-name"
-    elsewhere.mkdir()
-    surroundings = (os.environ, {**os.environ, "PHOTOMETER_KEEP": "0", "TMPDIR": str(elsewhere)})
-    command = [sys.executable, "-c", code]
-    counts = {subprocess.run(command, check=True, capture_output=True, env=each).stdout for each in surroundings}
-    assert len(counts) == 1
 
 
 @pytest.mark.compiler

@@ -47,8 +47,11 @@ NOT_SHARED = "NotShared"
 SHADOWS = "Shadows"
 # The exit status of a zygote: its end is not a use of the zygote it was forked from.
 ZYGOTE_ENDED = 3
-# How often a zygote wakes to see whether it is still wanted.
+# How often a zygote wakes to see whether it is still wanted: after this, or after this share of the time that it is
+# kept, so that a short time is not overstayed by much.
 WAKE_SECONDS = 5.0
+WAKE_SHARE = 1 / 60
+LEAST_WAKE_SECONDS = 0.1
 # How long one that failed waits for those who were about to connect.
 REFUSING_SECONDS = 2.0
 # How long one whose owner is gone waits for its forks, which end for the same reason.
@@ -223,7 +226,7 @@ def serve_forks(listener: socket.socket, lifeline: int, inode: int, request: dic
     forks = 0
     last_used = _seconds()
     while True:
-        ready = dict(poll.poll(WAKE_SECONDS * 1000))
+        ready = dict(poll.poll(_wake_seconds(keep_seconds if is_kept else float("inf")) * 1000))
         ended, servers_ended = _reap()
         forks -= ended
         if lifeline in ready:
@@ -245,6 +248,10 @@ def serve_forks(listener: socket.socket, lifeline: int, inode: int, request: dic
         elif is_kept and _inode(request["socket"]) != inode:
             # Nobody can find it any more.
             return
+
+
+def _wake_seconds(keep_seconds: float) -> float:
+    return min(max(keep_seconds * WAKE_SHARE, LEAST_WAKE_SECONDS), WAKE_SECONDS)
 
 
 def serve(line: socket.socket) -> None:

@@ -2,7 +2,8 @@
 
 Tests that are marked `warm` find the servers of those before them, as commands in a terminal do, also if another worker
 of this test run has started them: torch is imported once under Valgrind, and not by each of them. All of them end with
-the test run.
+the test run. Servers are found by their PATH, too, so it is the same for all: the scripts of this interpreter first, as
+in an environment that is activated.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -23,6 +25,9 @@ from tests.session.fake_session import FakeServers
 
 # Set by the process that starts the workers, which inherit it.
 RUNTIME = "PHOTOMETER_TEST_RUNTIME"
+# One folder keeps a few servers. Those under Valgrind take ten times as long to start, and would make room for the many
+# of tests that only time.
+COUNTING, TIMING = WARM_FOLDERS = ("counting", "timing")
 KEEP_SECONDS = "600"
 FAKE_REPLICATE_SECONDS = 0.01
 
@@ -30,12 +35,18 @@ FAKE_REPLICATE_SECONDS = 0.01
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         os.environ[RUNTIME] = tempfile.mkdtemp(prefix="photometer-tests-")
+        for folder in WARM_FOLDERS:
+            (Path(os.environ[RUNTIME]) / folder).mkdir()
+        scripts, path = str(Path(sys.executable).parent), os.environ["PATH"]
+        if path.split(os.pathsep)[0] != scripts:
+            os.environ["PATH"] = scripts + os.pathsep + path
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         runtime = Path(os.environ.pop(RUNTIME))
-        WarmFolder(0.0, runtime / "photometer").clear()
+        for folder in WARM_FOLDERS:
+            WarmFolder(0.0, runtime / folder / "photometer").clear()
         shutil.rmtree(runtime, ignore_errors=True)
 
 
@@ -45,7 +56,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     if item.get_closest_marker("warm") is None:
         return (yield)
     with pytest.MonkeyPatch.context() as variables:
-        variables.setenv("XDG_RUNTIME_DIR", os.environ[RUNTIME])
+        folder = COUNTING if item.get_closest_marker("valgrind") else TIMING
+        variables.setenv("XDG_RUNTIME_DIR", str(Path(os.environ[RUNTIME]) / folder))
         variables.setenv(VARIABLE, KEEP_SECONDS)
         return (yield)
 

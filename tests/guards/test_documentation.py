@@ -43,8 +43,7 @@ def pages_with(language: str) -> list[Path]:
 
 
 def environment() -> dict[str, str]:
-    scripts = str(Path(sys.executable).parent)
-    return {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"], "COLUMNS": "100"}
+    return {**os.environ, "COLUMNS": "100"}
 
 
 # What takes over ten seconds, and uses nothing that tests of its own do not run before every commit.

@@ -100,6 +100,7 @@ def asked(stmt: str, setup: str) -> Asked:
 
 
 @pytest.mark.valgrind
+@pytest.mark.warm
 def test_callgrind_sees_what_does_not_fit(session: Session) -> None:
     small = count_caches(session, asked("y = x.sum()", "x = torch.ones(1024)"))
     large = count_caches(session, asked("y = x.sum()", "x = torch.ones(4 * 1024 * 1024)"))
@@ -112,6 +113,7 @@ def test_callgrind_sees_what_does_not_fit(session: Session) -> None:
 
 
 @pytest.mark.valgrind
+@pytest.mark.warm
 def test_misses_are_found_in_the_users_function(session: Session) -> None:
     setup = "def gather(x):\n    return x.sum()\nx = torch.ones(1024 * 1024)"
     figure = next(each for each in SIMULATED_CACHES.figures if each.name == "first_level_misses")

@@ -26,7 +26,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-pytest_plugins = ["tests.sessions"]
+pytest_plugins = ["tests.sessions", "tests.compiled"]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled import ONES
 from tests.photometer_command import photometer
 
 pytestmark = [pytest.mark.warm, pytest.mark.lengthy]
@@ -63,6 +64,7 @@ def test_usage_errors() -> None:
 
 
 @pytest.mark.compiler
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize(
     "statements",
     [
@@ -71,7 +73,7 @@ def test_usage_errors() -> None:
     ],
 )
 def test_cpp_statements(statements: list[str]) -> None:
-    done = photometer("time", "--cpp", *statements, "-s", "auto x = torch::ones({4});", "--min-run-time", "0.01")
+    done = photometer("time", "--cpp", *statements, "-s", ONES, "--min-run-time", "0.01")
     assert done.returncode == 0, done.stderr
     assert statements[-1] in done.stdout
 

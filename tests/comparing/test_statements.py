@@ -6,6 +6,7 @@ import pytest
 
 import photometer
 from photometer.errors import DefinitionError, SnippetError
+from tests.compiled import ADDS_TEN_TIMES, ONES
 
 pytestmark = pytest.mark.lengthy
 
@@ -49,12 +50,7 @@ def test_mistakes_are_told() -> None:
 
 
 @pytest.mark.compiler
+@pytest.mark.usefixtures("compiled")
 def test_cpp() -> None:
-    verdict = photometer.ab(
-        "auto y = x + 1;",
-        "auto y = x + 1; for (int i = 0; i < 9; ++i) y = x + 1;",
-        setup="auto x = torch::ones({4});",
-        language="cpp",
-        budget=BUDGET,
-    )
+    verdict = photometer.ab("auto y = x + 1;", ADDS_TEN_TIMES, setup=ONES, language="cpp", budget=BUDGET)
     assert verdict.verdict == "slower"

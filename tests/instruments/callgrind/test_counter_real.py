@@ -15,12 +15,14 @@ from photometer.errors import SnippetError, WorkerCrashed, WorkerTimeout
 from photometer.instruments.callgrind import counter as counting
 from photometer.instruments.callgrind.count_task import CountTask, copy_globals
 from photometer.instruments.callgrind.counter import InstructionCounter
+from photometer.instruments.callgrind.simulated_caches import SIMULATING
 from photometer.model.copy_if_callgrind import CopyIfCallgrind
 from photometer.model.instruction_counts import InstructionFigures
 from photometer.model.task import TaskSpec
 from photometer.session.policy import simd_variables
-from photometer.session.session import Counting, Server, Session
+from photometer.session.session import Server, Session
 from photometer.session.shared import process_session
+from tests.compiled import TWO_ONES
 from tests.waiting import wait_until_gone
 
 pytestmark = [pytest.mark.valgrind, pytest.mark.slow, pytest.mark.warm]
@@ -214,7 +216,8 @@ def test_nothing_piles_up_in_the_servers_folder(counter: InstructionCounter) -> 
 
 def test_cache_and_branch_simulation_and_nothing_left_behind() -> None:
     with Session() as session:
-        counter = InstructionCounter(session, counting=Counting(cache_simulation=True, branch_simulation=True))
+        # With the caches of test_simulated_caches.py, whose server this then is.
+        counter = InstructionCounter(session, counting=SIMULATING)
         events = counter.count(task("x * y")).instruction_counts().events
         ((folder, pid),) = ((idle.folder, idle.pid) for idle in idle_servers(counter))
     assert {"Ir", "Dr", "D1mr", "Bc", "Bcm"} <= set(events)
@@ -226,9 +229,9 @@ def test_cache_and_branch_simulation_and_nothing_left_behind() -> None:
 
 
 @pytest.mark.compiler
+@pytest.mark.usefixtures("compiled")
 def test_python_and_cpp_with_one_server() -> None:
-    setup = "auto x = torch::ones({4}); auto y = torch::ones({4});"
-    native = Timer("auto z = x * y;", setup, language="c++").collect_callgrind(repeats=2)
+    native = Timer("auto z = x * y;", TWO_ONES, language="c++").collect_callgrind(repeats=2)
     stats = Timer("z = x * y", "x = torch.ones(4); y = torch.ones(4)").collect_callgrind()
     assert isinstance(stats, CallgrindStats)
     assert len(native) == 2

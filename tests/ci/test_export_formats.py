@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -208,22 +207,19 @@ BENCHMARKS = {
 """
 
 
-def run_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return photometer(*words, cwd=folder, PHOTOMETER_KEEP="0")
-
-
 @pytest.mark.slow
+@pytest.mark.warm
 def test_run_and_show_print_the_same_document(tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
     quickly = ("--no-instructions", "--min-run-time", "0.001")
-    ran = run_in(tmp_path, "run", "suite.py", *quickly, "--format", "bencher", "-o", "out")
+    ran = photometer("run", "suite.py", *quickly, "--format", "bencher", "-o", "out", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     document = json.loads(ran.stdout)
     jsonschema.validate(document, SCHEMAS["bencher"])
     assert set(document) == {"sum [n=2]", "sum [n=4]"}
     assert document["sum [n=4]"]["total"] == {"value": 6.0}
     for name, schema in SCHEMAS.items():
-        shown = run_in(tmp_path, "show", "out", "--format", name)
+        shown = photometer("show", "out", "--format", name, cwd=tmp_path)
         assert shown.returncode == 0, shown.stderr
         kept = json.loads(shown.stdout)
         jsonschema.validate(kept, schema)
@@ -232,12 +228,13 @@ def test_run_and_show_print_the_same_document(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.warm
 def test_compare_prints_it_and_ends_as_usual(tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
-    done = run_in(
-        tmp_path,
+    done = photometer(
         *("compare", "current", "current", "--suite", "suite.py", "-k", "n=2", "--no-instructions", "--budget", "2"),
         *("--format", "github-action-benchmark", "-o", "out"),
+        cwd=tmp_path,
     )
     assert done.returncode in (0, 4), done.stderr
     document = json.loads(done.stdout)

@@ -16,6 +16,7 @@ def test_it_wants_a_suite(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.warm
 def test_it_prints_the_rate_of_false_alarms(tmp_path: Path) -> None:
     suite = tmp_path / "suite.py"
     suite.write_text(

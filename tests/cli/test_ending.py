@@ -40,7 +40,7 @@ BENCHMARKS = {
     ),
 }
 """
-# They are handled alike, so one is tried before a commit, and Ctrl-C in tests/cli/test_run.py.
+# They are handled alike, so one is tried before a commit; Ctrl-C with `ab --json`, and in tests/cli/test_run.py.
 SIGNALS = [
     pytest.param(signal.SIGTERM, 143, id="TERM"),
     pytest.param(signal.SIGHUP, 129, id="HUP", marks=pytest.mark.nightly),
@@ -108,22 +108,19 @@ def stopped_amid(words: list[str], folder: Path, scratch: Path, mark: Path, numb
 
 
 @pytest.mark.parametrize(("number", "status"), SIGNALS)
-def test_run_keeps_its_results(number: int, status: int, tmp_path: Path, suite: str, scratch: Path, mark: Path) -> None:
+def test_run_keeps_and_prints_its_results(
+    number: int, status: int, tmp_path: Path, suite: str, scratch: Path, mark: Path
+) -> None:
     words = ["run", suite, "--no-instructions", "--min-run-time", "0.05", "--cores", "0", "-o", "out"]
-    ended, told = stop_amid(words, tmp_path, scratch, mark, number)
-    assert ended == status, told
-    assert "--resume continues" in told
-    assert "stopped" in told
-    kept = (tmp_path / "out" / JOURNAL_NAME).read_text().splitlines()
-    assert len({json.loads(line)["order"] for line in kept}) >= 1
-
-
-def test_run_prints_what_its_visits_say(tmp_path: Path, suite: str, scratch: Path, mark: Path) -> None:
-    words = ["run", suite, "--no-instructions", "--min-run-time", "0.05", "--cores", "0", "-o", "out"]
-    ended = stopped_amid(words, tmp_path, scratch, mark, signal.SIGINT)
-    assert ended.status == 130, ended.told
+    ended = stopped_amid(words, tmp_path, scratch, mark, number)
+    assert ended.status == status, ended.told
+    assert "--resume continues" in ended.told
+    assert "stopped" in ended.told
+    # It prints what its visits say.
     assert "first" in ended.printed
     assert "visits are missing" in ended.printed
+    kept = (tmp_path / "out" / JOURNAL_NAME).read_text().splitlines()
+    assert len({json.loads(line)["order"] for line in kept}) >= 1
 
 
 # Each process that is measured leaves a letter; after some, the signal comes.
@@ -139,7 +136,7 @@ def counted_setup(tmp_path: Path, mark: Path, most: int = 16) -> str:
     return COUNTED_SETUP.format(letters=str(tmp_path / "letters"), most=most, mark=str(mark))
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [SIGNALS[0], SIGNALS[2]])
 def test_ab_prints_and_keeps_what_is_known(number: int, status: int, tmp_path: Path, scratch: Path, mark: Path) -> None:
     words = ["ab", "x + 1", "x + 2", "-s", counted_setup(tmp_path, mark), *ENDLESS, "-o", "kept"]
     ended = stopped_amid(words, tmp_path, scratch, mark, number)
@@ -153,12 +150,12 @@ def test_ab_prints_and_keeps_what_is_known(number: int, status: int, tmp_path: P
 
 def test_the_document_of_a_stopped_ab_is_whole(tmp_path: Path, scratch: Path, mark: Path) -> None:
     words = ["ab", "x + 1", "x + 2", "-s", counted_setup(tmp_path, mark), *ENDLESS, "--json"]
-    ended = stopped_amid(words, tmp_path, scratch, mark, signal.SIGTERM)
-    assert ended.status == 143, ended.told
+    ended = stopped_amid(words, tmp_path, scratch, mark, signal.SIGINT)
+    assert ended.status == 130, ended.told
     assert len(json.loads(ended.printed)["statements"]) == 2
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [SIGNALS[0], SIGNALS[2]])
 def test_compare_prints_and_keeps_what_is_known(
     number: int, status: int, tmp_path: Path, scratch: Path, mark: Path
 ) -> None:

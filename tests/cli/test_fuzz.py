@@ -16,7 +16,7 @@ from photometer.model.results_reader import load_results
 from tests.photometer_command import photometer
 from tests.waiting import PATIENCE_SECONDS, killed_at_last, wait_until
 
-pytestmark = pytest.mark.lengthy
+pytestmark = [pytest.mark.lengthy, pytest.mark.warm]
 
 SPEC = """
 from photometer.fuzzing import FuzzedParameter, FuzzedTensor, Fuzzer

@@ -109,6 +109,7 @@ def output_of(folder: Path, *arguments: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.warm
 def test_run_takes_other_sizes_and_shows_all_there_is(tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
     options = ("--no-instructions", "--min-run-time", "0.01", "-o", "results")

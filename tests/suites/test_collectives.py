@@ -30,6 +30,7 @@ def test_a_group_needs_a_device_for_each_rank() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.warm
 def test_a_run_has_ranks_rates_and_curves(tmp_path: Path) -> None:
     suite = tmp_path / "sweep.py"
     suite.write_text(

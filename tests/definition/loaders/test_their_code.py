@@ -14,12 +14,12 @@ from tests.definition.loaders.projects import asv_project, operator_file, triton
 from tests.photometer_command import photometer
 from tests.repositories import git
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.warm]
 QUICKLY = ("--no-instructions", "--min-run-time", "0.001")
 
 
 def run_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return photometer(*words, cwd=folder, PHOTOMETER_CACHE=str(folder / "cache"), PHOTOMETER_KEEP="0")
+    return photometer(*words, cwd=folder, PHOTOMETER_CACHE=str(folder / "cache"))
 
 
 def test_an_asv_suite_runs(tmp_path: Path) -> None:

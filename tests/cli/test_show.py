@@ -199,4 +199,4 @@ def test_a_comparison_in_other_formats(capsys: pytest.CaptureFixture[str]) -> No
     assert run(MATRIX, "--json") == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["sides"] == ["pip:torch==2.11.0", "pip:torch==2.12.1", "pip:torch==2.13.0"]
-    assert {each["kind"] for each in shown["results"]} == {"comparison"}
+    assert {each["kind"] for each in shown["results"]} == {"comparison", "comparison_failure"}

@@ -106,6 +106,8 @@ def test_a_slower_test_fails_and_a_new_one_is_skipped(repository: Path) -> None:
     assert "slower by +" in compared.output
     assert "the base cannot run it" in compared.output
     assert "1 failed, 1 skipped, " in compared.output
+    # A skip is no failure in the table, either.
+    assert "The branch is slower. 1 slower, 1 skipped." in compared.output
     status = subprocess.run(
         ["git", "status", "--porcelain"], cwd=repository, capture_output=True, text=True, check=True
     )

@@ -6,7 +6,7 @@ import dataclasses
 
 from photometer.analysis.comparison_result import ComparisonFailure, ComparisonResult, EnvironmentComparison
 from photometer.analysis.guards import ProbeResult
-from photometer.errors import WorkerCrashed
+from photometer.errors import BenchmarkSkipped, WorkerCrashed
 from photometer.pytest_plugin.compared_outcome import outcome_of
 from photometer.pytest_plugin.paired import JudgedTest, why_skipped
 from photometer.pytest_plugin.stop_messages import Ended
@@ -92,6 +92,8 @@ def test_what_fails_on_the_branch_or_for_another_reason_is_not_skipped() -> None
 def test_what_a_test_itself_skips_is_skipped_for_its_reason() -> None:
     skipped = NotReached(Ended("t", "skipped", "Skipped: no GPU"))
     assert why_skipped([skipped, skipped]) == why_skipped([reached(), skipped]) == "no GPU"
+    inside = BenchmarkSkipped("no GPU either")
+    assert why_skipped([inside, inside]) == why_skipped([reached(), inside]) == "no GPU either"
 
 
 def test_escapes_in_reports_are_visible() -> None:

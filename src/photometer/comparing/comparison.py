@@ -243,7 +243,7 @@ class Comparison:
 
     def measure_memory(self, checked: CheckedPlan) -> MemorySuite:
         """Measure the memory of one run on every side, even if all execute the same instructions."""
-        if not self.settings.memory or self.seconds_left() <= 0.0:
+        if not self.settings.memory or not checked.orders or self.seconds_left() <= 0.0:
             return MemorySuite()
         if any(not side.session.facts().torch for side in self.sides):
             # What a run allocates is what torch's allocator reports.

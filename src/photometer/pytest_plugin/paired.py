@@ -24,12 +24,12 @@ from photometer.ci.acceptance import Acceptance, accept
 from photometer.comparing.comparison import Comparison
 from photometer.comparing.comparison_file import Destination
 from photometer.comparing.request import ComparisonSettings
-from photometer.comparing.source import CheckedPlan, Observer, StartedSide, comparison_header, failure_of
+from photometer.comparing.source import CheckedPlan, Observer, StartedSide, comparison_header, failure_of, skips_of
 from photometer.environments.needs_build import needs_build
 from photometer.environments.resolved import MAKING, Making, ResolvedEnvironment, resolve_environments
 from photometer.environments.spec import EnvironmentSpec
 from photometer.environments.worktree import Worktrees
-from photometer.errors import CannotRun, PhotometerError, SnippetError, ToolMissing, WorkerError
+from photometer.errors import BenchmarkSkipped, CannotRun, PhotometerError, SnippetError, ToolMissing, WorkerError
 from photometer.instruments.callgrind.counter import SHOWS_FRAMES
 from photometer.instruments.ready_order import ReadyOrder
 from photometer.model.visible_text import visible_line
@@ -140,9 +140,10 @@ class TestSource:
         for side, outcome in zip(sides, outcomes, strict=True):
             _raise_if_not_built(side, outcome)
         self.skipped_because = why_skipped(outcomes)
-        if self.skipped_because:
-            return CheckedPlan((), {})
         names = [side.name for side in sides]
+        if self.skipped_because:
+            everywhere = dict.fromkeys(range(len(names)), self.skipped_because)
+            return CheckedPlan((), {}, skips=skips_of(order.id, self._test, names, everywhere))
         failures = [
             failure_of(order.id, self._test, names, place, outcome)
             for place, outcome in enumerate(outcomes)
@@ -312,6 +313,8 @@ def why_skipped(outcomes: Sequence[ProbeResult | WorkerError]) -> str:
     for outcome in (*others, base):
         if isinstance(outcome, NotReached) and outcome.ended.outcome == "skipped":
             return outcome.ended.text.removeprefix("Skipped: ")
+        if isinstance(outcome, BenchmarkSkipped):
+            return outcome.message
     if isinstance(base, SnippetError) and not any(isinstance(each, WorkerError) for each in others):
         last = (base.log or "").strip().splitlines()[-1:]
         return " ".join(["the base cannot run it:", base.message, *(f"({line.strip()})" for line in last)])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 _PACKAGE = __file__.rpartition("/worker/")[0]
-# What `describe_exception` calls unittest.SkipTest and classes derived from it.
+# What `describe_exception` calls unittest.SkipTest, classes derived from it, and what pytest.skip raises.
 SKIP_TEST = "SkipTest"
 # What the syntax errors of the user's texts name as their files.
 TEXTS = ("<stmt>", "<setup>")
@@ -76,9 +76,11 @@ def describe_exception(error: BaseException) -> dict[str, Any]:
 
 
 def _is_skip(error: BaseException) -> bool:
-    """Return whether it is a unittest.SkipTest; who raises one has imported its module."""
-    unittest = sys.modules.get("unittest.case")
-    return unittest is not None and isinstance(error, unittest.SkipTest)
+    """Return whether it is a unittest.SkipTest, or what pytest.skip raises; the module of either is then imported."""
+    unittest, pytest = sys.modules.get("unittest.case"), sys.modules.get("_pytest.outcomes")
+    if unittest is not None and isinstance(error, unittest.SkipTest):
+        return True
+    return pytest is not None and isinstance(error, pytest.Skipped)
 
 
 def searched_folders(path: list[str]) -> str:

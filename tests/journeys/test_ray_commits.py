@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from photometer.model.results_reader import load_results
 from tests.photometer_command import status_of
+from tests.remote.ray_commands import simulated_cluster
 from tests.repositories import commit_files, make_repository
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install photometer[ray]")
@@ -40,16 +40,9 @@ def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def two_nodes() -> Iterator[Any]:
-    from ray.cluster_utils import Cluster as Simulated
-
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    cluster = Simulated(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    for _ in range(2):
-        cluster.add_node(num_cpus=1)
-    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-    yield cluster
-    ray.shutdown()
-    cluster.shutdown()
+    with simulated_cluster(1, 1) as cluster:
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+        yield cluster
 
 
 @pytest.mark.nightly

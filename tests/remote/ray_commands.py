@@ -29,9 +29,11 @@ BENCHMARKS = {
 @contextlib.contextmanager
 def simulated_cluster(*cpus: int) -> Iterator[Any]:
     """Yield a cluster of this machine: a head without CPUs, and a node for each number of CPUs."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Ray gives a node 30 s to start, which was not enough on a machine with twenty programs for each core.
+    os.environ["RAY_raylet_start_wait_time_s"] = "300"  # noqa: SIM112 - Ray spells it so
     from ray.cluster_utils import Cluster
 
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     try:
         for count in cpus:

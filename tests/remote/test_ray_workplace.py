@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from photometer.remote.node_actors import MOST_RESTARTS, Wanted
 from photometer.remote.ray_workplace import RayWorkplace
 from tests.execution.fake_executor import FACTS, FakeExecutor
 from tests.execution.test_scheduler import ON_DEVICES
+from tests.remote.ray_commands import simulated_cluster
 from tests.remote.stand_in import StandIn, environment
 from tests.waiting import wait_until, wait_until_gone
 
@@ -34,16 +34,9 @@ Record = dict[str, Any]
 @pytest.fixture(scope="module")
 def simulated() -> Iterator[Any]:
     """A head without CPUs and two nodes with two each."""
-    from ray.cluster_utils import Cluster as Simulated
-
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    cluster = Simulated(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    for _ in range(2):
-        cluster.add_node(num_cpus=2)
-    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-    yield cluster
-    ray.shutdown()
-    cluster.shutdown()
+    with simulated_cluster(2, 2) as cluster:
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+        yield cluster
 
 
 def place_on(remarks: list[str] | None = None, most_nodes: int | None = None, **told: object) -> RayWorkplace:

@@ -104,8 +104,9 @@ def find_commit(repository: Path, revision: str) -> str:
     except EnvironmentSpecError as error:
         raise EnvironmentSpecError(
             f"there is no commit {revision!r} in {repository}",
-            command=error.command,
-            exit_status=error.exit_status,
+            # With --quiet, git prints nothing if that is all: its command line would only be in the way.
+            command=error.command if error.log else None,
+            exit_status=error.exit_status if error.log else None,
             log=error.log,
             remedy=_why_missing(repository),
         ) from error

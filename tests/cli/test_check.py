@@ -32,7 +32,7 @@ def test_results_of_the_variants_are_compared(tmp_path: Path) -> None:
     done = photometer("check", path, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     assert "differ: y differs between differ [python] and differ [c++]: element 0 is 1 and 2" in done.stdout
-    assert "fails: fails [python]: probe failed: RuntimeError" in done.stdout
+    assert "fails: fails [python]: failed: RuntimeError" in done.stdout
     assert "agree:" not in done.stdout
     assert "large:" not in done.stdout
     assert "10 variants of 4 benchmarks ran once; results of 3 were compared; 2 have problems." in done.stdout

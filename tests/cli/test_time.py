@@ -47,7 +47,10 @@ def test_json_is_one_measurement_a_line() -> None:
     assert all(r["raw_times"] for r in records)
 
 
-@pytest.mark.parametrize(("stmt", "said"), [("1 / 0", "ZeroDivisionError"), ("x = =", "SyntaxError")])
+@pytest.mark.parametrize(
+    ("stmt", "said"),
+    [("1 / 0", "ZeroDivisionError"), ("x = =", "SyntaxError"), ("y + 1", "Define what the statement uses")],
+)
 def test_failing_statement_shows_the_line_and_no_machinery(stmt: str, said: str) -> None:
     done = photometer("time", stmt)
     assert done.returncode == 1

@@ -71,7 +71,8 @@ class GitHubApi:
     ) -> None:
         if not _REPOSITORY.fullmatch(repository):
             raise PostingError(
-                f"{repository!r} is not a repository", remedy="Give OWNER/NAME, or set GITHUB_REPOSITORY."
+                f"{repository!r} is not a repository" if repository else "no repository is named",
+                remedy="Give OWNER/NAME, or set GITHUB_REPOSITORY.",
             )
         if not token:
             raise PostingError("there is no token", remedy="Set the variable GITHUB_TOKEN.")

@@ -309,7 +309,10 @@ def _failures_of(stmt: str, timeout: float | None = None) -> Iterator[None]:
     except PhotometerError:
         raise
     except Exception as error:
-        raise SnippetError(f"the statement failed: {stmt}", log=describe_exception(error)["traceback"]) from None
+        failed = SnippetError(f"the statement failed: {stmt}", log=describe_exception(error)["traceback"])
+        if isinstance(error, NameError):
+            failed.remedy = "Define what the statement uses in the set-up: -s CODE."
+        raise failed from None
 
 
 def _time_on_device(timers: list[Timer], device: str | None, options: dict[str, Any], asked: _Asked) -> None:

@@ -122,7 +122,8 @@ def probe_plan(
         if record["kind"] == SKIPPED:
             skipped[record["order"]["id"]] = record["reason"]
             return
-        errors[record["order"]["id"]] = f"{record['step']} failed: {record['message']}"
+        step = "" if record["step"] == PROBE.name else f"{record['step']} "
+        errors[record["order"]["id"]] = f"{step}failed: {record['message']}"
 
     with private_folder("probes") as folder:
         # A file per order, by its bare name: it is part of the C++ text, which would else never be in the cache.

@@ -38,8 +38,8 @@ def make_project(folder: Path) -> Path:
     (folder / "stones" / "__init__.py").write_text("from stones._core import pile\n")
     (folder / "tests" / "test_speed.py").write_text(
         # Where the tests are collected, nothing is built.
-        "def test_pile(photometer):\n    from stones import pile\n\n    assert photometer(pile, 100) > 0\n\n\n"
-        "def test_again(photometer):\n    from stones import pile\n\n    assert photometer(pile, 200) > 0\n"
+        "def test_pile(photometer):\n    from stones import pile\n\n    assert photometer(pile, 1000) > 0\n\n\n"
+        "def test_again(photometer):\n    from stones import pile\n\n    assert photometer(pile, 2000) > 0\n"
     )
     (folder / "stones" / "_core.c").write_text("#define WORK 1\n" + CORE)
     git(folder, "init", "-q")

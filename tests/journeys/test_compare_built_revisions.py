@@ -15,7 +15,7 @@ from photometer.environments.kept import KeptEnvironments
 from photometer.errors import CannotRun, EnvironmentSpecError, LimitReached
 from tests.environments.extension_project import INSTALL, make_project
 
-SUITE = {name: TimerArgs(f"pile({name})", setup="from stones import pile") for name in ("10", "20")}
+SUITE = {name: TimerArgs(f"pile({name})", setup="from stones import pile") for name in ("1000", "2000")}
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiler]
 

@@ -38,7 +38,9 @@ from photometer.analysis.verdict import VERDICT_WORDS
 
 KEEP = Path("test-output/decisions.jsonl")
 FUNCTIONS = 20
-PARTS = ("unchanged", "one-slower", "two", "gate", "ab", "no-ops", "standard")
+PARTS = ("unchanged", "one-slower", "two", "gate", "ab", "no-ops", "standard", "two-threads")
+# They take minutes each.
+SUITE_PARTS = ("standard", "two-threads")
 Row = dict[str, Any]
 
 # Functions that can be slowed by 1 %: a loop of 100 rounds or more, and an operation of torch.
@@ -79,14 +81,18 @@ STATEMENTS = {
 }
 # Two comparisons of names: 20 to 30 ns. They come after the statement and do not touch what it does.
 NO_OPS = "; None is True; None is True"
+# Orders of the standard suite that use two threads, and what each should be within when it is compared with itself.
+TWO_THREADS, WITHIN = 16, 0.02
 DIFFERENT = {"10 %": (1000, 1100), "1 %": (1000, 1010), "nothing": (1000, 1000)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=PARTS, action="append", help="Only this part; may be given several times.")
-    parser.add_argument("--runs", type=int, help="Runs per part and kind (default: 20; no-ops 5; standard 1).")
-    parser.add_argument("--quick", action="store_true", help="One run of everything but the standard suite.")
+    parser.add_argument(
+        "--runs", type=int, help="Runs per part and kind (default: 20; no-ops 5; standard, two-threads 1)."
+    )
+    parser.add_argument("--quick", action="store_true", help="One run of all but the standard suite.")
     parser.add_argument("--load", action="store_true", help="Keep each core busy with another process.")
     parser.add_argument("--keep", type=Path, default=KEEP, help=f"File of all runs (default: {KEEP}).")
     parser.add_argument("--report", action="store_true", help="Only print the tables of what the file has.")
@@ -95,7 +101,7 @@ def main() -> None:
     options = parser.parse_args()
     options.keep.parent.mkdir(parents=True, exist_ok=True)
     if not options.report:
-        parts = options.part or [part for part in PARTS if not options.quick or part != "standard"]
+        parts = options.part or [part for part in PARTS if not options.quick or part not in SUITE_PARTS]
         with busy_cores() if options.load else contextlib.nullcontext():
             deadline = time.monotonic() + 60.0 * options.minutes
             mine = [row for row in kept_in(options.keep) if row["loaded"] is options.load and not options.quick]
@@ -104,7 +110,7 @@ def main() -> None:
                 with options.keep.open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 print(json.dumps(row), file=sys.stderr)
-                if time.monotonic() > deadline:
+                if time.monotonic() > deadline and row.get("is_last", True):
                     print("To be continued: run the same command again.", file=sys.stderr)
                     break
     kept = kept_in(options.keep)
@@ -133,10 +139,11 @@ def measure(parts: list[str], runs: int | None, made: Counter[str]) -> Iterator[
                 "ab": statements_that_differ,
                 "no-ops": no_ops,
                 "standard": lambda left: standard(repository, left),
+                "two-threads": two_threads,
             }
-            # A run of these two has several rows.
-            each = {"ab": len(DIFFERENT), "no-ops": 2 * len(STATEMENTS)}.get(part, 1)
-            usual = {"no-ops": 5, "standard": 1}.get(part, 20)
+            # A run of these has several rows.
+            each = {"ab": len(DIFFERENT), "no-ops": 2 * len(STATEMENTS), "two-threads": TWO_THREADS}.get(part, 1)
+            usual = {"no-ops": 5, "standard": 1, "two-threads": 1}.get(part, 20)
             for row in measured[part](range(made[part] // each, runs or usual)):
                 yield {"part": part, **row}
 
@@ -309,6 +316,24 @@ def _find_verdict(found: Any) -> dict[str, Any]:
 def standard(repository: Repository, runs: range) -> Iterator[Row]:
     for _ in runs:
         yield {"kind": "standard", **compare(repository, "current", "current", "--flame", "none", suite="standard")}
+
+
+def two_threads(runs: range) -> Iterator[Row]:
+    """Compare the standard suite's orders of two threads with themselves: all should be the same within 2 %."""
+    words = ["compare", "current", "current", "--suite", "standard", "-k", "threads=2", "--flame", "none", "--json"]
+    for _ in runs:
+        started = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", "photometer", *words], stdout=subprocess.PIPE, text=True, check=False
+        )
+        wall = time.monotonic() - started
+        found = json.loads(done.stdout)
+        for number, each in enumerate(found, 1):
+            verdict, within = each["verdict"]["verdict"], each["verdict"].get("within")
+            wrong = verdict != "identical" and not (verdict == "same" and within <= WITHIN)
+            row = {"kind": "an order with itself", "title": each["title"], "verdict": verdict, "within": within}
+            row |= {"interval": each["verdict"].get("interval"), "wrong": wrong, "wall": wall}
+            yield {**row, "is_last": number == len(found)}
 
 
 def report(rows: list[Row]) -> None:

@@ -1,6 +1,7 @@
 """Do two runs on one machine agree? The standard suite twice, beside torch's Timer and pyperf on a sample of it.
 
-    python benchmarks/repeatability.py [--load] [--suite standard] [--sample 10] [-o FOLDER]
+    python benchmarks/repeatability.py [--load] [--suite standard] [-k EXPRESSION] [--sample 10] [-o FOLDER]
+    python benchmarks/repeatability.py --sample 0                               photometer alone
     python benchmarks/repeatability.py FIRST/results.json SECOND/results.json
 
 Every tool measures everything once, then everything once more. Printed are the shares of statements whose two figures
@@ -75,8 +76,9 @@ def load(wanted: bool) -> Iterator[None]:
             burner.terminate()
 
 
-def photometer_run(suite: str, folder: Path) -> Run:
+def photometer_run(suite: str, folder: Path, expression: str | None = None) -> Run:
     command = [sys.executable, "-m", "photometer", "run", suite, "--no-instructions", "-q", "-o", str(folder)]
+    command += [] if expression is None else ["-k", expression]
     start = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -97,7 +99,7 @@ def sample_of(suite: str, size: int) -> list[WorkOrder]:
     """Return plain Python statements of one thread, evenly over the suite."""
     orders = select(materialize(load_suite(suite)), "python and eager").orders
     plain = [order for order in orders if order.args.num_threads == 1 and order.model_id is None]
-    return plain[:: max(len(plain) // size, 1)][:size]
+    return plain[:: max(len(plain) // max(size, 1), 1)][:size]
 
 
 def sample_run(orders: Sequence[WorkOrder], measure: Callable[[WorkOrder], float]) -> Run:
@@ -126,6 +128,10 @@ def pyperf_figure(order: WorkOrder) -> float:
 def report(name: str, first: Run, second: Run, only: set[str] | None = None) -> None:
     shared = [each for each in first.figures if each in second.figures and (only is None or each in only)]
     pairs = [(first.figures[each], second.figures[each]) for each in shared]
+    if not pairs:
+        return
+    if not pairs:
+        return
     apart = [abs(math.log(b.seconds / a.seconds)) for a, b in pairs]
 
     def within(share: float) -> str:
@@ -158,7 +164,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="two results files to compare instead of measuring")
     parser.add_argument("--suite", default="standard")
-    parser.add_argument("--sample", type=int, default=10)
+    parser.add_argument("-k", dest="expression", help="Only these orders of the suite.")
+    parser.add_argument("--sample", type=int, default=10, help="Statements for the other tools; 0 leaves them out.")
     parser.add_argument("--load", action="store_true")
     parser.add_argument("-o", "--folder", type=Path)
     asked = parser.parse_args()
@@ -171,19 +178,22 @@ def main() -> None:
         report("photometer, one thread", first, second, single)
         return
     sample = sample_of(asked.suite, asked.sample)
+    others = {"torch.utils.benchmark": torch_figure, "pyperf": pyperf_figure} if sample else {}
     with contextlib.ExitStack() as stack:
         folder = asked.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(load(asked.load))
-        first = photometer_run(asked.suite, folder / "first")
-        first_torch, first_pyperf = sample_run(sample, torch_figure), sample_run(sample, pyperf_figure)
-        second = photometer_run(asked.suite, folder / "second")
-        second_torch, second_pyperf = sample_run(sample, torch_figure), sample_run(sample, pyperf_figure)
+        runs, runs_of_others = [], []
+        for name in ("first", "second"):
+            runs.append(photometer_run(asked.suite, folder / name, asked.expression))
+            runs_of_others.append([sample_run(sample, measure) for measure in others.values()])
     header()
+    first, second = runs
     report("photometer", first, second)
     report("photometer, one thread", first, second, single)
-    report("photometer, the sample", first, second, {order.id for order in sample})
-    report("torch.utils.benchmark, the sample", first_torch, second_torch)
-    report("pyperf, the sample", first_pyperf, second_pyperf)
+    if sample:
+        report("photometer, the sample", first, second, {order.id for order in sample})
+    for tool, *figures in zip(others, *runs_of_others, strict=True):
+        report(f"{tool}, the sample", *figures)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,13 @@ from photometer.analysis.judge import DEFAULT_FALSE_ALARM, Criteria, judge_repli
 from photometer.analysis.suite_judge import Question, SuiteJudge, held_back
 from photometer.analysis.verdict import CHANGED_WORDS, PROBABLE_WORDS, Verdict
 from photometer.stats.anytime_evidence import SHARED_BIAS, log_evidence_above
-from photometer.stats.replicate import ReplicateEstimate, estimate_replicate, hodges_lehmann, replicate_interval
+from photometer.stats.replicate import (
+    FLOOR_QUANTILES,
+    ReplicateEstimate,
+    estimate_replicate,
+    hodges_lehmann,
+    replicate_interval,
+)
 
 LOOKS = 40  # replicates of 0.25 s in 10 s
 EFFECTS = {"+5 ns": 0.0042, "+10 ns": 0.0083, "+100 ns": 0.08}  # on a statement of 1.2 us
@@ -55,13 +61,24 @@ def block_noise(kind: str, generator: np.random.Generator, pairs: int) -> tuple[
     return shared + own[0], shared + own[1]
 
 
+def of_sides(statistic: Callable[[Array], float]) -> Callable[[Array, Array], float]:
+    """Return the estimator that takes the same of both sides' blocks."""
+    return lambda a, b: float(statistic(b) - statistic(a))
+
+
+# Of the logs of both sides' block times.
 ESTIMATORS: dict[str, Callable[[Array, Array], float]] = {
-    "floor (ours)": lambda a, b: estimate_replicate(np.exp(a), np.exp(b)).log_ratio,
-    "pairs, trimmed": lambda a, b: float(stats.trim_mean(b - a, 0.1)),
+    "floors and pairs (ours)": lambda a, b: estimate_replicate(np.exp(a), np.exp(b)).log_ratio,
+    "floors, 5 % to 15 %": of_sides(lambda side: np.quantile(side, FLOOR_QUANTILES).mean()),
+    "pairs, middle half": lambda a, b: float(stats.trim_mean(b - a, 0.25)),
     "pairs, H-L": lambda a, b: hodges_lehmann(b - a),
     "pairs, median": lambda a, b: float(np.median(b - a)),
-    "medians": lambda a, b: float(np.median(b) - np.median(a)),
-    "minima": lambda a, b: float(b.min() - a.min()),
+    "minima": of_sides(np.min),
+    "second lowest": of_sides(lambda side: np.partition(side, 1)[1]),
+    "lower quartiles": of_sides(lambda side: np.quantile(side, 0.25)),
+    "medians": of_sides(np.median),
+    "trimmed means": of_sides(lambda side: stats.trim_mean(side, 0.1)),
+    "means": of_sides(lambda side: np.log(np.mean(np.exp(side)))),
 }
 
 

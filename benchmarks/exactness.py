@@ -5,9 +5,11 @@
 Each run has another TMPDIR, an empty cache, a working folder of another length and another order of work; from the
 second on there is a busy process on each core. `--users-cache` takes the first run's C++ from the user's cache, which
 may have been compiled in other company. `--warm` adds a run by servers that another command has used and left warm.
-Prints Markdown: how many orders have the same figures in all runs, and for
-each other order the functions that differ. Exit status 1 if an order of one thread does. All 168 orders take about ten
-minutes on two cores; `--quick` counts every seventh. `--figures` writes docs/figures/exactness.json.
+
+Prints Markdown: how many orders have the same figures in all runs, and for each other order the functions that differ;
+"only in all" means that only allocators and look-ups do. Exit status 1 if an order of one thread differs otherwise. All
+168 orders take about ten minutes on two cores; `--quick` counts every seventh. `--figures` writes
+docs/figures/exactness.json.
 """
 
 from __future__ import annotations
@@ -120,11 +122,11 @@ def run_apart(asked: argparse.Namespace, number: int, folder: Path, *, warm: boo
     return counted
 
 
-def differing(first: dict[str, int], second: dict[str, int]) -> list[str]:
-    """Return the functions that differ, the largest difference first; those that may are marked."""
+def differing(first: dict[str, int], second: dict[str, int], *, may: bool = False) -> list[str]:
+    """Return the functions that differ, the largest difference first: those that `may`, or those that should not."""
     changes = {name: second.get(name, 0) - first.get(name, 0) for name in {**first, **second}}
     changed = sorted((name for name, change in changes.items() if change), key=lambda name: -abs(changes[name]))
-    return [f"{name} ({changes[name]:+,})" for name in changed if not is_layout_dependent(name)]
+    return [f"{name} ({changes[name]:+,})" for name in changed if is_layout_dependent(name) is may]
 
 
 def compare(plan: WorkOrders, runs: list[Counted]) -> int:
@@ -150,6 +152,11 @@ def compare(plan: WorkOrders, runs: list[Counted]) -> int:
             figures = " / ".join(f"{each['figures'][0]:,}" for each in taken)
             more = f", {len(functions) - SHOWN_FUNCTIONS} more" if len(functions) > SHOWN_FUNCTIONS else ""
             differences.append((order.title, f"{figures}: {', '.join(functions[:SHOWN_FUNCTIONS])}{more}"))
+        elif len(totals := dict.fromkeys(each["figures"][2] for each in taken)) > 1:
+            other = next(each for each in taken if each["figures"][2] != taken[0]["figures"][2])
+            functions = differing(taken[0]["functions"], other["functions"], may=True)[:SHOWN_FUNCTIONS]
+            text = " / ".join(f"{total:,}" for total in totals)
+            differences.append((order.title, f"only in all {text}: {', '.join(functions)}"))
     print(f"| {len(runs)} runs of {counted} orders | the same in all runs |\n| --- | ---: |")
     for name, number in agree.items():
         print(f"| {name} | {number} |")

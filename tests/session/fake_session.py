@@ -217,7 +217,7 @@ class FakeServer:
         if self._fails is not None:
             self.alive = False
             raise self._fails
-        self.greeting = Started(PROTOCOL_VERSION, self.pid, "3.11.0", self.launch.python, "9.9")
+        self.greeting = Started(PROTOCOL_VERSION, f"{self.pid:010d}", "3.11.0", self.launch.python, "9.9")
 
     @contextlib.contextmanager
     def child(self) -> Iterator[ChildProcess]:

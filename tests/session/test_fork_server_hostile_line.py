@@ -152,7 +152,7 @@ def message(text):
 """
 VERSION = f'"version": {PROTOCOL_VERSION}'
 GREETING = (
-    f'message(\'{{"ok": true, "id": 0, {VERSION}, "pid": PID, "python": "3", "executable": "p", "torch": "2"}}\')'
+    f'message(\'{{"ok": true, "id": 0, {VERSION}, "pid": "PID", "python": "3", "executable": "p", "torch": "2"}}\')'
 )
 BEHAVIOURS = {
     "nothing at all": "",

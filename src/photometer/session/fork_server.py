@@ -157,16 +157,17 @@ class ForkServer:
             raise self._refusal(greeting)
         return greeting
 
-    def _checked(self, pid: int) -> int:
+    def _checked(self, reported: str) -> int:
         """Return the pid if it can be that of a server: that process will be pinned, limited, and perhaps killed."""
         try:
+            pid = int(reported)
             is_leader = pid > 1 and os.getsid(pid) == pid
             # Another user's process raises PermissionError.
             os.kill(pid, 0)
-        except OSError:
+        except (OSError, ValueError, OverflowError):
             is_leader = False
         if not is_leader:
-            raise ProtocolError(f"the worker reports the impossible pid {pid}")
+            raise ProtocolError(f"the worker reports the impossible pid {reported}")
         return pid
 
     def _refusal(self, failed: Failed) -> Exception:

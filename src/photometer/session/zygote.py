@@ -6,8 +6,10 @@ waits: a zygote can be asked for forks, and for further zygotes, while it is sti
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import dataclasses
+import functools
 import os
 import shutil
 import signal
@@ -133,6 +135,7 @@ class Zygote:
     def first(cls, launch: Launch, place: Place) -> Zygote:
         """Start the first zygote of an environment: a process that imports torch."""
         _outliving[:] = [process for process in _outliving if process.poll() is None]
+        compile_worker(WORKER.parent)
         wrapper = [word.replace("{folder}", str(place.folder)) for word in launch.wrapper]
         command = [*freezing().command, *wrapper, launch.python, str(WORKER)]
         line, far_line = socket.socketpair()
@@ -224,6 +227,16 @@ class Zygote:
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
+
+
+@functools.lru_cache(maxsize=1)
+def compile_worker(folder: Path) -> None:
+    """Write the bytecode of the worker's files, if it is missing.
+
+    Workers write none. If one found it and another did not, the heaps of the two would differ, and so would the
+    instructions of the allocator. Where it cannot be written, no worker finds any.
+    """
+    compileall.compile_dir(folder, maxlevels=0, quiet=2)
 
 
 @contextlib.contextmanager

@@ -64,7 +64,8 @@ class State(NamedTuple):
     """The state that an import may change and forks do not inherit, or that a child sets before its set-up runs."""
 
     threads: int
-    files: dict[str, str]
+    # By descriptor, the device and the inode: names have another length in each process, and would leave another heap.
+    files: dict[int, tuple[int, int]]
     children: int
     folder: str
     torch_threads: int
@@ -85,7 +86,7 @@ class State(NamedTuple):
 
     def differs_from(self, before: State) -> str | None:
         """Return why the changes since `before` cannot be shared; None if they can."""
-        new_files = [name for number, name in self.files.items() if before.files.get(number) != name]
+        new_files = _names_of([number for number, file in self.files.items() if before.files.get(number) != file])
         devices = [name for name in new_files if name.startswith(DEVICE_FILES)]
         reasons = {
             "it starts threads": self.threads > before.threads,
@@ -115,22 +116,32 @@ def _is_package(folder: str, entry: str) -> bool:
     return os.path.isfile(f"{folder}/{entry}/__init__.py")  # noqa: PTH113
 
 
-def _open_files() -> dict[str, str]:
-    """Return the file behind each descriptor, by its number."""
+def _open_files() -> dict[int, tuple[int, int]]:
     found = {}
     with contextlib.suppress(OSError):
-        for number in os.listdir("/proc/self/fd"):  # noqa: PTH208
+        for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208
             # The listing's own descriptor is gone.
             with contextlib.suppress(OSError):
-                name = os.readlink(f"/proc/self/fd/{number}")  # noqa: PTH115
-                if name not in STATELESS_FILES:
-                    found[number] = name
+                status = os.fstat(number)
+                found[number] = (status.st_dev, status.st_ino)
     return found
+
+
+def _names_of(descriptors: list[int]) -> list[str]:
+    """Return the names of open files whose position forks would share."""
+    names = []
+    for number in descriptors:
+        with contextlib.suppress(OSError):
+            name = os.readlink(f"/proc/self/fd/{number}")  # noqa: PTH115
+            if name not in STATELESS_FILES:
+                names.append(name)
+    return names
 
 
 def _children() -> int:
     try:
-        with open(f"/proc/self/task/{os.getpid()}/children") as file:  # noqa: PTH123
+        # A path with the pid in it would not always have the same length.
+        with open("/proc/thread-self/children") as file:  # noqa: PTH123
             return len(file.read().split())
     except OSError:
         return 0

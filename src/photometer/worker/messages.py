@@ -19,7 +19,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, ClassVar, Generic, TypeVar, Union
 
 # The near side refuses a worker that speaks another version.
-PROTOCOL_VERSION = 9
+PROTOCOL_VERSION = 10
 
 # In place of a device's name: the one that the statement opens, if any.
 ANY_DEVICE = "any"
@@ -40,10 +40,10 @@ _Reply = TypeVar("_Reply", bound=Reply)
 
 @dataclasses.dataclass(frozen=True)
 class Started(Reply):
-    """The first message of a server: which environment it runs in."""
+    """The first message of a server: which environment it runs in. Its pid is written as in `Hello`."""
 
     version: int
-    pid: int
+    pid: str
     python: str
     executable: str
     torch: str

@@ -24,7 +24,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 
-from .child_life import live_as_child, out_of_reach, read_nothing_from
+from .child_life import live_as_child, out_of_reach, own_pid, read_nothing_from
 from .messages import PROTOCOL_VERSION, Failed, Reply, Started, encode_reply
 from .protocol import send_message
 from .torch_here import find_torch
@@ -71,7 +71,7 @@ def greeting() -> Started:
     """Return the first message of a server."""
     return Started(
         version=PROTOCOL_VERSION,
-        pid=os.getpid(),
+        pid=own_pid(),
         python=sys.version.split()[0],
         executable=sys.executable,
         torch=str(sys.modules["torch"].__version__) if "torch" in sys.modules else "",
@@ -219,13 +219,23 @@ def serve_children(start: Callable[[], int]) -> int:
     Return the pid of a child during whose life the near side died, or 0.
     """
     while _read_byte():
-        pid = start()
-        _, status = os.waitpid(pid, 0)
-        strays = end_strays(pid)
-        try:
-            os.write(CONTROL, STATUS.pack(pid, status, strays))
-        except BrokenPipeError:  # the near side died while the child ran
-            return pid
+        if orphan := serve_child(start):
+            return orphan
+    return 0
+
+
+def serve_child(start: Callable[[], int]) -> int:
+    """Start a child, and report its end: return its pid if nobody is there to read that, or 0.
+
+    Nothing is kept, so that the next child is a fork of the same state.
+    """
+    pid = start()
+    _, status = os.waitpid(pid, 0)
+    strays = end_strays(pid)
+    try:
+        os.write(CONTROL, STATUS.pack(pid, status, strays))
+    except BrokenPipeError:  # the near side died while the child ran
+        return pid
     return 0
 
 
@@ -295,9 +305,9 @@ def end_strays(group: int | None = None) -> int:
 
 def running_children() -> list[int] | None:
     """Return the pids of this server's children; None if the system does not list them."""
-    own = os.getpid()
     try:
-        with open(f"/proc/{own}/task/{own}/children") as file:  # noqa: PTH123
+        # A path with the pid in it would not always have the same length.
+        with open("/proc/thread-self/children") as file:  # noqa: PTH123
             return [int(pid) for pid in file.read().split()]
     except OSError:  # no /proc, or a kernel without CONFIG_PROC_CHILDREN
         return None

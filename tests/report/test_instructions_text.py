@@ -11,6 +11,7 @@ from photometer.model.instruction_counts import (
 )
 from photometer.model.task import TaskSpec
 from photometer.report.instructions_text import (
+    LONGEST_FUNCTION,
     SHOWN_FUNCTIONS,
     render_counts,
     render_difference,
@@ -75,3 +76,16 @@ def test_nothing_differs() -> None:
     assert texts(table_of_difference(functions(a=1), functions(a=1), 1)) == [["1", "1", "0", "all"]]
     alike = "Every function executes the same number of instructions."
     assert render_difference(functions(a=1), functions(a=1), 1) == alike
+
+
+def test_the_folders_of_a_long_name_go_before_the_name_does() -> None:
+    folder = "/tmp/python-build.20260509073455.222/Python-3.11.7"
+    long = f"{folder}/Python/ceval.c:operator/ of [/root/.pyenv/versions/3.11.7/lib/libpython3.11.so.1.0]"
+    assert len(long) > LONGEST_FUNCTION
+    for shown in (
+        render_top_functions(functions(**{long: 7}), 1),
+        render_difference(functions(), functions(**{long: 7}), 1),
+    ):
+        assert "ceval.c:operator/ of [libpython3.11.so.1.0]" in shown
+    short = "/usr/x.c:f"
+    assert short in render_top_functions(functions(**{short: 7}), 1)

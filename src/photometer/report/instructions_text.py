@@ -5,6 +5,7 @@ In: InstructionCounts and FunctionCounts. Out: strings whose lines are no wider 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from photometer.model.instruction_counts import FunctionCounts, InstructionCounts
@@ -15,6 +16,7 @@ from photometer.report.tables.table import STAYS, Column, Kind, Table, row_of, t
 SHOWN_FUNCTIONS = 15
 # Names of template functions have hundreds of characters.
 LONGEST_FUNCTION = 120
+_FOLDERS = re.compile(r"^[^:]*/|(?<=\[)[^\]]*/")
 COUNT_COLUMNS = (
     Column("statement", "per run of", Kind.NAME, is_code=True),
     Column("instructions", "instructions", Kind.COUNT, priority=STAYS),
@@ -60,7 +62,7 @@ def table_of_functions(functions: FunctionCounts, number_per_run: int, most: int
     """Return the functions with the most instructions of their own. The loop's own are not subtracted."""
     total = functions.sum() or 1
     rows = [
-        row_of({"count": count / number_per_run, "share": count / total, "function": function})
+        row_of({"count": count / number_per_run, "share": count / total, "function": _shown(function)})
         for count, function in functions[:most]
     ]
     return table_of(FUNCTION_COLUMNS, rows, notes=_rest(len(functions), most))
@@ -84,7 +86,7 @@ def table_of_difference(first: FunctionCounts, second: FunctionCounts, number_pe
                 "first": one / number_per_run,
                 "second": other / number_per_run,
                 "difference": (other - one) / number_per_run,
-                "function": function,
+                "function": _shown(function),
             }
         )
         for one, other, function in shown
@@ -97,6 +99,11 @@ def render_difference(first: FunctionCounts, second: FunctionCounts, number_per_
     if not len(second - first):
         return "Every function executes the same number of instructions."
     return render_text(table_of_difference(first, second, number_per_run), width).rstrip("\n")
+
+
+def _shown(function: str) -> str:
+    """Return a long FILE:FUNCTION [LIBRARY] without folders: otherwise the name, in the middle, would be cut."""
+    return function if len(function) <= LONGEST_FUNCTION else _FOLDERS.sub("", function)
 
 
 def _notes(all_counts: Sequence[InstructionCounts]) -> list[str]:

@@ -890,7 +890,7 @@ class Totals:
                 self.add(kind, seed, total)
 
     def rows(self) -> dict[str, tuple[str, ...]]:
-        by_kind = {kind: list(seeds.values()) for kind, seeds in self.of.items()}
+        by_kind = {kind: list(seeds.values()) for kind, seeds in self.of.items() if seeds}
         by_kind["all"] = [total for totals in by_kind.values() for total in totals]
         return {kind: _row(totals) for kind, totals in by_kind.items()}
 
@@ -915,7 +915,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1 / 6, help="at most this long per kind")
     parser.add_argument("--totals", type=Path, help="JSON file in which totals are kept")
     parser.add_argument("--add", type=Path, action="append", default=[], help="totals of another machine to add")
-    parser.add_argument("--figures", action="store_true", help="write the totals to docs/figures/fuzz_inputs.json")
+    parser.add_argument(
+        "--figures", nargs="?", const="fuzz_inputs", metavar="NAME", help="write the totals to docs/figures/NAME.json"
+    )
     given = parser.parse_args()
     totals = Totals(given.totals)
     for path in given.add:
@@ -937,7 +939,7 @@ def main() -> None:
     for kind, row in rows.items():
         print("".join(f"{word:>19}" for word in (kind, *row)))
     if given.figures:
-        write_figures("fuzz_inputs", columns, rows)
+        write_figures(given.figures, columns, rows)
 
 
 if __name__ == "__main__":

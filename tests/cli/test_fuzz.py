@@ -113,6 +113,17 @@ def test_results_are_saved_as_they_come(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "out" / "results.json").read_text())["records"]) == 3
 
 
+def test_when_the_budget_is_over_there_is_a_map_of_what_was_measured(tmp_path: Path) -> None:
+    words = ("fuzz", "x.abs()", "--fuzzer", "unary", "-n", "5000", "--seed", "0", "--max-elements", "50000", *QUICK)
+    # Over when the first input has been measured, however fast the machine is: one that was begun is finished.
+    done = photometer(*words, "--budget", "1e-9", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "--budget are over after 1 of 5000 inputs" in done.stderr
+    assert "Inputs: 1 of the unary preset" in done.stdout
+    assert len(load_results(tmp_path / "out" / "results.json").of(FuzzTrial)) == 1
+    assert "x.abs()" in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:
     started = subprocess.Popen(
         [

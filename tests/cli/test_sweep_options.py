@@ -127,7 +127,7 @@ def test_rates_and_ab_over_sizes(tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
     options = ("--no-instructions", "--min-run-time", "0.01", "-o", "results")
     shown = output_of(tmp_path, "run", "suite.py", "--rates", *options)
-    assert "peak: cpu, 1 thread" in shown
+    assert "Peak: cpu, 1 thread" in shown
     assert "memory" in shown
     compared = output_of(
         tmp_path, "ab", "x + 1", "x.exp()", "-s", "x = torch.rand(n)", "-L", "n=8,65536", "--budget", "3"

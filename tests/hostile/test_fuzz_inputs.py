@@ -29,3 +29,12 @@ def test_inputs_are_read_or_refused_in_words(kind: str) -> None:
     found = fuzz(kind, 1, total, count=COUNTS[kind], seconds=600.0)
     assert [f"{one.fault} --seed 1 --first {one.number}: {one.place}: {one.words}" for one in found] == []
     assert total.inputs == total.next == COUNTS[kind]
+
+
+def test_a_piece_ends_with_its_time_and_the_next_goes_on_where_it_stopped() -> None:
+    total = Total()
+    fuzz("message", 1, total, count=None, seconds=0.0)
+    assert (total.inputs, total.next) == (0, 0)
+    fuzz("message", 1, total, count=3, seconds=600.0)
+    fuzz("message", 1, total, count=2, seconds=600.0)
+    assert (total.inputs, total.next) == (5, 5)

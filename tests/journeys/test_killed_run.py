@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from photometer.model.diagnosis import FEWEST_VISITS
 from photometer.model.results_reader import load_results
 from photometer.model.visit import JOURNAL_NAME
-from photometer.stats.undisturbed import FEWEST_THAT_AGREE, MOST_VISITS
+from photometer.stats.undisturbed import MOST_VISITS
 from tests.photometer_command import COMMAND
 
 SUITE = """
@@ -41,7 +42,8 @@ def test_a_killed_run_is_continued_with_all_of_its_visits(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     measured = load_results(folder / "results.json").measurements
     assert len(measured) == 4
-    assert all(FEWEST_THAT_AGREE <= len(m.visits) <= MOST_VISITS for m in measured)
+    # On a busy machine visits take long, and there are fewer.
+    assert all(FEWEST_VISITS <= len(m.visits) <= MOST_VISITS for m in measured)
     assert not journal.exists()
     blocks = {time for m in measured for time in m.raw_times}
     for entry in kept:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,7 +79,7 @@ def test_a_photometer_in_a_container_leaves_the_folders_of_the_machine(temporary
 def test_what_an_ending_process_still_puts_there_is_removed(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remove, late = shutil.rmtree, [True, True]
 
-    def remove_and_write(folder: Path, **options: bool) -> None:
+    def remove_and_write(folder: Path, **options: Any) -> None:
         remove(folder, **options)
         if late:
             folder.mkdir()

@@ -280,8 +280,8 @@ def test_a_statement_that_catches_everything_is_given_up() -> None:
             with contextlib.suppress(Exception):
                 time.sleep(60)
 
-    words = r"(?s)x\.sum\(\) took longer than 0\.05 s.*--timeout"
-    with pytest.raises(WorkerTimeout, match=words), giving_up_after(0.05, "x.sum()"):
+    words = r"(?s)x\.sum\(\) took longer than 1 s.*--timeout"
+    with pytest.raises(WorkerTimeout, match=words), giving_up_after(1.0, "x.sum()"):
         endless()
     assert signal.getsignal(signal.SIGUSR1) is before
 

@@ -131,9 +131,9 @@ def giving_up_after(seconds: float | None, subject: str) -> Iterator[None]:
     waiting = threading.Timer(seconds, signal.pthread_kill, (threading.get_ident(), signal.SIGUSR1))
     waiting.daemon = True
     before = signal.signal(signal.SIGUSR1, give_up)
-    waiting.start()
     try:
         try:
+            waiting.start()
             yield
         finally:
             # Once it has ended no signal can come any more, and one that was on its way has been handled.

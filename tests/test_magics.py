@@ -60,8 +60,8 @@ def test_a_cell_is_timed_whole() -> None:
         ("", None, "no code"),
         ("--nothing x", "y", "not an option"),
         ("-t many x", None, "invalid int"),
-        ("--ab", "x", "no two parts"),
-        ("--ab", "x\n# ---\n", "no two parts"),
+        ("--ab", "x", "does not have two parts"),
+        ("--ab", "x\n# ---\n", "does not have two parts"),
         ("--ab --instructions", "x\n# ---\ny", "do not go together"),
         ("--ab --memory", "x\n# ---\ny", "do not go together"),
     ],
@@ -92,7 +92,7 @@ def test_help_is_text_and_the_extension_is_found_by_the_packages_name() -> None:
         shell.run_line_magic("load_ext", "photometer")
         found = shell.run_line_magic("photometer", f"{QUICK} torch.ones(2)")
         assert isinstance(found, photometer.Measurement)
-        with pytest.raises(UsageError, match="no two parts"):
+        with pytest.raises(UsageError, match="does not have two parts"):
             shell.run_cell_magic("photometer", "--ab", "1")
         with pytest.raises(AttributeError, match="nothing") as raised:
             shell.run_line_magic("photometer", "torch.nothing(1)")

@@ -43,7 +43,7 @@ def run_all(place: Place, folder: Path) -> dict[str, subprocess.CompletedProcess
         said = done[name].stdout + done[name].stderr
         assert done[name].returncode == 0, f"{name}: {said}"
         assert "Traceback" not in said, f"{name}: {said}"
-    assert (folder / "report.html").stat().st_size > 10_000
+    assert (folder / "page" / "report.html").stat().st_size > 10_000
     return done
 
 

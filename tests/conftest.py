@@ -1,10 +1,10 @@
 """What all tests share: a process that can be interrupted, and made-up examples without a time limit.
 
 A shell starts its background jobs with SIGINT ignored, and every process they start inherits that; the tests of Ctrl-C
-would then wait for an interruption that nobody hears. A busy machine makes any example slow, so none fails for that. In
-CI the examples are the same every time, so that a change is not blamed for what chance brought up. Containers often set
-PYTHONDONTWRITEBYTECODE; without bytecode each pytest process rewrites the assertions of 500 files anew (6 s), and each
-of the hundreds of commands compiles what it imports.
+would then wait for an interruption that never comes. A busy machine makes any example slow, so none fails for that. The
+examples are the same every time, so that a change is not blamed for what chance brought up; new ones are drawn with
+`--hypothesis-profile=random`. Containers often set PYTHONDONTWRITEBYTECODE; without bytecode each pytest process
+rewrites the assertions of 500 files anew (6 s), and each of the hundreds of commands compiles what it imports.
 """
 
 from __future__ import annotations
@@ -54,10 +54,8 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-settings.register_profile(
-    "photometer",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=bool(os.environ.get("CI")),
-)
+for name in ("photometer", "random"):
+    settings.register_profile(
+        name, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=name != "random"
+    )
 settings.load_profile("photometer")

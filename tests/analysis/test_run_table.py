@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from photometer.analysis.run_table import Doubt, doubts_of, judge_cautions, recorded_plan
+from photometer.analysis.run_table import Doubt, doubts_of, judge_cautions, recorded_plan, tabulate_run
 from photometer.definition import GroupedSetup, GroupedStmts
 from photometer.errors import ResultsFileError
 from photometer.execution.run_file import identified
@@ -43,13 +43,20 @@ def test_a_file_without_orders_has_no_plan() -> None:
     assert len(recorded_plan(Results(Path("r.json"), {}, ({"kind": "measurement"},)))) == 0
 
 
-@pytest.mark.parametrize("change", [{"auto": None}, {"label": True}, {"tags": 3}])
-def test_an_order_without_its_labels_is_called_damaged(change: dict[str, object]) -> None:
+@pytest.mark.parametrize("change", [{"auto": None}, {"label": True}, {"tags": 3}, {"id": None}])
+def test_an_order_without_its_id_or_labels_is_called_damaged(change: dict[str, object]) -> None:
     order = PLAN.orders[0]
     record = identified(to_record(Measurement(1, [1e-6], task_spec_of(order))), order)
     record["order"] = {**record["order"], **change}
-    with pytest.raises(ResultsFileError, match="has no labels"):
+    with pytest.raises(ResultsFileError, match="has no id or no labels"):
         recorded_plan(Results(Path("r.json"), {}, (record,)))
+
+
+def test_a_skip_whose_order_has_no_id_has_a_row() -> None:
+    order = {"label": ["alone"]}
+    record = {"kind": "skipped", "order": order, "reason": "no such layout"}
+    (skip,) = tabulate_run(Results(Path("r.json"), {}, (record,))).skips
+    assert (skip.title, skip.reason) == ("alone [python]", "no such layout")
 
 
 def wide(spread: float) -> tuple[Doubt, ...]:

@@ -85,6 +85,11 @@ def test_rows_prefer_the_times_of_the_pairs() -> None:
     assert (reduced.seconds, reduced.speedup, reduced.report) == (None, None, None)
 
 
+def test_a_time_of_an_order_without_an_id_belongs_to_no_row() -> None:
+    nameless = {**records()[0], "order": {}}
+    assert runtime_rows(PLAN, [nameless]) == runtime_rows(PLAN, [])
+
+
 def test_the_table_names_what_was_met_and_nothing_of_the_users_is_shown_raw() -> None:
     text = render_runtimes(runtime_rows(PLAN, records()), 100)
     assert "2.00× (1.99× to 2.01×)" in text

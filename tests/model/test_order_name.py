@@ -15,6 +15,7 @@ from photometer.model.order_name import (
     compile_words,
     name_below_group,
     name_of_record,
+    order_id_of,
     split_title,
     title_text,
 )
@@ -75,6 +76,14 @@ def test_titles(name: OrderName, title: str, row: str, sweep: str) -> None:
 )
 def test_nonsense_in_a_record_is_named_as_usual(order: dict[str, object]) -> None:
     assert name_of_record(order) == OrderName(("unnamed",))
+
+
+@pytest.mark.parametrize(
+    ("record", "order_id"),
+    [({"order": {"id": "a1"}}, "a1"), ({"order": {"id": 7}}, "7"), ({"order": {}}, ""), ({"order": 3}, ""), ({}, "")],
+)
+def test_the_id_of_an_order(record: dict[str, object], order_id: str) -> None:
+    assert order_id_of(record) == order_id
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from typing import Any
 
 from photometer.instruments.ladder import LadderStep
 from photometer.model.instruction_counts import InstructionCounts
+from photometer.model.order_name import order_id_of
 from photometer.model.records import from_record
 from photometer.model.units import format_difference, format_seconds
 
@@ -56,9 +57,9 @@ def ladder_of(records: Sequence[Mapping[str, Any]]) -> Ladder | None:
     if not found:
         return None
     counts = {
-        str(order.get("id")): from_record(InstructionCounts, record).outside_allocator_per_run
+        order_id_of(record): from_record(InstructionCounts, record).outside_allocator_per_run
         for record in records
-        if record["kind"] == InstructionCounts.KIND and isinstance(order := record.get("order"), Mapping)
+        if record["kind"] == InstructionCounts.KIND and isinstance(record.get("order"), Mapping)
     }
     steps: list[LadderStep] = []
     for step in found.values():

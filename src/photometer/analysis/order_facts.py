@@ -13,7 +13,7 @@ from typing import Any
 from photometer.errors import MeasurementError
 from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.measurement import Measurement
-from photometer.model.order_name import OrderName, name_of_record
+from photometer.model.order_name import OrderName, name_of_record, order_id_of
 from photometer.model.records import from_record
 from photometer.model.run_figures import EnergyOfRun, ObservedMetrics, PhaseTimes, RankTimes, WorkOfRun
 
@@ -39,7 +39,7 @@ def collect_facts(records: Iterable[Mapping[str, Any]]) -> list[OrderFacts]:
     for record in records:
         order = record.get("order")
         if record["kind"] in _READERS and isinstance(order, Mapping) and isinstance(order.get("label"), Sequence):
-            before = found.get(str(order.get("id"))) or facts_of_order(order)
+            before = found.get(order_id_of(record)) or facts_of_order(order)
             found[before.id] = dataclasses.replace(before, **_READERS[record["kind"]](record, before))
     return list(found.values())
 
@@ -48,7 +48,7 @@ def facts_of_order(order: Mapping[str, Any]) -> OrderFacts:
     """Return the facts in the order itself: label, variant and sizes."""
     name = name_of_record(order)
     return OrderFacts(
-        **{field.name: getattr(name, field.name) for field in dataclasses.fields(name)}, id=str(order.get("id"))
+        **{field.name: getattr(name, field.name) for field in dataclasses.fields(name)}, id=str(order.get("id", ""))
     )
 
 

@@ -21,7 +21,7 @@ from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.fuzz_trial import FuzzTrial
 from photometer.model.instruction_counts import CallgrindStats, InstructionCounts
 from photometer.model.measurement import PERCENTILES, Measurement
-from photometer.model.order_name import label_text
+from photometer.model.order_name import label_text, order_id_of
 from photometer.model.records import from_record, to_record
 from photometer.model.results_format import SKIPPED
 from photometer.model.run_figures import ProcessorCounts
@@ -253,7 +253,7 @@ def _without_figures(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Ord
 
 def _instructions(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {
-        str(record["order"].get("id")): from_record(InstructionCounts, record).outside_allocator_per_run
+        order_id_of(record): from_record(InstructionCounts, record).outside_allocator_per_run
         for record in records
         if record["kind"] == InstructionCounts.KIND and isinstance(record.get("order"), Mapping)
     }

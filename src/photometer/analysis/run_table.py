@@ -20,7 +20,7 @@ from photometer.model.device_measurement import DeviceMeasurement
 from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.measurement import Measurement
 from photometer.model.memory_measurement import MemoryFigures, MemoryMeasurement
-from photometer.model.order_name import title_text
+from photometer.model.order_name import order_id_of, title_text
 from photometer.model.records import from_record
 from photometer.model.results_format import SKIPPED
 from photometer.model.results_reader import Results
@@ -215,7 +215,7 @@ def tabulate_run(results: Results, only: Collection[str] | None = None, suite: s
     records = [record for record in results.records_by_suite if isinstance(record.get("order"), Mapping)]
     facts = _facts(records, only)
     try:
-        cells = _cells([record for record in records if str(record["order"].get("id")) in facts])
+        cells = _cells([record for record in records if order_id_of(record) in facts])
         cautions = cautions_of(records)
     except ResultsFileError as error:
         raise ResultsFileError(f"{results.path}: {error.message}") from error
@@ -224,7 +224,7 @@ def tabulate_run(results: Results, only: Collection[str] | None = None, suite: s
         rows = sections.setdefault(known.label[0] if known.label else suite, {})
         cell = dataclasses.replace(cells.get(order, RunCell()), doubts=cautions.marks.get(order, ()))
         rows.setdefault(known.row_name, {})[known.language] = cell
-    mine = [record for record in records if str(record["order"].get("id")) in facts]
+    mine = [record for record in records if order_id_of(record) in facts]
     return RunTable(
         tuple(
             RunSection(name, tuple(RunRow(row, found) for row, found in rows.items()))
@@ -246,7 +246,7 @@ def cautions_of(records: Sequence[Mapping[str, Any]]) -> Cautions:
         order = record.get("order")
         is_time = record["kind"] in ("measurement", "device_measurement") and not record.get(UNFINISHED)
         if is_time and isinstance(order, Mapping):
-            identity = str(order.get("id"))
+            identity = order_id_of(record)
             times.add(identity)
             is_wall = record["kind"] == "measurement"
             found = doubts_of(from_record(Measurement, record) if is_wall else from_record(DeviceMeasurement, record))
@@ -258,7 +258,7 @@ def _facts(records: Sequence[Mapping[str, Any]], only: Collection[str] | None) -
     found: dict[str, OrderFacts] = {}
     for record in records:
         order = record["order"]
-        identity = str(order.get("id"))
+        identity = order_id_of(record)
         if identity not in found and isinstance(order.get("label"), Sequence) and (only is None or identity in only):
             found[identity] = facts_of_order(order)
     return found
@@ -272,7 +272,7 @@ def _title(facts: OrderFacts) -> str:
 def _cells(records: Sequence[Mapping[str, Any]]) -> dict[str, RunCell]:
     cells: dict[str, RunCell] = {}
     for record in records:
-        identity = str(record["order"].get("id"))
+        identity = order_id_of(record)
         before = cells.get(identity, RunCell())
         changed = before
         if record["kind"] == "measurement":
@@ -305,13 +305,13 @@ def _cells(records: Sequence[Mapping[str, Any]]) -> dict[str, RunCell]:
 
 
 def _failure(record: Mapping[str, Any], facts: Mapping[str, OrderFacts], cells: Mapping[str, RunCell]) -> RunFailure:
-    identity = str(record["order"].get("id"))
+    identity = order_id_of(record)
     texts = {name: str(record.get(name, "")) for name in ("step", "message", "log", "remedy")}
     return RunFailure(_title(facts[identity]), **texts, is_partial=cells[identity].is_partial)
 
 
 def _skip(record: Mapping[str, Any], facts: Mapping[str, OrderFacts]) -> Skip:
-    return Skip(_title(facts[str(record["order"]["id"])]), str(record.get("reason", "")))
+    return Skip(_title(facts[order_id_of(record)]), str(record.get("reason", "")))
 
 
 def recorded_plan(results: Results) -> WorkOrders:
@@ -323,18 +323,19 @@ def recorded_plan(results: Results) -> WorkOrders:
         order = record.get("order")
         if (
             isinstance(order, Mapping)
-            and str(order.get("id")) not in found
+            and order_id_of(record) not in found
             and isinstance(record.get("task_spec"), dict)
         ):
-            found[str(order["id"])] = _order(order, from_record(TaskSpec, record["task_spec"]))
+            found[order_id_of(record)] = _order(order, from_record(TaskSpec, record["task_spec"]))
     return WorkOrders(str(about.get("suite", "")), str(about.get("fingerprint", "")), tuple(found.values()))
 
 
 def _order(order: Mapping[str, Any], spec: TaskSpec) -> WorkOrder:
     parts, tags = order.get("label"), order.get("tags", ())
-    if not isinstance(order.get("auto"), Mapping) or not isinstance(parts, Sequence) or not isinstance(tags, Sequence):
+    is_named = bool(order.get("id")) and isinstance(order.get("auto"), Mapping)
+    if not is_named or not isinstance(parts, Sequence) or not isinstance(tags, Sequence):
         raise ResultsFileError(
-            f"the order {order.get('id')!r:.60} is damaged: it has no labels",
+            f"the order {order.get('id')!r:.60} is damaged: it has no id or no labels",
             remedy="Read the file with --recover, or measure again.",
         )
     auto = from_record(AutoLabels, order["auto"])

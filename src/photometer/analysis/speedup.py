@@ -13,6 +13,7 @@ from typing import Any
 from photometer.instruments.speedup import Speedup, runtime_groups
 from photometer.model.compile_report import CompileReport
 from photometer.model.measurement import Measurement
+from photometer.model.order_name import order_id_of
 from photometer.model.records import from_record
 from photometer.plan.work_order import WorkOrders
 
@@ -37,8 +38,7 @@ def runtime_rows(plan: WorkOrders, records: Iterable[Mapping[str, Any]]) -> tupl
     speedups: dict[str, Speedup] = {}
     reports: dict[str, CompileReport] = {}
     for record in records:
-        order = record.get("order")
-        order_id = str(order["id"]) if isinstance(order, Mapping) else ""
+        order_id = order_id_of(record)
         if record["kind"] == Measurement.KIND and order_id:
             seconds[order_id] = from_record(Measurement, record).seconds
         elif record["kind"] == CompileReport.KIND and order_id:

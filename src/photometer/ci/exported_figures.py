@@ -19,7 +19,7 @@ from photometer.model.instruction_counts import InstructionCounts
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
 from photometer.model.memory_measurement import MemoryMeasurement
-from photometer.model.order_name import LABEL_SEPARATOR, OrderName, split_title
+from photometer.model.order_name import LABEL_SEPARATOR, OrderName, order_id_of, split_title
 from photometer.model.records import from_record
 from photometer.model.results_reader import Results
 from photometer.model.visible_text import visible_line
@@ -114,7 +114,7 @@ def _of_orders(results: Results, only: Collection[str] | None) -> Iterator[Expor
 
 def _by_order(results: Results, kind: str) -> dict[str, Mapping[str, Any]]:
     return {
-        str(record["order"].get("id")): record
+        order_id_of(record): record
         for record in results.records
         if record["kind"] == kind and isinstance(record.get("order"), Mapping)
     }

@@ -35,7 +35,7 @@ from photometer.instruments.memory import take_memory
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
 from photometer.model.memory_measurement import MemoryMeasurement
-from photometer.model.order_name import title_text
+from photometer.model.order_name import order_id_of, title_text
 from photometer.model.records import from_record
 from photometer.model.results_reader import load_results
 from photometer.plan import WorkOrders
@@ -146,15 +146,14 @@ def _from_file(spec: EnvironmentSpec, plan: WorkOrders | None) -> TimedSide:
     titles: dict[str, str] = {}
     records = [record for record in loaded.records if record["kind"] == "measurement"]
     for record, measurement in zip(records, loaded.measurements, strict=True):
-        order = record.get("order")
-        key = str(order["id"]) if isinstance(order, Mapping) and "id" in order else _task_key(measurement)
+        key = order_id_of(record) or _task_key(measurement)
         if wanted is None or key in wanted:
             found.setdefault(key, []).append(measurement)
-            titles[key] = _title(order, measurement)
+            titles[key] = _title(record.get("order"), measurement)
     # A run's times come from frozen layouts, if this machine allows them; for other files this is unknown.
     is_frozen = "run" in loaded.header and freezing().refused_because is None and _is_here(loaded.machine)
     memory = {
-        str(record["order"]["id"]): from_record(MemoryMeasurement, record)
+        order_id_of(record): from_record(MemoryMeasurement, record)
         for record in loaded.records
         if record["kind"] == MemoryMeasurement.KIND and isinstance(record.get("order"), Mapping)
     }

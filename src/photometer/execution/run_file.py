@@ -32,6 +32,7 @@ from photometer.instruments.machine_facts import gather_machine, short_flags
 from photometer.instruments.ready_order import task_spec_of
 from photometer.instruments.registry import BY_KIND
 from photometer.model.machine import Machine, TorchBuild
+from photometer.model.order_name import order_id_of
 from photometer.model.records import to_record
 from photometer.model.results_file import ResultsFile
 from photometer.model.results_folder import make_results_folder
@@ -195,11 +196,10 @@ def renamed_records(records: Sequence[Mapping[str, Any]], plan: WorkOrders) -> l
     for record in records:
         order, spec = record.get("order"), record.get("task_spec")
         if isinstance(order, Mapping) and isinstance(spec, Mapping):
-            former[str(order.get("id"))] = _code(spec, order.get("auto"))
+            former[order_id_of(record)] = _code(spec, order.get("auto"))
     kept = []
     for record in records:
-        order = record.get("order")
-        identity = str(order.get("id")) if isinstance(order, Mapping) else ""
+        identity = order_id_of(record)
         now = by_id.get(identity) or by_code.get(former.get(identity, ""))
         instrument = BY_KIND.get(str(record["kind"]))
         if now is not None and (instrument is None or instrument.against is None):

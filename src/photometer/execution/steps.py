@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from photometer.errors import DefinitionError
 from photometer.instruments.declaration import Beside, Instrument
 from photometer.instruments.registry import BY_KIND, BY_NAME, INSTRUMENTS
+from photometer.model.order_name import order_id_of
 from photometer.model.results_format import SKIPPED
 from photometer.plan.work_order import WorkOrder
 
@@ -93,5 +94,5 @@ def finished_steps(records: Iterable[Mapping[str, object]]) -> set[tuple[str, st
             names = [GIVEN_UP, *BY_NAME] if failed is None or failed.ends_order else [failed.name]
         if kind == SKIPPED:
             names = [GIVEN_UP, *BY_NAME]
-        finished |= {(str(order.get("id")), name) for name in names}
+        finished |= {(order_id_of(record), name) for name in names}
     return finished

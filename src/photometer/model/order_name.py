@@ -18,6 +18,12 @@ _PLAIN_RUNTIMES = ("eager", "explicit")
 _TITLE = re.compile(r"^(?P<label>.*?) \[(?P<words>[^\[\]]*)\]$", re.DOTALL)
 
 
+def order_id_of(record: Mapping[str, Any]) -> str:
+    """Return the id of the order that a record of a results file belongs to; nothing if it has none."""
+    order = record.get("order")
+    return str(order.get("id", "")) if isinstance(order, Mapping) else ""
+
+
 def label_text(label: Iterable[str]) -> str:
     """Return a label in one line: `maths › add`."""
     return LABEL_SEPARATOR.join(label)

@@ -19,6 +19,7 @@ from typing import Any, NoReturn, TypeVar
 from photometer.errors import ResultsFileError
 from photometer.model.machine import Machine
 from photometer.model.measurement import Measurement
+from photometer.model.order_name import order_id_of
 from photometer.model.records import from_record
 from photometer.model.results_format import FORMAT, VERSION, Recordable, decode
 
@@ -72,8 +73,7 @@ class Results:
         places = {str(order): place for place, order in enumerate(self._listed)}
 
         def place(record: Mapping[str, Any]) -> int:
-            order = record.get("order")
-            return places.get(str(order.get("id")), len(places)) if isinstance(order, Mapping) else len(places)
+            return places.get(order_id_of(record), len(places))
 
         return tuple(sorted(self.records, key=place))
 

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from photometer.errors import ResultsFileError
 from photometer.model.diagnosis import Conditions
 from photometer.model.measurement import Measurement
+from photometer.model.order_name import order_id_of
 from photometer.model.records import NotNegative, Positive, from_record, to_record
 from photometer.model.results_format import SKIPPED, decode, encode_line
 from photometer.model.results_reader import Results
@@ -147,10 +148,9 @@ def with_unfinished(results: Results) -> Results:
     if not isinstance(run_id, str) or not run_id:
         return results
     over = {
-        str(order.get("id"))
+        order_id_of(record)
         for record in results.records
-        if record["kind"] in (Measurement.KIND, "failure", SKIPPED)
-        and isinstance(order := record.get("order"), Mapping)
+        if record["kind"] in (Measurement.KIND, "failure", SKIPPED) and isinstance(record.get("order"), Mapping)
     }
     records = []
     for each in VisitJournal(results.path.parent, run_id).read(over).values():

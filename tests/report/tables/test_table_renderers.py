@@ -7,9 +7,12 @@ import io
 import json
 import math
 
+import pytest
+
 from photometer.report.tables.as_csv import render_csv, render_json
 from photometer.report.tables.as_html import render_html
 from photometer.report.tables.as_markdown import folded, render_markdown
+from photometer.report.tables.formats import FORMATS, Format
 from photometer.report.tables.table import Cell, Column, Kind, Mark, Section, Table, row_of, table_of
 
 EVIL = "=1+1 </td><script>x</script> |a| @someone [x](http://y) `code` \x1b[31m"
@@ -92,3 +95,8 @@ def test_sections_are_rows_in_bold_and_a_field() -> None:
     assert render_csv(sectioned).splitlines()[0] == "section,name,seconds,interval"
     assert [row["section"] for row in json.loads(render_json(sectioned))["rows"]] == ["Pointwise", "Reduction"]
     assert ">Reduction</th>" in render_html(sectioned)
+
+
+@pytest.mark.parametrize("one", FORMATS, ids=lambda one: one.name)
+def test_a_table_of_nothing_has_a_text(one: Format) -> None:
+    assert isinstance(one.render(table_of([], [], notes=["nothing was measured"])), str)

@@ -20,7 +20,7 @@ from photometer.instruments.speedup import Speedup
 from photometer.model.compile_report import CompileReport
 from photometer.model.measurement import Measurement
 from photometer.model.memory_measurement import MemoryMeasurement
-from photometer.model.order_name import name_of_record, title_text
+from photometer.model.order_name import name_of_record, order_id_of, title_text
 from photometer.model.records import from_record
 from photometer.model.run_figures import EnergyOfRun, MachinePeak, ObservedMetrics, PhaseTimes, WorkOfRun
 from photometer.report.figures_text import (
@@ -64,7 +64,7 @@ NO_FIGURES = FiguresView()
 def figures_view(records: Sequence[Mapping[str, Any]], source: str = "") -> FiguresView:
     facts, peaks = collect_facts(records), peaks_in(records)
     rates = rates_of(facts, peaks)
-    ids = {str(r["order"].get("id")): identity_of(r, source).id for r in records if isinstance(r.get("order"), Mapping)}
+    ids = {order_id_of(r): identity_of(r, source).id for r in records if isinstance(r.get("order"), Mapping)}
     tables = (
         compile_table(records),
         memory_table(records),
@@ -124,14 +124,14 @@ COMPILE_COLUMNS = (
 
 def compile_table(records: Sequence[Mapping[str, Any]]) -> Table:
     """Return compiled benchmarks with their speed-ups; graph breaks and recompilations are its notes."""
-    seconds = {_id_of_order(r): from_record(Measurement, r).seconds for r in records if r["kind"] == Measurement.KIND}
+    seconds = {order_id_of(r): from_record(Measurement, r).seconds for r in records if r["kind"] == Measurement.KIND}
     found = [from_record(Speedup, record) for record in records if record["kind"] == Speedup.KIND]
     speedups = {speedup.order_id: speedup for speedup in found}
     rows, notes = [], []
     for record in records:
         if record["kind"] != CompileReport.KIND:
             continue
-        report, order_id, title = from_record(CompileReport, record), _id_of_order(record), _title(record)
+        report, order_id, title = from_record(CompileReport, record), order_id_of(record), _title(record)
         speedup = speedups.get(order_id)
         # Of the pairs, if there are any: both were then measured in the same moments.
         eager, compiled = (None, seconds.get(order_id)) if speedup is None else (speedup.eager_seconds, speedup.seconds)
@@ -172,11 +172,6 @@ def _met(report: CompileReport) -> Iterator[str]:
         yield f"graph break{place}: {each.reason}"
     for again in report.recompilations:
         yield f"recompiled {again.function}: {again.reason}"
-
-
-def _id_of_order(record: Mapping[str, Any]) -> str:
-    order = record.get("order")
-    return str(order.get("id")) if isinstance(order, Mapping) else ""
 
 
 def _title(record: Mapping[str, Any]) -> str:

@@ -22,6 +22,8 @@ def render_markdown(table: Table) -> str:
 def pipe_table(table: Table) -> str:
     """Return the table alone; the titles of sections are rows in bold."""
     columns = [column for column in table.used_columns if column.kind is not Kind.BAR]
+    if not columns:
+        return ""
     lines = [_line([inline(column.head) for column in columns])]
     lines.append(_line([":---" if column.is_text else "---:" for column in columns]))
     texts = [_texts(table.rows, column) for column in columns]
@@ -39,9 +41,9 @@ def pipe_table(table: Table) -> str:
 def row_notes(table: Table) -> str:
     """Return the notes of rows: a list by name, empty if there are none."""
     lines = []
-    column = table.name_column
     for row in table.rows:
         if row.notes:
+            column = table.name_column
             lines.append(f"- {inline(text_of(row.cell(column), column))}")
             lines += [f"  - {inline(note)}" for note in row.notes]
     return "\n".join(lines)

@@ -23,7 +23,7 @@ def test_a_folder_of_a_run_gets_its_page_beside_the_file(tmp_path: Path, capsys:
     assert run(tmp_path) == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Standard suite" in page
-    assert "166 variants measured; 2 skipped" in capsys.readouterr().out
+    assert "166 variants measured; 2 failed" in capsys.readouterr().out
 
 
 def test_output_title_and_plots(

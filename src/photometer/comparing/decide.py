@@ -150,13 +150,15 @@ def decide(
         if judge.is_answered(index) and (apart or not is_open):
             reports.decided(index, verdict)
 
+    known = tuple(sampler.known())
     gate: Gate = NoGate()
     underway, stopped = None, False
     try:
         with contextlib.ExitStack() as stack:
             if counts:
                 underway = stack.enter_context(CountsUnderWay(sides, checked, observer.counted))
-                gate = CountGate(contests, underway, judge, settings, reports.decided, exact)
+                resumed = frozenset(sample.benchmark for sample in known)
+                gate = CountGate(contests, underway, judge, settings, reports.decided, exact, resumed)
                 sampler.is_look = gate.is_look
             outcome = run_to_verdicts(
                 len(orders),
@@ -164,7 +166,7 @@ def decide(
                 judge,
                 budget_seconds=budget,
                 others=contests.others,
-                known=sampler.known(),
+                known=known,
                 retries=lambda index: orders[index].retries,
                 on_verdict=on_verdict,
                 gate=gate,
@@ -247,9 +249,12 @@ class CountGate:
         settings: ComparisonSettings,
         report: Callable[[int, Verdict], object],
         exact: ExactSuite = ExactSuite(),  # noqa: B008 - frozen, so sharing it is safe
+        resumed: frozenset[int] = frozenset(),
     ) -> None:
         self._contests, self._counts, self._judge = contests, counts, judge
         self._settings, self._report, self._exact = settings, report, exact
+        # Benchmarks that were timed before the comparison was resumed: whether more is needed depends on their counts.
+        self._resumed = resumed
         # Instructions per run of contests whose sides execute the same and that are not settled yet.
         self._identical: dict[int, float] = {}
         self._differ: set[int] = set()
@@ -295,7 +300,8 @@ class CountGate:
             return not self._counts.is_finished
         if self._settings.time == "all":
             return False
-        enough = len(self._judge.estimates(index)) >= REPLICATES_WHILE_COUNTING
+        is_resumed = index // self._contests.others in self._resumed
+        enough = is_resumed or len(self._judge.estimates(index)) >= REPLICATES_WHILE_COUNTING
         return enough and self._counts.is_pending(order.id, contest)
 
     def is_look(self, benchmark: int) -> bool:

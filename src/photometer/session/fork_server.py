@@ -34,7 +34,7 @@ from photometer.worker.zygote import NOT_SHARED, SHADOWS
 # Importing torch takes 1 to 3 s, 14 s under Valgrind, and several times that on a busy machine with a cold disk.
 START_SECONDS = 300.0
 # A fork takes 10 ms, 0.3 s under Valgrind, ten times that on a busy machine; after this long the server is stuck.
-FORK_SECONDS = 20.0
+FORK_SECONDS = 60.0
 # The end of a child's output explains its death; the rest is dropped.
 OUTPUT_KEPT_BYTES = 64 * 1024
 
@@ -214,12 +214,18 @@ class ForkServer:
             hello = decode_reply(Hello, self.receive(time.monotonic() + patience))
             if isinstance(hello, Hello):
                 return ChildProcess(self, int(hello.pid))
-        except (OSError, ChildGone, Disconnected, WorkerTimeout, Garbled, BadMessage, ValueError):
-            pass
+            status, message = None, "the environment's server sent an unexpected message"
+        except WorkerTimeout:
+            status, message = None, f"the environment's server started no process within {patience:.0f} s"
+        except ChildGone as gone:
+            status, message = gone.status, "a process ended as soon as the environment's server had started it"
+        except (Garbled, BadMessage, ValueError) as error:
+            status, message = None, f"the environment's server sent a message that cannot be read: {error}"
+        except (OSError, Disconnected):
+            status, message = None, "the environment's server has ended"
         self.give_up()
-        raise WorkerCrashed(
-            "the environment's server has ended", exit_status=self.exit_status, log=self.output()
-        ) from None
+        exit_status = self.exit_status if status is None else os.waitstatus_to_exitcode(status)
+        raise WorkerCrashed(message, exit_status=exit_status, log=self.output())
 
     @property
     def alive(self) -> bool:

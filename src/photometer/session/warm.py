@@ -312,10 +312,13 @@ def _identity(path: Path) -> tuple[int, ...]:
 
 
 def _own_bytes(pid: int) -> int | None:
-    """Return the memory of a process, including its share of memory in common with others."""
+    """Return the memory of a zygote and its template, including their share of memory in common with others."""
     try:
-        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        # Servers have groups of their own.
+        own = [pid, *(child for each in children if os.getpgid(child := int(each)) == os.getpgid(pid))]
+        texts = [Path(f"/proc/{each}/smaps_rollup").read_text() for each in own]
     except OSError:
         return None
-    found = re.search(r"^Pss:\s*(\d+) kB", text, re.MULTILINE)
-    return 1024 * int(found[1]) if found else None
+    found = [re.search(r"^Pss:\s*(\d+) kB", text, re.MULTILINE) for text in texts]
+    return 1024 * sum(int(each[1]) for each in found if each) or None

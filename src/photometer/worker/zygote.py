@@ -7,8 +7,9 @@ has a socket on which it listens; a connection gets a fork of its own, and its f
     server [channel, lifeline, output]     fork children for benchmarks (server.py)
 
 The sockets and pipes in brackets are sent with the message. A zygote with a lifeline ends with its owner; one without
-is kept, and ends when nobody has used it for a while. It only accepts and forks, so that it is in the same state at
-every fork. If its imports fail, whoever connects is sent the reason.
+is kept, and ends when nobody has used it for a while. What waits, accepts and counts changes its own memory a little
+with each use. So a fork of the zygote, the template, is what the others are forks of: it does nothing else, and is in
+the same state at every fork. If the imports fail, whoever connects is sent the reason.
 """
 
 from __future__ import annotations
@@ -35,13 +36,15 @@ from .messages import PROTOCOL_VERSION, Failed, Prepare, decode_request, encode_
 from .protocol import NO_PATH, Disconnected, Garbled, receive_message, send_message
 from .python_loop import PythonLoop
 from .scatter import scatter_memory
-from .server import dying_with, make_importable, put_first, refuse_huge_pages, serve_connection
+from .server import adopt_orphans, dying_with, make_importable, put_first, refuse_huge_pages, serve_connection
 from .torch_here import find_torch
 from .user_error import describe_exception
 
 # Over which the first zygote's owner sends its request.
 OWNER = 0
 MOST_DESCRIPTORS = 3
+# A fork's pid, as it sends it to the zygote.
+PID = struct.Struct(">q")
 # The types of Failed that the near side deals with by itself.
 NOT_SHARED = "NotShared"
 SHADOWS = "Shadows"
@@ -54,6 +57,8 @@ WAKE_SHARE = 1 / 60
 LEAST_WAKE_SECONDS = 0.1
 # How long one that failed waits for those who were about to connect.
 REFUSING_SECONDS = 2.0
+# How long the template may take to fork: 0.3 s under Valgrind, a minute on a very busy machine. Clients wait as long.
+FORKING_SECONDS = 300.0
 # How long one whose owner is gone waits for its forks, which end for the same reason.
 LAST_SECONDS = 1.0
 # A kept zygote ends if less memory is free: this share of all, or this many bytes.
@@ -214,49 +219,132 @@ def run_scripted_model(torch: Any) -> None:
         model(x, w).sum().backward()
 
 
+class Template:
+    """A fork of this process that stays as it is now, and is forked for each connection. The forks become our children.
+
+    Listener and lifeline are ours alone.
+    """
+
+    def __init__(self, listener: socket.socket, lifeline: int) -> None:
+        adopt_orphans()
+        asked, self._ask = os.pipe()
+        self._hand_over, far_end = socket.socketpair()
+        self.pid = os.fork()
+        if self.pid == 0:
+            for ours in (self._hand_over, listener):
+                ours.close()
+            for descriptor in (self._ask, lifeline):
+                os.close(descriptor)
+            fork_when_asked(asked, far_end)
+        os.close(asked)
+        far_end.close()
+        self._hand_over.settimeout(FORKING_SECONDS)
+
+    def fork_for(self, line: socket.socket) -> int:
+        """Have a fork serve a connection. Return its pid; raise OSError if the template is gone, or stuck."""
+        os.write(self._ask, b"f")
+        sent = self._hand_over.recv(PID.size)
+        if len(sent) < PID.size:
+            raise ConnectionResetError("the template has ended")
+        socket.send_fds(self._hand_over, [b"l"], [line.fileno()])
+        (pid,) = PID.unpack(sent)
+        return int(pid)
+
+    def end(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+
+def fork_when_asked(asked: int, hand_over: socket.socket) -> None:
+    """Be the template: fork for each byte, until the zygote is gone. Never return."""
+    try:
+        while os.read(asked, 1):
+            fork_once(asked, hand_over)
+        end_at_once()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(1)
+
+
+def fork_once(asked: int, hand_over: socket.socket) -> None:
+    """Fork a process that leaves its fork to the zygote. Nothing that this takes is kept: the next one is the same."""
+    between = os.fork()
+    if between:
+        _, status = os.waitpid(between, 0)
+        if status != signal.SIGKILL:
+            raise ChildProcessError("a process could not be forked")
+        return
+    if os.fork():
+        end_at_once()
+    os.close(asked)
+    serve(hand_over)
+
+
+def end_at_once() -> None:
+    """End without a trace: at any other end, Callgrind would write a file."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def take_over(hand_over: socket.socket) -> socket.socket:
+    """Return the connection that the zygote has accepted."""
+    hand_over.sendall(PID.pack(os.getpid()))
+    _, lines, _, _ = socket.recv_fds(hand_over, 1, 1)
+    hand_over.close()
+    if not lines:
+        raise Disconnected
+    return socket.socket(fileno=lines[0])
+
+
 def serve_forks(listener: socket.socket, lifeline: int, inode: int, request: dict[str, Any]) -> None:
     """Fork for each connection, until the owner is gone, or there was no connection for a while.
 
     `inode` is that of the socket by which the zygote is found.
     """
     is_kept, keep_seconds = has_record(request), request["keep_seconds"]
+    template = Template(listener, lifeline)
     poll = select.poll()
     poll.register(listener, select.POLLIN)
     poll.register(lifeline, select.POLLHUP)
-    forks = 0
+    forks: set[int] = set()
     last_used = _seconds()
     while True:
         ready = dict(poll.poll(_wake_seconds(keep_seconds if is_kept else float("inf")) * 1000))
         ended, servers_ended = _reap()
         forks -= ended
-        if lifeline in ready:
-            _await_forks(forks)
+        if template.pid in ended:
+            # Killed, perhaps because memory was short.
             return
+        if lifeline in ready:
+            break
         if listener.fileno() in ready:
             line, _ = listener.accept()
-            pid = os.fork()
-            if pid == 0:
-                listener.close()
-                os.close(lifeline)
-                serve(line)
-            line.close()
-            forks += 1
+            with line:
+                try:
+                    forks.add(template.fork_for(line))
+                except OSError:
+                    break
         if ready or servers_ended:
             last_used = _seconds()
         elif is_kept and not forks and (_seconds() - last_used > keep_seconds or _memory_is_short()):
-            return
+            break
         elif is_kept and _inode(request["socket"]) != inode:
             # Nobody can find it any more.
-            return
+            break
+    template.end()
+    if lifeline in ready:
+        _await_forks(forks)
 
 
 def _wake_seconds(keep_seconds: float) -> float:
     return min(max(keep_seconds * WAKE_SHARE, LEAST_WAKE_SECONDS), WAKE_SECONDS)
 
 
-def serve(line: socket.socket) -> None:
-    """Become what the connection requests; never return."""
+def serve(hand_over: socket.socket) -> None:
+    """Become what the connection that comes over `hand_over` requests; never return."""
     try:
+        line = take_over(hand_over)
         if not _is_own(line):
             os._exit(1)
         request, descriptors = receive_request(line)
@@ -373,9 +461,10 @@ def _imported(file: str, started_at: int) -> list[int]:
     return [started_at, status.st_mtime_ns, status.st_ctime_ns] if stat.S_ISREG(status.st_mode) else []
 
 
-def _reap() -> tuple[int, int]:
-    """End what forks that have ended left running. Return how many have ended, and how many of them were servers."""
-    ended = servers = 0
+def _reap() -> tuple[set[int], int]:
+    """End what forks that have ended left running. Return which have ended, and how many of them were servers."""
+    ended: set[int] = set()
+    servers = 0
     with contextlib.suppress(ChildProcessError):
         while True:
             found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -385,12 +474,12 @@ def _reap() -> tuple[int, int]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(found.si_pid, signal.SIGKILL)
             _, status = os.waitpid(found.si_pid, 0)
-            ended += 1
+            ended.add(found.si_pid)
             servers += status != ZYGOTE_ENDED << 8
     return ended, servers
 
 
-def _await_forks(forks: int) -> None:
+def _await_forks(forks: set[int]) -> None:
     """Wait a moment for forks that are ending: their next parent may never collect their status."""
     deadline = _seconds() + LAST_SECONDS
     while forks and _seconds() < deadline:

@@ -90,11 +90,13 @@ def receive_request(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 def become_zygote(request: dict[str, Any], descriptors: list[int]) -> None:
     """Do the imports of the request, then fork for each connection. Never return."""
-    number, *lifelines = descriptors
-    # One that is kept does all that others do, so that its memory is the same and its counts are, too.
-    lifeline = lifelines[0] if lifelines else never_closed()
+    # One that is kept does all that others do, and has as many descriptors: its memory is the same, and its counts are.
+    endless = os.open(os.devnull, os.O_RDONLY)
+    lifeline = descriptors[1] if len(descriptors) > 1 else endless
+    if lifeline != endless:
+        os.close(endless)
     started_at, inode = time.time_ns(), _inode(request["socket"])
-    listener = socket.socket(fileno=number)
+    listener = socket.socket(fileno=descriptors[0])
     with dying_with(lifeline, request["folder"]):
         failed = get_ready(request)
     if failed is not None:
@@ -111,12 +113,6 @@ def become_zygote(request: dict[str, Any], descriptors: list[int]) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(file)  # noqa: PTH108
     os._exit(ZYGOTE_ENDED)
-
-
-def never_closed() -> int:
-    """Return a lifeline whose other end stays open as long as this process lives."""
-    lifeline, _ = os.pipe()
-    return lifeline
 
 
 def get_ready(request: dict[str, Any]) -> Failed | None:

@@ -31,7 +31,7 @@ from photometer.session.layout import Layout
 from photometer.session.left_behind import make_folder
 from photometer.session.policy import Policy, limit_memory, memory_limit_bytes
 from photometer.session.remarks import remark
-from photometer.session.valgrind import find_valgrind
+from photometer.session.valgrind import LOG, find_valgrind
 from photometer.session.zygote import Launch
 from photometer.session.zygotes import Zygotes
 from photometer.worker.messages import DescribeTorch, Prepare, Started, TorchFacts
@@ -432,7 +432,7 @@ def _callgrind(counting: Counting) -> tuple[str, ...]:
     command = find_valgrind().callgrind_command(
         [],
         out_file="{folder}/callgrind.%p",
-        log_file="{folder}/log.%p",
+        log_file=f"{{folder}}/{LOG}",
         cache_simulation=counting.cache_simulation,
         branch_simulation=counting.branch_simulation,
         more=counting.callgrind_options,

@@ -19,6 +19,10 @@ from photometer.programs import run_program
 OLDEST_VERSION = (3, 17)
 """The first to read DWARF 5, which gcc 11 and clang 14 write; older ones fail on such libraries or show no names."""
 
+# Valgrind's own messages, of a server and all its forks. With a file for each process, every fork would take one of the
+# twelve descriptors that Valgrind reserves for itself, and a fork of the fourth generation would have none left.
+LOG = "log"
+
 SUPPORTED_MACHINES = frozenset(("x86_64", "amd64", "aarch64", "arm64", "ppc64le", "s390x"))
 
 _INSTALL_COMMANDS = (
@@ -58,7 +62,7 @@ class Valgrind:
     ) -> list[str]:
         """Return the command that runs `program` under Callgrind; the program itself turns instrumentation on.
 
-        `out_file` and `log_file` may contain `%p`, which each process replaces by its pid.
+        `out_file` may contain `%p`, which each process replaces by its pid.
         """
         options = [
             # VALGRIND_OPTS and .valgrindrc of the user or of the working folder would change what is counted.

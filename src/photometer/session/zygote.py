@@ -139,7 +139,7 @@ class Zygote:
         wrapper = [word.replace("{folder}", str(place.folder)) for word in launch.wrapper]
         command = [*freezing().command, *wrapper, launch.python, str(WORKER)]
         line, far_line = socket.socketpair()
-        with line, _being_made(place) as (listener, far_lifeline, lifeline):
+        with line, _being_made(place) as (descriptors, lifeline):
             with far_line, (place.folder / OUTPUT).open("wb") as output:
                 try:
                     process = subprocess.Popen(
@@ -162,7 +162,7 @@ class Zygote:
                 # If the interpreter has already ended, waiting for its greeting gives a better error.
                 with contextlib.suppress(BrokenPipeError):
                     request = _request(launch, place, None, launch.search_path, launch.first_imports)
-                    send_request(line, request, [listener, *far_lifeline])
+                    send_request(line, request, descriptors)
             except BaseException:
                 # Ctrl-C came here: under Valgrind it would take a quarter of a minute to see that nobody asks for it.
                 made.kill()
@@ -172,9 +172,9 @@ class Zygote:
 
     def branch(self, launch: Launch, place: Place) -> Zygote:
         """Fork a zygote that has a side's path, and runs its imports."""
-        with _being_made(place) as (listener, far_lifeline, lifeline):
+        with _being_made(place) as (descriptors, lifeline):
             request = _request(launch, place, self.place, launch.side_path, launch.imports)
-            with self.connect(request, [listener, *far_lifeline]):
+            with self.connect(request, descriptors):
                 return Zygote(place, self.dumps, None, lifeline)
 
     def connect(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> socket.socket:
@@ -240,16 +240,18 @@ def compile_worker(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _being_made(place: Place) -> Iterator[tuple[int, list[int], int | None]]:
-    """Yield the listening socket, the far end of the lifeline if there is one, and our end of it.
+def _being_made(place: Place) -> Iterator[tuple[list[int], int | None]]:
+    """Yield what is sent, the listening socket and two ends of a pipe, and our end of it, which is the lifeline.
 
     If the block fails, nothing is left.
     """
-    # Nothing is ever written to the lifeline: when this process dies, the pipe closes, and the zygote ends.
-    far_lifeline, lifeline = (None, None) if place.is_kept else os.pipe()
+    # Nothing is ever written to the pipe: when this process dies, it closes, and the zygote ends. One that is kept gets
+    # both ends, so that nobody closes it. All get three descriptors, and do the same with them: counts would differ.
+    read_end, write_end = os.pipe()
+    lifeline = None if place.is_kept else write_end
     try:
         with listen(place.socket) as listener:
-            yield listener.fileno(), [] if far_lifeline is None else [far_lifeline], lifeline
+            yield [listener.fileno(), read_end, write_end if place.is_kept else read_end], lifeline
     except BaseException:
         if lifeline is not None:
             os.close(lifeline)
@@ -258,8 +260,9 @@ def _being_made(place: Place) -> Iterator[tuple[int, list[int], int | None]]:
         shutil.rmtree(place.folder, ignore_errors=True)
         raise
     finally:
-        if far_lifeline is not None:
-            os.close(far_lifeline)
+        os.close(read_end)
+        if lifeline is None:
+            os.close(write_end)
 
 
 def _request(

@@ -57,6 +57,9 @@ WAKE_SHARE = 1 / 60
 LEAST_WAKE_SECONDS = 0.1
 # How long one that failed waits for those who were about to connect.
 REFUSING_SECONDS = 2.0
+# What the zygote asks its template for. The first forks leave small objects behind, so those are rehearsals.
+FORK, REHEARSE = b"f", b"r"
+REHEARSALS = 3
 # How long the template may take to fork: 0.3 s under Valgrind, a minute on a very busy machine. Clients wait as long.
 FORKING_SECONDS = 300.0
 # How long one whose owner is gone waits for its forks, which end for the same reason.
@@ -90,13 +93,9 @@ def receive_request(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 def become_zygote(request: dict[str, Any], descriptors: list[int]) -> None:
     """Do the imports of the request, then fork for each connection. Never return."""
-    # One that is kept does all that others do, and has as many descriptors: its memory is the same, and its counts are.
-    endless = os.open(os.devnull, os.O_RDONLY)
-    lifeline = descriptors[1] if len(descriptors) > 1 else endless
-    if lifeline != endless:
-        os.close(endless)
+    number, lifeline, far_lifeline = descriptors
     started_at, inode = time.time_ns(), _inode(request["socket"])
-    listener = socket.socket(fileno=descriptors[0])
+    listener = socket.socket(fileno=number)
     with dying_with(lifeline, request["folder"]):
         failed = get_ready(request)
     if failed is not None:
@@ -105,7 +104,7 @@ def become_zygote(request: dict[str, Any], descriptors: list[int]) -> None:
         if not write_record(request, started_at):
             # Nobody could know whether its imports are still current, so it ends with its command.
             request["keep_seconds"] = 0.0
-        serve_forks(listener, lifeline, inode, request)
+        serve_forks(listener, (lifeline, far_lifeline), inode, request)
     if _inode(request["socket"]) == inode:
         # Otherwise they are those of the zygote that has replaced this one.
         shutil.rmtree(request["folder"], ignore_errors=True)
@@ -218,10 +217,10 @@ def run_scripted_model(torch: Any) -> None:
 class Template:
     """A fork of this process that stays as it is now, and is forked for each connection. The forks become our children.
 
-    Listener and lifeline are ours alone.
+    Listener and lifelines are ours alone.
     """
 
-    def __init__(self, listener: socket.socket, lifeline: int) -> None:
+    def __init__(self, listener: socket.socket, lifelines: tuple[int, int]) -> None:
         adopt_orphans()
         asked, self._ask = os.pipe()
         self._hand_over, far_end = socket.socketpair()
@@ -229,16 +228,17 @@ class Template:
         if self.pid == 0:
             for ours in (self._hand_over, listener):
                 ours.close()
-            for descriptor in (self._ask, lifeline):
+            for descriptor in (self._ask, *lifelines):
                 os.close(descriptor)
             fork_when_asked(asked, far_end)
         os.close(asked)
         far_end.close()
         self._hand_over.settimeout(FORKING_SECONDS)
+        os.write(self._ask, REHEARSE * REHEARSALS)
 
     def fork_for(self, line: socket.socket) -> int:
         """Have a fork serve a connection. Return its pid; raise OSError if the template is gone, or stuck."""
-        os.write(self._ask, b"f")
+        os.write(self._ask, FORK)
         sent = self._hand_over.recv(PID.size)
         if len(sent) < PID.size:
             raise ConnectionResetError("the template has ended")
@@ -254,8 +254,8 @@ class Template:
 def fork_when_asked(asked: int, hand_over: socket.socket) -> None:
     """Be the template: fork for each byte, until the zygote is gone. Never return."""
     try:
-        while os.read(asked, 1):
-            fork_once(asked, hand_over)
+        while word := os.read(asked, 1):
+            fork_once(asked, hand_over, is_rehearsal=word == REHEARSE)
         end_at_once()
     except BaseException:
         traceback.print_exc()
@@ -264,7 +264,7 @@ def fork_when_asked(asked: int, hand_over: socket.socket) -> None:
         os._exit(1)
 
 
-def fork_once(asked: int, hand_over: socket.socket) -> None:
+def fork_once(asked: int, hand_over: socket.socket, *, is_rehearsal: bool) -> None:
     """Fork a process that leaves its fork to the zygote. Nothing that this takes is kept: the next one is the same."""
     between = os.fork()
     if between:
@@ -272,7 +272,7 @@ def fork_once(asked: int, hand_over: socket.socket) -> None:
         if status != signal.SIGKILL:
             raise ChildProcessError("a process could not be forked")
         return
-    if os.fork():
+    if is_rehearsal or os.fork():
         end_at_once()
     os.close(asked)
     serve(hand_over)
@@ -293,13 +293,14 @@ def take_over(hand_over: socket.socket) -> socket.socket:
     return socket.socket(fileno=lines[0])
 
 
-def serve_forks(listener: socket.socket, lifeline: int, inode: int, request: dict[str, Any]) -> None:
+def serve_forks(listener: socket.socket, lifelines: tuple[int, int], inode: int, request: dict[str, Any]) -> None:
     """Fork for each connection, until the owner is gone, or there was no connection for a while.
 
     `inode` is that of the socket by which the zygote is found.
     """
+    lifeline, _ = lifelines
     is_kept, keep_seconds = has_record(request), request["keep_seconds"]
-    template = Template(listener, lifeline)
+    template = Template(listener, lifelines)
     poll = select.poll()
     poll.register(listener, select.POLLIN)
     poll.register(lifeline, select.POLLHUP)

@@ -44,6 +44,7 @@ from photometer.session.layout import Layout, of_fixed_length
 from photometer.session.policy import available_bytes
 from photometer.session.session import Counting, Server, ServerKind, Session
 from photometer.session.shared import process_session
+from photometer.session.valgrind import LOG
 from photometer.worker.messages import Count, Prepare
 
 _UNHANDLED = re.compile(r"unhandled instruction bytes: ((?:0x[0-9A-Fa-f]+ ?)+)")
@@ -258,11 +259,13 @@ class InstructionCounter:
 @contextlib.contextmanager
 def child_to_count(server: Server) -> Iterator[ChildProcess]:
     """Lend a child under Callgrind, and remove its files afterwards."""
+    log = server.dumps / LOG
+    logged_bytes = log.stat().st_size if log.exists() else 0
     with server.child() as child:
         try:
             yield child
         except WorkerCrashed as crash:
-            raise _explained(crash, server.dumps / f"log.{child.pid}") from None
+            raise _explained(crash, log, logged_bytes) from None
         finally:
             # Killed, not asked to exit: Callgrind would write another, useless file.
             child.kill()
@@ -270,7 +273,7 @@ def child_to_count(server: Server) -> Iterator[ChildProcess]:
 
 
 def _tidy(server: Server, pid: int) -> None:
-    files = [server.dumps.glob(pattern) for pattern in (f"callgrind.{pid}", f"callgrind.{pid}.*", f"log.{pid}")]
+    files = [server.dumps.glob(pattern) for pattern in (f"callgrind.{pid}", f"callgrind.{pid}.*")]
     for path in itertools.chain(server.folder.glob("global-*"), *files, [frame_map_path(pid)]):
         path.unlink(missing_ok=True)
 
@@ -404,9 +407,9 @@ def _reasons(server: Server, task: CountTask) -> Iterator[str]:
         yield f"num_threads is {threads}: only the calling thread's instructions are counted"
 
 
-def _explained(crash: WorkerCrashed, log: Path) -> WorkerCrashed:
-    """Return the crash, with an explanation from Valgrind's log."""
-    valgrind_log = log.read_text(errors="replace") if log.exists() else ""
+def _explained(crash: WorkerCrashed, log: Path, logged_bytes: int) -> WorkerCrashed:
+    """Return the crash, with an explanation from what has come to Valgrind's log after its first bytes."""
+    valgrind_log = log.read_bytes()[logged_bytes:].decode(errors="replace") if log.exists() else ""
     illegal = find_illegal_instruction(valgrind_log + (crash.log or ""))
     if illegal is None:
         return crash

@@ -112,3 +112,18 @@ def test_counting_that_is_left_early_says_so(monkeypatch: pytest.MonkeyPatch) ->
         with CountsUnderWay(sides, source.check(sides, Observer())) as underway:
             pass
     assert underway.so_far().warnings == ("instructions of 2 benchmarks were not counted: measuring ended first",)
+
+
+def test_counts_are_pending_until_they_are_taken() -> None:
+    """Whoever sorts by counts must not see one as known before it has sorted it."""
+    source = FakeSource(SUITE, {"one": GOOD, "two": GOOD})
+    with contextlib.ExitStack() as stack:
+        sides = source.open(stack, Observer())
+        checked = source.check(sides, Observer())
+        ids = {order.id for order in checked.orders}
+        with CountsUnderWay(sides, checked) as underway:
+            while not underway.is_finished:
+                underway.wait(60)
+            assert all(underway.is_pending(each, Contest(0, 1)) for each in ids)
+            assert set(underway.take()) == ids
+            assert not any(underway.is_pending(each, Contest(0, 1)) for each in ids)

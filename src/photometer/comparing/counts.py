@@ -146,7 +146,10 @@ class CountsUnderWay:
         return self._thread is None or not self._thread.is_alive()
 
     def is_pending(self, order_id: str, contest: Contest) -> bool:
-        """Return whether both sides of a contest may still turn out to be counted."""
+        """Return whether both sides of a contest may still turn out to be counted, or were since the last `take`."""
+        with self._changed:
+            if order_id in self._new:
+                return True
         if self.is_finished or order_id not in self._wanted:
             return False
         found = [self._found.get((order_id, place)) for place in (contest.first, contest.other)]

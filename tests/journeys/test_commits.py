@@ -81,7 +81,7 @@ def test_a_range_can_be_killed_and_continued_and_is_not_measured_twice(tmp_path:
     in_project(project, "history", "create")
     command = [
         "history",
-        "run",
+        "measure",
         f"git:{project.shas[0]}..main",
         "--suite",
         str(project.suite),

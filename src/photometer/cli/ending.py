@@ -173,7 +173,10 @@ def check_address_space() -> None:
         import resource
     except ImportError:  # Windows, which check_system refuses with the remedy
         return
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    try:
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    except OSError:  # a container that refuses the call
+        return
     if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_BYTES:
         raise PhotometerError(
             f"this process may use {limit // 2**20:,} MiB of memory at most, and torch needs more", remedy=_MORE_MEMORY

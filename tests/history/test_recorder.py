@@ -12,12 +12,16 @@ from photometer.comparing.environments import live_comparison
 from photometer.comparing.request import ComparisonRequest, ComparisonSettings
 from photometer.definition import TimerArgs
 from photometer.errors import StoreError
-from photometer.history.recorder import StoreWarning, open_recorder
+from photometer.execution.run_settings import RunSettings
+from photometer.history.recorder import StoreWarning, has_all, open_recorder
 from photometer.history.repository import Repository, project_of_url
 from photometer.history.store import open_store
+from photometer.instruments.machine_facts import gather_machine
 from photometer.model.machine import Environment
+from photometer.model.records import to_record
+from photometer.plan import materialize
 from tests.history.project import Project
-from tests.history.records import counts, header, origin, times
+from tests.history.records import commit, counts, header, origin, times
 from tests.session.fake_session import Behaviour, FakeServers
 
 
@@ -41,6 +45,20 @@ def test_each_record_is_there_when_it_was_added_and_a_killed_run_stays_open(plac
     with open_store(place, read_only=True) as store:
         (run,) = store.runs()
         assert (run.results, run.is_complete) == (4, True)
+
+
+def test_a_commit_is_complete_with_the_usual_steps_of_its_orders(place: str) -> None:
+    (order,) = materialize({"a": TimerArgs("pass")}).orders
+    first, sha = origin(0), commit(0).sha
+    about = header() | {"machine": to_record(gather_machine())}
+    steps = RunSettings().steps
+    with open_recorder(place, about, origin=first) as recorder:
+        for record in (times("a", 1e-6), counts("a", 1)):
+            with open_store(place, read_only=True) as store:
+                assert not has_all(store, sha, [order], steps)
+            recorder.add(record | {"order": record["order"] | {"id": order.id}})
+    with open_store(place, read_only=True) as store:
+        assert has_all(store, sha, [order], steps)
 
 
 def test_an_interrupted_run_is_not_complete(place: str) -> None:

@@ -114,7 +114,7 @@ def test_a_range_can_be_killed_and_continued_and_is_not_measured_twice(tmp_path:
     assert f"commit 1 of 1: {project.shas[5][:10]}" in again
     # The file of a commit says which commit it is of.
     file = project.folder / "photometer-results" / "history" / project.shas[3][:12] / "results.json"
-    assert "0 new results, 4 were there" in in_project(project, "history", "add", str(file)).stdout
+    assert "0 new results, 4 were already there" in in_project(project, "history", "add", str(file)).stdout
     with open_store(tmp_path / "other.sqlite", create=True) as other:
         in_project(project, "history", "add", str(file), "--store", str(tmp_path / "other.sqlite"))
         (run,) = other.runs()

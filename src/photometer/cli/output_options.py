@@ -23,7 +23,7 @@ from photometer.model.results_format import FORMAT
 from photometer.report.tables.formats import FORMATS, JSON, Format
 from photometer.report.tables.table import Table
 
-# Where a command's output is no folder, it was meant for one of the formats, or for a picture.
+# If -o names a file, a format or a picture was meant: the error names the options for those.
 _FILE_ENDINGS = (*(ending for each in FORMATS for ending in each.endings), ".svg")
 # A results file says what it is in its first line.
 _FIRST_BYTES = 200

@@ -67,7 +67,7 @@ def code_folder_locked(folder: Path) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def filling(folder: Path) -> Iterator[None]:
-    """Raise CacheError if there is no space left for what the block writes to the folder, itself or by a program."""
+    """Raise CacheError if the disk is full when the block, or a program that it runs, writes to the folder."""
     try:
         yield
     except (OSError, PhotometerError) as error:

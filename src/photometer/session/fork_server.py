@@ -450,7 +450,9 @@ def _import_remedy() -> str:
 
     A memory limit is a frequent cause that no message names.
     """
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    limit = resource.RLIM_INFINITY
+    with contextlib.suppress(OSError):  # a container may refuse the call
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
         return f"Processes may use {format_bytes(limit)} of memory at most here: allow more with `ulimit -v unlimited`."
     return "Install torch there, or choose another interpreter."
